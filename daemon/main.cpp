@@ -1,7 +1,8 @@
-// millraced: reads its configuration, takes its premises, serves until it is told to end.
+// millraced: reads its configuration, locks its state directory and socket, and serves until it is
+// told to end.
 //
-// SIGTERM and SIGINT end the daemon alone; its workers go on and are adopted by the next one. A
-// `down` that is under way is finished first, unless a second signal comes.
+// SIGTERM and SIGINT end the daemon only; its workers continue and are adopted by the next one. A
+// `down` in progress is finished first, unless a second signal arrives.
 #include <csignal>
 #include <cstdio>
 #include <ctime>
@@ -38,13 +39,14 @@ void endThisProcess() {
     ::kill(::getpid(), SIGTERM);
 }
 
-// As after a SIGKILL: the store is another daemon's now, and an orderly end writes to it.
+// Ends like after a SIGKILL: the store belongs to another daemon now, and an orderly end writes to
+// it.
 [[noreturn]] void leaveAtOnce(const Status& why) {
     logError("daemon: ends at once", {{"why", messageOf(why)}});
     ::_exit(kFailed);
 }
 
-// Before any thread is started, so that all of them inherit it.
+// Called before any thread is started, so that all of them inherit it.
 sigset_t blockSignals() {
     ::signal(SIGPIPE, SIG_IGN);
     sigset_t signals;
@@ -56,8 +58,8 @@ sigset_t blockSignals() {
     return signals;
 }
 
-// A `down` says with a SIGTERM of its own that it is done. The time is less than TimeoutStopSec of
-// packaging/systemd/millraced.service: the daemon ends by itself, not by SIGKILL.
+// A `down` sends a SIGTERM of its own when it is done. The wait is shorter than TimeoutStopSec of
+// packaging/systemd/millraced.service, so that the daemon ends by itself, not by SIGKILL.
 int waitForEnd(const sigset_t& signals, const agent::RunController& controller) {
     constexpr timespec kDownWait{75, 0};
     int number = 0;
@@ -81,17 +83,17 @@ void raiseFileLimit() {
     }
 }
 
-// The store's write-ahead log and the locks of the state directory are made for one machine.
+// The store's write-ahead log and the locks of the state directory work on one machine only.
 void warnOfNetworkFileSystem(const std::string& path) {
     if (const std::string kind = networkFileSystemOf(path); !kind.empty()) {
         logWarn(
-            "daemon: the state directory lies on a network file system, where locks and syncs "
+            "daemon: the state directory is on a network file system, where locks and syncs "
             "may not hold; use a local disk",
             {{"state", path}, {"file_system", kind}});
     }
 }
 
-// What daemon and agent begin with: their log, signals, descriptors. The signals that end them.
+// Sets up log, signals and descriptors, for daemon and agent. Returns the signals that end them.
 Result<sigset_t> beginServing(const config::DaemonConfig& config, const config::StateLock& lock,
                               bool& isLogging) {
     if (!config.logFile.empty()) {
@@ -151,8 +153,8 @@ Status serve(const config::DaemonConfig& asked, config::ReadyNotice& notice, boo
     return okStatus();
 }
 
-// Until the agent ends by itself or a signal ends it. A bound one leaves first: the head has what
-// is here elsewhere, unless a second signal comes.
+// Waits until the agent ends by itself or a signal ends it. A bound agent leaves first: the head
+// starts elsewhere what is here, unless a second signal arrives.
 int waitForSlotsEnd(const sigset_t& signals, bool isBound, nodes::Slot& slot) {
     int number = 0;
     for (bool isLeaving = false;; isLeaving = true) {
@@ -166,8 +168,8 @@ int waitForSlotsEnd(const sigset_t& signals, bool isBound, nodes::Slot& slot) {
     }
 }
 
-// Whoever starts an agent in the background sees its log only when looking for it. A head that
-// starts may still write a missing file.
+// Prints to the terminal, because a person who starts an agent in the background does not see its
+// log. A missing file is not an error: a head that is starting may still write it.
 Status lookAtJoinFile(const std::string& path) {
     const Status status = nodes::checkJoinFile(path);
     if (absl::IsNotFound(status)) {
@@ -180,7 +182,8 @@ Status lookAtJoinFile(const std::string& path) {
     return status;
 }
 
-// kAborted: another agent has it. That one may end, unlike the owner of a name that the head knows.
+// kAborted: another agent has the directory. Unlike the owner of a node name, that agent may end,
+// so a retry makes sense.
 Result<config::StateLock> takeAgentsDirectory(const config::DaemonConfig& config) {
     Result<config::StateLock> lock = config::takeStateDirectory(config);
     if (absl::IsAlreadyExists(lock.status())) {
@@ -189,8 +192,8 @@ Result<config::StateLock> takeAgentsDirectory(const config::DaemonConfig& config
     return lock;
 }
 
-// The agent of a node. SIGTERM ends it alone; its workers go on and are adopted by the next one.
-// `isOtherBuild`: its head refuses it for that.
+// Serves as the agent of a node. SIGTERM ends only the agent; its workers continue and are adopted
+// by the next one. `isOtherBuild`: its head refuses it for its build.
 Status serveSlot(const config::DaemonConfig& config, config::ReadyNotice& notice, bool& isLogging,
                  bool& isOtherBuild) {
     isOtherBuild = false;
@@ -219,7 +222,7 @@ Status serveSlot(const config::DaemonConfig& config, config::ReadyNotice& notice
                 {isOver ? LogField{"why", status.ok() ? "its head knows" : messageOf(status)}
                         : LogField{"signal", number}});
     }
-    // A program of another build takes over what is here.
+    // With another build, the program that replaces this one takes over the directory.
     if (config.isBound && isOver && !isOtherBuild) {
         const Status removed = config::removeOwnDirectory(config, !status.ok());
         RETURN_IF_ERROR(status.ok() ? removed : status);
@@ -227,8 +230,8 @@ Status serveSlot(const config::DaemonConfig& config, config::ReadyNotice& notice
     return status;
 }
 
-// An agent that its head refuses for its build becomes the program that is installed. Where that is
-// no other one it looks again from time to time, unless its workers have ended with it.
+// An agent that its head refuses for its build is replaced by the installed program. If that is the
+// same build it looks again from time to time, unless its workers have ended with it.
 Status serveSlots(const config::CommandLine& line, const std::vector<std::string>& arguments,
                   config::ReadyNotice& notice, bool& isLogging) {
     constexpr timespec kBetweenLooks{20, 0};
@@ -251,7 +254,7 @@ Status serveSlots(const config::CommandLine& line, const std::vector<std::string
     return status;
 }
 
-// systemd starts an agent again but after kRefused (RestartPreventExitStatus).
+// systemd restarts an agent except after kRefused (RestartPreventExitStatus).
 int failureCode(bool isSlot, const Status& why) {
     return !isSlot                 ? kFailed
            : nodes::isRefusal(why) ? kRefused
@@ -286,7 +289,7 @@ int run(const std::vector<std::string>& arguments) {
         return 0;
     }
     const int code = failureCode(line->config.isSlot, status);
-    // A starter that waits says it on the terminal.
+    // A waiting starter prints the error on the terminal.
     const bool isHeard = notice.tellFailure(messageOf(status), code);
     if (!isHeard || isLogging) {
         std::fprintf(stderr, "millraced: %s\n", std::string(messageOf(status)).c_str());

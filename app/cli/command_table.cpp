@@ -36,9 +36,10 @@ std::vector<options::OptionSpec> submitOptions() {
         flag("--detach", "returns as soon as the runs are queued"),
         flag("--plain", "with --watch: prints lines, no full-screen view"),
         text("--key", "KEY", "the same key gives the same runs, however often it is sent"),
+        text("--name", "NAME", "names the runs (the spec's `name`, else its file's)"),
         text("--project", "NAME", "files the runs under this project"),
         text("--tag", "KEY=VALUE", "adds a tag", true),
-        text("--note", "TEXT", "a note in place of the spec's"),
+        text("--note", "TEXT", "a note instead of the spec's"),
         text("--env", "NAME", "this variable of the environment goes with a script too", true),
         text("--remote-dir", "DIR",
              "over ssh: where relative paths of the spec begin there (the home)"),
@@ -47,6 +48,22 @@ std::vector<options::OptionSpec> submitOptions() {
              "over ssh: brings this file, which the spec names, of at most 64 MB", true)};
     options.insert(options.end(), more.begin(), more.end());
     return options;
+}
+
+CommandSpec logsCommand() {
+    return {
+        "logs",
+        "Runs",
+        "print the log lines of a run's workers",
+        "Lines of level debug, such as the routine messages of Millrace's own workers, are left "
+        "out; warnings and errors are not.",
+        {kOneRun},
+        {flag("-f,--follow", "waits for more until the run has ended"),
+         text("-w,--worker", "NAME", "only this worker: feed, rank0", true),
+         options::count("-n,--tail", "N", "only the last N lines"),
+         flag("--all", "lines of level debug too")},
+        {"millrace logs -f r-abc23 --worker rank0"},
+        &runLogs};
 }
 
 std::vector<CommandSpec> runCommands() {
@@ -60,6 +77,7 @@ std::vector<CommandSpec> runCommands() {
          {kSpec},
          submitOptions(),
          {"millrace run movielens.yaml --all-variations",
+          "millrace run movielens.yaml --name wider --set 'model.hidden=[128, 64]'",
           "millrace run movielens.yaml --set train.learning_rate=0.01 --detach",
           "millrace run movielens.yaml --watch --json | jq 'select(.type == \"end\")'"},
          &runSubmit},
@@ -80,8 +98,8 @@ std::vector<CommandSpec> runCommands() {
          "begins to work; its files are set aside, not removed.",
          {kOneRun},
          {integer("--step", "N", "from the checkpoint of this step"),
-          integer("--ranks", "N", "with so many ranks, which divide the micro-batches of a step"),
-          integer("--nodes", "N", "with its ranks on so many nodes, the head's among them"),
+          integer("--ranks", "N", "with N ranks, which divide the micro-batches of a step"),
+          integer("--nodes", "N", "with its ranks on N nodes, the head's among them"),
           flag("--from-start", "from step 0, whatever checkpoints there are"),
           flag("--watch", "follows the run"), flag("--plain", "with --watch: prints lines")},
          {"millrace resume r-abc23 --watch"},
@@ -110,12 +128,12 @@ std::vector<CommandSpec> runCommands() {
         {"ls",
          "Runs",
          "list runs, newest first",
-         "The runs of one submit stand together, the base first. All of the filters: "
+         "The runs of one submit are shown together, the base first. All of the filters: "
          "docs/reference/filters.md.",
          {},
          {text("-f,--filter", "EXPR", "only runs that match"),
           text("--order-by", "KEY", "\"metrics.eval.auc DESC\", \"start_time\"", true),
-          integer("-n,--limit", "N", "at most so many (50)"),
+          options::count("-n,--limit", "N", "at most N runs (50)"),
           flag("--deleted", "deleted runs instead"), flag("--all", "deleted runs too"),
           text("--columns", "NAMES", "comma-separated: id,name,state,loss,params.batch.seed,..."),
           flag("-q,--quiet", "ids only")},
@@ -142,16 +160,7 @@ std::vector<CommandSpec> runCommands() {
          {flag("--plain", "prints lines, no full-screen view")},
          {"millrace watch r-abc23"},
          &runWatch},
-        {"logs",
-         "Runs",
-         "print the log lines of a run's workers",
-         "",
-         {kOneRun},
-         {flag("-f,--follow", "waits for more until the run has ended"),
-          text("-w,--worker", "NAME", "only this worker: feed, rank0", true),
-          integer("-n,--tail", "N", "only the last N lines")},
-         {"millrace logs -f r-abc23 --worker rank0"},
-         &runLogs},
+        logsCommand(),
         {"compare",
          "Runs",
          "runs side by side: what differs, and what came out",
@@ -164,12 +173,12 @@ std::vector<CommandSpec> runCommands() {
         {"metrics",
          "Runs",
          "the series of a run's metrics",
-         "Of what several ranks measure: the least, the median and the greatest, and whose they "
-         "are.",
+         "For metrics that several ranks report, shows minimum, median and maximum, with the ranks "
+         "that reported them.",
          {kOneRun},
          {text("--name", "NAME", "this metric only", true),
           integer("--rank", "R", "what this rank measured itself, from 0"),
-          integer("--points", "N", "at most so many a series, extremes kept (2000; 20 as text)")},
+          integer("--points", "N", "at most N points a series, extremes kept (2000; 20 as text)")},
          {"millrace metrics r-abc23 --name loss --json"},
          &runMetrics},
     };
@@ -227,7 +236,7 @@ CommandSpec initCommand() {
         "ids and lists, how large their tables should be. Where there is a time, the latest tenth "
         "is kept for evaluation, else a tenth by a hash. Features that tell the label by "
         "themselves "
-        "are named. What is written has stood a check, was trained for ten steps and evaluated, "
+        "are named. What is written has passed a check, was trained for ten steps and evaluated, "
         "within two minutes; where one of them fails nothing is written. An installation without "
         "a trainer, such as a wheel, leaves that out. Says for each column what it is used as, and "
         "why, as the comments in the spec do. Needs no daemon.",
@@ -351,7 +360,7 @@ std::vector<CommandSpec> daemonCommands() {
           text("--bin-dir", "DIR", "where the workers' programs are"),
           text("--log-file", "PATH", "where the daemon writes its log"),
           text("--config", "PATH", "the daemon's configuration (STATE/millraced.yaml)"),
-          integer("--nodes", "N", "so many nodes in all on this machine (1)"),
+          integer("--nodes", "N", "N nodes in all on this machine (1)"),
           text("--hosts", "NAMES", "agents on these hosts too, over ssh: a,b"),
           text("--nodes-listen", "HOST", "this machine as agents of other hosts reach it"),
           text("--nodes-address", "HOST", "what agents dial, where they cannot dial what is bound"),

@@ -69,7 +69,7 @@ Result<values::DaemonStatus> startDaemon(CliContext& context, const ParsedArgs& 
     ASSIGN_OR_RETURN(const int code, starter.wait());
     if (code != 0) {
         return failedPrecondition("the daemon did not start (exit code ", code,
-                                  "); its sentence stands above");
+                                  "); its sentence is above");
     }
     Result<values::DaemonStatus> status = unavailable("");
     for (int poll = 0; poll < kStartPolls; ++poll) {

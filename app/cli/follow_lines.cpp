@@ -88,12 +88,15 @@ std::string stateText(const values::RunSummary& run) {
     return text;
 }
 
+std::string timeText(std::int64_t utcMs) {
+    return strCat(session::timeOfDay(utcMs), " ", session::zoneText(utcMs));
+}
+
 }  // namespace
 
 void LinePrinter::line(const values::RunSummary& run, const std::string& text) {
-    context_.out << paint(context_.terminal, Tone::kDim,
-                          session::timeOfDay(context_.clock.wallMs()))
-                 << "  " << paint(context_.terminal, Tone::kAccent, run.id) << "  "
+    context_.out << paint(context_.terminal, Tone::kDim, timeText(context_.clock.wallMs())) << "  "
+                 << paint(context_.terminal, Tone::kAccent, run.id) << "  "
                  << shown(context_.terminal,
                           tui::padRight(run.variation.empty() ? run.name : run.variation, 14))
                  << "  " << text << '\n'
@@ -105,9 +108,8 @@ void LinePrinter::introduce(const session::LiveNode* node) {
         !introduced_.insert(node->info.name).second) {
         return;
     }
-    context_.out << paint(context_.terminal, Tone::kDim,
-                          session::timeOfDay(context_.clock.wallMs()))
-                 << "  " << shown(context_.terminal, introduction(node->info)) << '\n';
+    context_.out << paint(context_.terminal, Tone::kDim, timeText(context_.clock.wallMs())) << "  "
+                 << shown(context_.terminal, introduction(node->info)) << '\n';
 }
 
 void LinePrinter::takeRun(const session::LiveRun& run, const session::LiveNode* node) {

@@ -280,8 +280,8 @@ std::string generalHelp(const Terminal& terminal) {
         text += twoColumns(terminal, std::to_string(code), 11, meaning);
     }
     return text +
-           "\n'millrace COMMAND --help' says more. The daemon is that of this user, or the "
-           "one\nthat --host ssh://HOST|NAME|HOST:PORT|unix:PATH or MILLRACE_HOST names.\n";
+           "\n'millrace COMMAND --help' says more. The daemon is that of this user, or "
+           "that\nof --host ssh://HOST|NAME|HOST:PORT|unix:PATH or MILLRACE_HOST.\n";
 }
 
 std::string commandHelp(const CommandSpec& command, const Terminal& terminal) {
@@ -322,7 +322,7 @@ std::string markdownReference() {
         "\n## Environment\n\n| variable | meaning |\n|---|---|\n"
         "| `MILLRACE_HOST` | the daemon, as `--host` |\n"
         "| `MILLRACE_SSH_TRANSPORT` | `auto`, `ssh` or `libssh`, as `--ssh-transport` |\n"
-        "| `MILLRACE_SSH_CONFIG` | a file in place of `~/.ssh/config` |\n"
+        "| `MILLRACE_SSH_CONFIG` | a file instead of `~/.ssh/config` |\n"
         "| `XDG_CONFIG_HOME` | where the names of hosts are kept (`millrace/hosts.json`) |\n"
         "| `MILLRACE_TLS_CA`, `MILLRACE_TLS_CERT`, `MILLRACE_TLS_KEY` | PEM files for a daemon "
         "on `HOST:PORT` (mutual TLS) |\n"

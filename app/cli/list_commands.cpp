@@ -319,7 +319,7 @@ int runList(CliContext& context, const ParsedArgs& args) {
                                            : values::RunView::kActive;
     request.withParams = args.text("--columns").find("params.") != std::string::npos;
     Result<values::RunPage> page =
-        listRuns(**daemon, request, std::max(1, args.number("--limit", kDefaultLimit)));
+        listRuns(**daemon, request, args.number("--limit", kDefaultLimit));
     if (!page.ok()) {
         const int code = fail(context, page.status());
         context.err << caretBelow(request.filter, messageOf(page.status()));

@@ -69,7 +69,7 @@ int streamLogs(CliContext& context, client::DaemonClient& daemon,
     }
     if (!hasLines) {
         context.err << (options.logWorkers.empty()
-                            ? "no log lines yet\n"
+                            ? "no log lines yet (--all: Millrace's own messages too)\n"
                             : "no log lines of such a worker; there are feed "
                               "and rank0, rank1, ...\n");
     }
@@ -151,6 +151,7 @@ int runLogs(CliContext& context, const ParsedArgs& args) {
     options.logWorkers = args.list("--worker");
     options.logTail = args.number("--tail", 0);
     options.followLogs = args.has("--follow");
+    options.logLevelMin = args.has("--all") ? values::LogLevel::kNone : values::LogLevel::kInfo;
     return streamLogs(context, **daemon, options, args.isJson());
 }
 

@@ -171,16 +171,20 @@ Result<std::set<std::string>> bringNodes(CliContext& context, const ParsedArgs& 
     const auto client = context.connect(address);
     std::set<std::string> wanted;
     std::string said;  // by agents that did not get their directories
+    Status failed = okStatus();
     for (int i = 1; i < args.number("--nodes", 1); ++i) {
         const std::string name = strCat("node", i);
-        wanted.insert(name);
         ASSIGN_OR_RETURN(const auto nodes, client->nodes());
         if (!attached(nodes).contains(name)) {
             ASSIGN_OR_RETURN(const std::string joinFile, client->invite(name));
-            ASSIGN_OR_RETURN(const std::string words,
-                             startAgent(context, args, daemon, name, joinFile));
-            said += words;
+            const Result<std::string> words = startAgent(context, args, daemon, name, joinFile);
+            if (!words.ok()) {  // the others start nevertheless
+                failed.Update(words.status());
+                continue;
+            }
+            said += *words;
         }
+        wanted.insert(name);
     }
     if (const std::vector<std::string> hosts = hostsOf(args); !hosts.empty()) {
         ASSIGN_OR_RETURN(const auto nodes, client->nodes());
@@ -190,6 +194,7 @@ Result<std::set<std::string>> bringNodes(CliContext& context, const ParsedArgs& 
     if (!all.ok()) {
         context.err << said;
     }
+    RETURN_IF_ERROR(failed);
     return all;
 }
 
@@ -450,10 +455,9 @@ int runNodes(CliContext& context, const ParsedArgs& args) {
                    {isSeen ? gpuText(node) : "n/a", node.gpus.empty() ? Tone::kDim : Tone::kPlain},
                    node.version,
                    node.cpuModel,
-                   isSeen && node.awaySinceMs == 0
-                       ? session::clockText(
-                             static_cast<double>(context.clock.wallMs() - node.startedMs) / 1e3)
-                       : "n/a"});
+                   isSeen && node.awaySinceMs == 0 ? session::durationText(static_cast<double>(
+                                                         context.clock.wallMs() - node.startedMs))
+                                                   : "n/a"});
     }
     context.out << table.render(context.terminal) << std::flush;
     for (const values::NodeInfo& node : *nodes) {

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "app/cli/commands.h"
 #include "app/cli/data/spec_errors.h"
 #include "app/cli/follow.h"
@@ -26,6 +28,26 @@ Status takeTags(const ParsedArgs& args, values::SubmitRequest& request) {
         request.tags[tag.substr(0, equals)] = tag.substr(equals + 1);
     }
     return checkSets(args);
+}
+
+// --name is --set name=: a name that the spec itself or a variation gives is replaced.
+Status takeName(const ParsedArgs& args, values::SubmitRequest& request) {
+    request.sets = args.list("--set");
+    if (!args.has("--name")) {
+        return okStatus();
+    }
+    const std::string name = args.text("--name");
+    if (name.find_first_not_of(" \t\n") == std::string::npos) {
+        return invalidArgument(
+            "--name: an empty name is not a name; without --name the run has "
+            "the spec's, or that of its file");
+    }
+    if (std::ranges::any_of(request.sets,
+                            [](const std::string& set) { return set.rfind("name=", 0) == 0; })) {
+        return invalidArgument("--name and --set name= exclude each other");
+    }
+    request.sets.push_back(strCat("name=", dumpJson(Json(name))));
+    return okStatus();
 }
 
 // The spec as it lies here, or its name where it lies on the host.
@@ -60,7 +82,7 @@ Result<values::SubmitRequest> requestOf(CliContext& context, const ParsedArgs& a
     request.variations = args.list("--variation");
     request.allVariations = args.has("--all-variations");
     request.withoutBase = !request.variations.empty() && !request.allVariations;
-    request.sets = args.list("--set");
+    RETURN_IF_ERROR(takeName(args, request));
     request.project = args.text("--project");
     request.note = args.text("--note");
     request.key = args.text("--key", request.key);
@@ -78,6 +100,18 @@ Result<values::SubmitRequest> requestOf(CliContext& context, const ParsedArgs& a
         ASSIGN_OR_RETURN(request.place, session::launchPlace(args.list("--env")));
     }
     return request;
+}
+
+// Runs that were submitted before with this key keep the name that they got then.
+Status checkKnownName(const ParsedArgs& args, const values::SubmitReply& reply) {
+    const std::string name = args.text("--name");
+    if (!args.has("--name") || !reply.wasKnown || reply.runs.empty() ||
+        reply.runs.front().name == name) {
+        return okStatus();
+    }
+    return failedPrecondition("--name: run ", reply.runs.front().id,
+                              " was submitted before with this --key, as '",
+                              reply.runs.front().name, "'; another --key queues another run");
 }
 
 int reportErrors(CliContext& context, const ParsedArgs& args, const values::SubmitRequest& request,
@@ -189,6 +223,9 @@ int runSubmit(CliContext& context, const ParsedArgs& args) {
     }
     if (!reply->errors.empty()) {
         return reportErrors(context, args, *request, *reply);
+    }
+    if (const Status named = checkKnownName(args, *reply); !named.ok()) {
+        return fail(context, named);
     }
     context.err << describe(reply->warnings, request->fileName, request->specText, "warning",
                             context.errorTerminal);

@@ -65,7 +65,7 @@ class Page {
 };
 
 std::string timeText(std::int64_t utcMs) {
-    return utcMs == 0 ? "" : session::localTime(utcMs);
+    return utcMs == 0 ? "" : strCat(session::localTime(utcMs), " ", session::zoneText(utcMs));
 }
 
 std::string specDirectory(const RunDetail& detail) {
@@ -221,7 +221,11 @@ Table funnelOf(const values::Receipt& receipt, const Terminal& terminal) {
     const auto apart = [&](const std::string& label, std::int64_t count, Tone tone) {
         table.add({{label, tone}, formatCount(count)});
     };
-    row("read", receipt.rowsScanned, Tone::kStrong);
+    if (receipt.rowsPruned > 0) {
+        row("scanned", receipt.rowsScanned, Tone::kStrong);
+        apart("  pruned", receipt.rowsPruned, Tone::kDim);
+    }
+    row("read", receipt.rowsScanned - receipt.rowsPruned, Tone::kStrong);
     for (const values::StepReceipt& step : receipt.steps) {
         row("after " + step.step, step.rowsOut, Tone::kPlain);
         for (const values::StepReason& reason : step.reasons) {
@@ -417,7 +421,7 @@ void showEvents(Page& page, const RunDetail& detail) {
     if (detail.events.empty()) {
         return;
     }
-    page.heading("History");
+    page.heading(strCat("History (", session::zoneText(detail.events.back().timeMs), ")"));
     const std::size_t first = detail.events.size() - std::min(kEventsShown, detail.events.size());
     if (first > 0) {
         page.text(strCat(session::countText(static_cast<std::int64_t>(first), "earlier event"),

@@ -26,7 +26,7 @@ Status checkText(const FieldDescriptor& field, const std::string& text) {
         return okStatus();
     }
     return invalidArgument(wordsOf(field), ", line ", bad->line, ", character ", bad->column,
-                           ": byte 0x", absl::Hex(bad->byte, absl::kZeroPad2), " is no UTF-8: '",
+                           ": byte 0x", absl::Hex(bad->byte, absl::kZeroPad2), " is not UTF-8: '",
                            toUtf8(text, 60), "'");
 }
 

@@ -27,14 +27,15 @@ Status readPage(const std::string& value, ConsoleOptions& options) {
     options.page = parsePage(QString::fromStdString(value));
     return options.page.has_value()
                ? okStatus()
-               : invalidArgument("'", value, "' is no page; there are watch, runs, launch, data");
+               : invalidArgument("'", value,
+                                 "' is not a page; there are watch, runs, launch, data");
 }
 
 Status readTheme(const std::string& value, ConsoleOptions& options) {
     options.theme = parseTheme(QString::fromStdString(value));
     return options.theme.has_value()
                ? okStatus()
-               : invalidArgument("'", value, "' is no theme; there are dark, light, system");
+               : invalidArgument("'", value, "' is not a theme; there are dark, light, system");
 }
 
 Status readSpec(const std::string& value, ConsoleOptions& options) {
@@ -53,9 +54,10 @@ Status readSize(const std::string& value, ConsoleOptions& options) {
     options.height = parts.value(1).toInt();
     const bool isGood = parts.size() == 2 && options.width >= 640 && options.height >= 400 &&
                         options.width <= 8192 && options.height <= 8192;
-    return isGood ? okStatus()
-                  : invalidArgument("'", value,
-                                    "' is no size; write WIDTHxHEIGHT, as 1440x900, from 640x400");
+    return isGood
+               ? okStatus()
+               : invalidArgument("'", value,
+                                 "' is not a size; write WIDTHxHEIGHT, as 1440x900, from 640x400");
 }
 
 Status readScale(const std::string& value, ConsoleOptions& options) {
@@ -63,7 +65,7 @@ Status readScale(const std::string& value, ConsoleOptions& options) {
     options.scale = QString::fromStdString(value).toDouble(&isNumber);
     return isNumber && options.scale >= 0.5 && options.scale <= 4
                ? okStatus()
-               : invalidArgument("'", value, "' is no scale; write a number from 0.5 to 4");
+               : invalidArgument("'", value, "' is not a scale; write a number from 0.5 to 4");
 }
 
 struct OptionText {

@@ -217,7 +217,7 @@ void MainWindow::showPage(PageName name) {
     stack_->setCurrentIndex(stack_->indexOf(areaOf(shown)));
     side_->setCurrent(static_cast<int>(placeOf(name)));
     showDaemon();
-    notices_->raise();
+    notices_->place();
     if (inside != nullptr) {
         inside->setFocus(Qt::OtherFocusReason);
     } else if (shown.focusPolicy() != Qt::NoFocus) {
@@ -259,9 +259,10 @@ std::vector<Command> MainWindow::ownCommands() {
     });
     add(tr("Close the newest notice"), "Ctrl+Shift+X", [this] { notices_->closeNewest(); });
     add(tr("Switch between dark and light"), "Ctrl+Shift+T", [this] { parts_.theme.toggle(); });
-    add(tr("Theme: dark"), "", [this] { parts_.theme.choose(ThemeChoice::kDark); });
-    add(tr("Theme: light"), "", [this] { parts_.theme.choose(ThemeChoice::kLight); });
-    add(tr("Theme: as the desktop"), "", [this] { parts_.theme.choose(ThemeChoice::kSystem); });
+    add(tr("Settings: dark theme"), "", [this] { parts_.theme.choose(ThemeChoice::kDark); });
+    add(tr("Settings: light theme"), "", [this] { parts_.theme.choose(ThemeChoice::kLight); });
+    add(tr("Settings: theme as the desktop"), "",
+        [this] { parts_.theme.choose(ThemeChoice::kSystem); });
     add(tr("Full screen"), "F11", [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
     add(tr("Quit"), "Ctrl+Q", [this] { close(); });
     return commands;
@@ -347,7 +348,16 @@ void MainWindow::keyPressEvent(QKeyEvent* event) {
         openShortcuts();
         return;
     }
-    QMainWindow::keyPressEvent(event);
+    // Single keys are the page's, also while the focus is in the top bar.
+    Page& shown = page(current_);
+    const QWidget* focus = QApplication::focusWidget();
+    if (isHandingOn_ || isTyping() || focus == &shown || shown.isAncestorOf(focus)) {
+        QMainWindow::keyPressEvent(event);
+        return;
+    }
+    isHandingOn_ = true;  // what the page leaves comes back here
+    QCoreApplication::sendEvent(&shown, event);
+    isHandingOn_ = false;
 }
 
 bool MainWindow::event(QEvent* event) {

@@ -100,7 +100,7 @@ class MainWindow final : public QMainWindow {
     QuestionDialog* questions_ = nullptr;
     std::vector<Page*> pages_ = std::vector<Page*>(allPages().size());
     PageName current_ = PageName::kRuns;
-    bool hasPainted_ = false;
+    bool hasPainted_ = false, isHandingOn_ = false;
 };
 
 }  // namespace millrace::gui

@@ -46,14 +46,13 @@ StatusLine::StatusLine(QWidget* parent) : QFrame(parent) {
     dropped_ = new QLabel(this);
     daemon_ = new ElidedLabel(this, Qt::ElideMiddle);
     daemon_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    for (QLabel* label : {totals_, dropped_, daemon_}) {
-        setLook(*label, "caption");
-    }
+    setLook(*totals_, "caption");
+    setLook(*daemon_, "caption");
     row->addWidget(totals_);
     row->addWidget(dropped_);
     row->addWidget(daemon_, 1);
     setTotals({});
-    setDropped(0);
+    dropped_->hide();
 }
 
 // Of a daemon that is away nobody knows how fast its runs are.
@@ -74,14 +73,16 @@ void StatusLine::setRuns(const RunTable& runs, std::int64_t nowMs) {
 }
 
 void StatusLine::setDropped(std::uint64_t updates) {
-    const QString text = tr("%1 dropped updates").arg(countText(static_cast<double>(updates)));
+    const QString text =
+        updates == 0 ? QString()
+                     : tr("%1 dropped updates").arg(countText(static_cast<double>(updates)));
     if (text != dropped_->text()) {
         dropped_->setText(text);
-        setLook(*dropped_, updates == 0 ? "caption" : "error");
+        dropped_->setVisible(!text.isEmpty());
+        setLook(*dropped_, "error");
         dropped_->setToolTip(
-            updates == 0 ? tr("Every update of the daemon has been shown")
-                         : tr("The console was too busy to take these: figures are the newest, log "
-                              "lines may be missing"));
+            tr("The console was too busy to take these: figures are the newest, log lines may be "
+               "missing"));
     }
 }
 

@@ -248,6 +248,13 @@ std::string timeOfDay(std::int64_t utcMs) {
     return absl::StrFormat("%02d:%02d:%02d", local.tm_hour, local.tm_min, local.tm_sec);
 }
 
+std::string zoneText(std::int64_t utcMs) {
+    const long minutes = localCalendar(utcMs).tm_gmtoff / 60;
+    return minutes == 0 ? "UTC"
+                        : absl::StrFormat("%c%02d:%02d", minutes < 0 ? '-' : '+',
+                                          std::labs(minutes) / 60, std::labs(minutes) % 60);
+}
+
 std::string ageText(std::int64_t utcMs, std::int64_t nowMs) {
     if (utcMs == 0) {
         return "-";

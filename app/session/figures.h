@@ -57,6 +57,8 @@ std::string clockText(const std::optional<double>& seconds);
 std::string localTime(std::int64_t utcMs);
 /// Hours, minutes and seconds of the local day.
 std::string timeOfDay(std::int64_t utcMs);
+/// "+01:00": what the local clock is ahead of UTC at that time; "UTC" where that is nothing.
+std::string zoneText(std::int64_t utcMs);
 /// "5 s ago", "3 min ago", "2 d ago".
 std::string ageText(std::int64_t utcMs, std::int64_t nowMs);
 /// "samples/s", "samples/s, 2:03 old".

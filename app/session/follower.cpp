@@ -334,7 +334,7 @@ void Follower::open(Feed& feed) {
         case Kind::kLogs:
             feed.stream = client_.logs(
                 {feed.runId, options_.logWorkers, feed.logCursor.empty() ? options_.logTail : 0,
-                 options_.followLogs, feed.logCursor},
+                 options_.followLogs, feed.logCursor, 0, options_.logLevelMin},
                 {[this, &feed](values::LogChunk chunk) {
                      heard(feed);
                      takeLogs(feed, std::move(chunk));

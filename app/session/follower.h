@@ -32,6 +32,8 @@ struct FollowOptions {
     std::vector<std::string> logWorkers;         ///< none: all
     bool followLogs = true;                      ///< else: what is there, then the end
     int logTail = 0;                             ///< lines to begin with; 0: all
+    /// Lines of lower level are left out: debug has the routine messages of Millrace's own workers.
+    values::LogLevel logLevelMin = values::LogLevel::kInfo;
     bool withTelemetry = false;
     bool withNodes = false;  ///< nodes and their states, asked for every 2 s
     /// Of runs whose metrics are known up to there; of others all are told.

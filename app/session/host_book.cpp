@@ -103,7 +103,7 @@ const NamedHost* HostBook::find(std::string_view name) const {
 Status HostBook::put(NamedHost host) {
     if (!isHostName(host.name)) {
         return invalidArgument("'", host.name,
-                               "' is no name of a host: letters, digits, '.', '-' and '_'");
+                               "' is not a name of a host: letters, digits, '.', '-' and '_'");
     }
     ASSIGN_OR_RETURN(const Address address, Address::parse(host.address));
     host.address = address.text();

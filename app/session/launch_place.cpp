@@ -104,7 +104,7 @@ Result<values::LaunchPlace> launchPlaceOf(const std::vector<std::string>& enviro
                                    "stored and shown; let the script read it from a file");
         }
         if (findBadByte(value).has_value()) {
-            return invalidArgument("--env ", name, ": its value is no UTF-8");
+            return invalidArgument("--env ", name, ": its value is not UTF-8");
         }
         place.environment[name] = value;
     }

@@ -95,7 +95,7 @@ constexpr MetricEntry kEntries[] = {
     {"system.<worker>.memory_bytes", "", "", Unit::kBytes, Origin::kDaemon, Show::kAlways, Chart::kOwn, "",
      "the same; memory that processes share counts once (PSS)"},
     {"system.time.<part>_ms", "", "", Unit::kMilliseconds, Origin::kDaemon, Show::kNever, Chart::kOwn, "ms",
-     "of the run so far, all attempts: `busy`, `stall` (waiting for data), `evaluate`, `checkpoint`, `start`, `ending`; together the time since it was started"},
+     "of the run so far, all attempts: `busy`, `stall` (waiting for data), `evaluate`, `checkpoint`, `start`, `ending`; together the time since it was started; `standing`: how much of it the run did not get on"},
     {"system.loader.step.<step>.busy_percent", "", "", Unit::kPercent, Origin::kLoader, Show::kAlways, Chart::kOwn, "% of one core",
      "a step of the recipe, reading left out; `where` is dataset.where, `(labels)` the heads"},
     {"system.loader.column.<column>.ns_per_row", "", "", Unit::kNanoseconds, Origin::kLoader, Show::kAlways, Chart::kOwn, "",
@@ -115,9 +115,9 @@ constexpr MetricEntry kEntries[] = {
     {"system.loader.<stage>.busy_percent", "", "", Unit::kPercent, Origin::kLoader, Show::kAlways, Chart::kOwn, "% of one core",
      "of the feed's stages `read`, `recipe`, `order`, `collate`, `sink`: at work, all threads together"},
     {"system.loader.<stage>.starved_percent", "", "", Unit::kPercent, Origin::kLoader, Show::kAlways, Chart::kOwn, "% of one core",
-     "waiting for what comes before: `read` for the file, `collate` for a segment; in any stage for a free core"},
+     "waiting for the stage before: `read` for the file, `collate` for a segment; in any stage for a free core"},
     {"system.loader.<stage>.blocked_percent", "", "", Unit::kPercent, Origin::kLoader, Show::kAlways, Chart::kOwn, "% of one core",
-     "waiting for what comes after: `read` for room for one more segment, `collate` for a place in the ring"},
+     "waiting for the stage after: `read` for room for one more segment, `collate` for a place in the ring"},
     {"system.loader.<stage>.rows_per_second", "", "", Unit::kPerSecond, Origin::kLoader, Show::kAlways, Chart::kOwn, "rows/s",
      "what the stage took"},
     {"system.loader.<stage>.bytes_per_second", "", "", Unit::kBytesPerSecond, Origin::kLoader, Show::kAlways, Chart::kOwn, "",
@@ -335,8 +335,8 @@ std::optional<int> gpuOfUse(std::string_view name) {
 
 std::string metricTables() {
     std::string page;
-    addTable(&page, "Of the run", Origin::kRun);
-    addTable(&page, "Of an evaluation", Origin::kEvaluation);
+    addTable(&page, "Metrics of a run", Origin::kRun);
+    addTable(&page, "Metrics of an evaluation", Origin::kEvaluation);
     addTable(&page, "What a rank and the feed measure of themselves", Origin::kWorker);
     addTable(&page, "What the daemon measures beside a run", Origin::kDaemon);
     addTable(&page, "What the feed measures of its stages", Origin::kLoader);

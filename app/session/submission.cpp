@@ -65,9 +65,11 @@ Status checkSpecText(const std::string& text, const std::string& path) {
     if (!bad.has_value()) {
         return okStatus();
     }
+    const bool isWide = text.find('\0') != std::string::npos;
     return invalidArgument(path, ":", bad->line, ":", bad->column, ": byte 0x",
-                           absl::Hex(bad->byte, absl::kZeroPad2),
-                           " is no UTF-8; 'iconv -f latin1 -t utf-8' turns a Latin-1 file into it");
+                           absl::Hex(bad->byte, absl::kZeroPad2), " is not UTF-8; ",
+                           isWide ? "'iconv -f UTF-16 -t UTF-8' converts a UTF-16 file"
+                                  : "'iconv -f latin1 -t UTF-8' converts a Latin-1 file");
 }
 
 values::GitFacts gitFactsOf(const std::string& directory) {

@@ -45,6 +45,12 @@ std::string gpuText(const session::LiveNode& node) {
     return session::percentText(session::gpuPercent(node.sample));
 }
 
+std::string barTime(std::int64_t nowMs, int width) {
+    constexpr int kRoomForZone = 64;
+    const std::string time = session::timeOfDay(nowMs);
+    return width < kRoomForZone ? time : strCat(time, " ", session::zoneText(nowMs));
+}
+
 std::string stepText(const values::Progress& progress) {
     return progress.stepsTotal > 0 ? strCat(progress.step, "/", progress.stepsTotal)
            : progress.step > 0     ? strCat(progress.step)

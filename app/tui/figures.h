@@ -18,6 +18,8 @@ Tone toneOf(const values::RunSummary& run);
 std::string noGpuText(const values::NodeInfo& node);
 /// "no GPU", "83 %", "n/a": the mean of a machine's GPUs.
 std::string gpuText(const session::LiveNode& node);
+/// "22:13:20 +01:00" at the right of a bar; narrow ones have no zone.
+std::string barTime(std::int64_t nowMs, int width);
 /// "120/630", "120".
 std::string stepText(const values::Progress& progress);
 

@@ -157,7 +157,7 @@ Result<std::unique_ptr<Screen>> openScreen(bool hasColor, bool isUtf8) {
     if (screen == nullptr) {
         const char* term = std::getenv("TERM");
         return failedPrecondition("TERM='", term != nullptr ? term : "",
-                                  "' is no terminal that can be drawn on; --plain prints lines");
+                                  "' is not a terminal that can be drawn on; --plain prints lines");
     }
     return std::unique_ptr<Screen>(std::make_unique<NcursesScreen>(screen, hasColor, isUtf8));
 }

@@ -33,14 +33,28 @@ std::vector<double> values(const std::deque<double>& history) {
     return {history.begin(), history.end()};
 }
 
-// "cpu  ████░░░░  43 %": a label, a bar and its figure; returns the column behind it.
+constexpr int kLabelWidth = 5;  // of gauges and of the rows below them
+
+// "cpu  ████░░░░  43 %": a label, a bar and its figure, up to the column `end`; returns the column
+// behind it. The bar is at most `width` wide and makes room for the figure.
 int gauge(CellGrid& grid, int x, int y, std::string_view label, const std::optional<double>& part,
-          int width, const std::string& figure) {
-    x = grid.put(x, y, padRight(label, 5), Tone::kDim);
+          int width, const std::string& figure, int end) {
+    constexpr int kLeastBar = 4;
+    x = grid.put(x, y, padRight(label, kLabelWidth), Tone::kDim);
     const Tone tone = part.value_or(0) > 0.9 ? Tone::kWarn : Tone::kInfo;
-    x = grid.put(x, y, progressBar(part.value_or(0), width, grid.isUtf8()),
-                 part ? tone : Tone::kDim);
-    return grid.put(x + 1, y, figure);
+    width = std::min(width, end - x - 1 - displayWidth(figure));
+    if (width >= kLeastBar) {
+        x = 1 + grid.put(x, y, progressBar(part.value_or(0), width, grid.isUtf8()),
+                         part ? tone : Tone::kDim);
+    }
+    return grid.put(x, y, figure, Tone::kPlain, end);
+}
+
+// Puts `text` two columns behind `x` if all of it fits before `end`; returns the column behind what
+// is there then.
+int putWhole(CellGrid& grid, int x, int y, const std::string& text, int end,
+             Tone tone = Tone::kPlain) {
+    return x + 2 + displayWidth(text) > end ? x : grid.put(x + 2, y, text, tone, end);
 }
 
 // Where the columns of the run list end (name: where it ends; the others are to the right of it);
@@ -177,16 +191,17 @@ std::vector<const LiveNode*> headFirst(const session::LiveModel& model) {
 
 // "node-2    cpu ████░░░░  43 %  mem 12 of 64 GB  gpu 97 %  in 1.2 GB/s  out 0 B/s  data0 98 %".
 void drawNodeRow(CellGrid& grid, int y, const LiveNode& node, std::int64_t nowMs) {
-    constexpr int kNameWidth = 18, kBarWidth = 12;
+    constexpr int kBarWidth = 12, kRoomForBar = 64;
+    const int nameWidth = grid.width() < kRoomForBar ? 12 : 18, end = grid.width();
     const values::NodeSample& s = node.sample;
-    grid.put(1, y, nameOf(node), Tone::kStrong, kNameWidth);
+    grid.put(1, y, nameOf(node), Tone::kStrong, nameWidth);
     const std::string state = session::stateText(node.info);
     if (!session::isThere(node.info)) {
-        grid.put(kNameWidth + 1, y, state, Tone::kWarn);
+        grid.put(nameWidth + 1, y, state, Tone::kWarn);
         return;
     }
     if (node.receivedMs == 0 || session::LiveModel::isStale(node, nowMs)) {
-        grid.put(kNameWidth + 1, y,
+        grid.put(nameWidth + 1, y,
                  node.receivedMs == 0
                      ? std::string("no sample yet")
                      : strCat("no sample since ", session::ageText(node.receivedMs, nowMs)),
@@ -195,20 +210,22 @@ void drawNodeRow(CellGrid& grid, int y, const LiveNode& node, std::int64_t nowMs
     }
     const std::optional<double> cpu =
         s.cpuPercent ? std::optional(*s.cpuPercent / 100) : std::nullopt;
-    int x = kNameWidth + 1;
+    int x = nameWidth + 1;
     x = state.empty() ? x : grid.put(x, y, state, Tone::kWarn) + 2;
-    x = gauge(grid, x, y, "cpu", cpu, kBarWidth, padLeft(session::percentText(s.cpuPercent), 5));
-    x = grid.put(x + 2, y, "mem " + session::usedText(s.memoryUsedBytes, s.memoryTotalBytes));
+    x = gauge(grid, x, y, "cpu", cpu, end < kRoomForBar ? 0 : kBarWidth,
+              padLeft(session::percentText(s.cpuPercent), 5), end);
+    x = putWhole(grid, x, y, "mem " + session::usedText(s.memoryUsedBytes, s.memoryTotalBytes),
+                 end);
     if (!s.gpus.empty()) {
-        x = grid.put(x + 2, y, "gpu " + gpuText(node));
+        x = putWhole(grid, x, y, "gpu " + gpuText(node), end);
     }
-    x = grid.put(x + 2, y,
+    x = putWhole(grid, x, y,
                  strCat("in ", session::rateText(s.networkReceiveBytesPerSecond), "  out ",
                         session::rateText(s.networkSendBytesPerSecond)),
-                 Tone::kDim);
+                 end, Tone::kDim);
     for (const values::ProcessSample& process : s.processes) {
-        x = grid.put(x + 2, y,
-                     strCat(process.worker, " ", session::percentText(process.cpuPercent)));
+        x = putWhole(grid, x, y,
+                     strCat(process.worker, " ", session::percentText(process.cpuPercent)), end);
     }
 }
 
@@ -312,23 +329,24 @@ int TopView::drawGpus(CellGrid& grid, int y, const LiveNode& node) const {
         }
         const std::optional<double> part =
             gpu.utilizationPercent ? std::optional(*gpu.utilizationPercent / 100) : std::nullopt;
+        const int end = grid.width();
         int x = gauge(grid, 1, y, strCat("gpu", gpu.index), part, barWidth,
-                      padLeft(session::percentText(gpu.utilizationPercent), 5));
-        x = grid.put(x + 2, y,
-                     "mem " + session::usedText(gpu.memoryUsedBytes, gpu.memoryTotalBytes));
+                      padLeft(session::percentText(gpu.utilizationPercent), 5), end);
+        x = putWhole(grid, x, y,
+                     "mem " + session::usedText(gpu.memoryUsedBytes, gpu.memoryTotalBytes), end);
         if (gpu.powerWatts) {
-            x = grid.put(x + 2, y, session::shortNumber(std::round(*gpu.powerWatts)) + " W",
+            x = putWhole(grid, x, y, session::shortNumber(std::round(*gpu.powerWatts)) + " W", end,
                          Tone::kDim);
         }
         if (gpu.temperatureCelsius) {
-            x = grid.put(x + 2, y,
+            x = putWhole(grid, x, y,
                          session::shortNumber(std::round(*gpu.temperatureCelsius)) +
                              (grid.isUtf8() ? " °C" : " C"),
-                         Tone::kDim);
+                         end, Tone::kDim);
         }
         for (const values::GpuInfo& info : node.info.gpus) {
             if (info.index == gpu.index) {
-                grid.put(x + 2, y, info.name, Tone::kDim);
+                putWhole(grid, x, y, info.name, end, Tone::kDim);
             }
         }
         ++y;
@@ -359,30 +377,30 @@ int TopView::drawNode(CellGrid& grid, int y, const LiveNode& node, bool isOneOfS
     const int barWidth = std::clamp((grid.width() - 50) / 3, 8, 40);
     const std::optional<double> cpu =
         s.cpuPercent ? std::optional(*s.cpuPercent / 100) : std::nullopt;
-    int x = gauge(grid, 1, y, "cpu", cpu, barWidth, padLeft(session::percentText(s.cpuPercent), 5));
-    const int memoryX = grid.width() / 2 + 2;
+    const int memoryX = grid.width() / 2 + 2, end = grid.width();
+    int x = gauge(grid, 1, y, "cpu", cpu, barWidth, padLeft(session::percentText(s.cpuPercent), 5),
+                  memoryX - 1);
     const std::vector<double> history = values(node.cpuHistory);
     grid.put(x + 2, y,
              sparkline(history, std::min(60, memoryX - x - 4), grid.isUtf8(), Pick::kMax, 0, 100),
              Tone::kInfo);
     gauge(grid, memoryX, y, "mem", share(s.memoryUsedBytes, s.memoryTotalBytes), barWidth,
-          session::usedText(s.memoryUsedBytes, s.memoryTotalBytes));
+          session::usedText(s.memoryUsedBytes, s.memoryTotalBytes), end);
     ++y;
-    x = grid.put(1, y, "disk ", Tone::kDim);
-    x = grid.put(x, y,
-                 strCat("r ", session::rateText(s.diskReadBytesPerSecond), "  w ",
-                        session::rateText(s.diskWriteBytesPerSecond)),
-                 Tone::kPlain, memoryX - 1);
+    grid.put(1, y, "disk", Tone::kDim);
+    x = kLabelWidth - 1;  // what follows is two columns on
+    x = putWhole(grid, x, y, "r " + session::rateText(s.diskReadBytesPerSecond), memoryX - 1);
+    x = putWhole(grid, x, y, "w " + session::rateText(s.diskWriteBytesPerSecond), memoryX - 1);
     if (s.diskFreeBytes) {
-        grid.put(x + 2, y, formatBytes(static_cast<double>(*s.diskFreeBytes)) + " free", Tone::kDim,
-                 memoryX - 1);
+        putWhole(grid, x, y, formatBytes(static_cast<double>(*s.diskFreeBytes)) + " free",
+                 memoryX - 1, Tone::kDim);
     }
-    x = grid.put(memoryX, y, "net  ", Tone::kDim);
-    x = grid.put(x, y,
-                 strCat("in ", session::rateText(s.networkReceiveBytesPerSecond), "  out ",
-                        session::rateText(s.networkSendBytesPerSecond)));
+    grid.put(memoryX, y, "net", Tone::kDim);
+    x = memoryX + kLabelWidth - 2;
+    x = putWhole(grid, x, y, "in " + session::rateText(s.networkReceiveBytesPerSecond), end);
+    x = putWhole(grid, x, y, "out " + session::rateText(s.networkSendBytesPerSecond), end);
     if (s.load1) {
-        grid.put(x + 2, y, absl::StrFormat("load %.2f", *s.load1), Tone::kDim);
+        putWhole(grid, x, y, absl::StrFormat("load %.2f", *s.load1), end, Tone::kDim);
     }
     y = drawGpus(grid, y + 1, node);
     return isOneOfSeveral ? drawWork(grid, y, s) : y;
@@ -435,7 +453,8 @@ void TopView::drawRuns(CellGrid& grid, int y, const session::LiveModel& model,
     if (runs.empty()) {
         grid.put(1, first, "no runs yet: millrace run SPEC", Tone::kDim);
     }
-    std::string keys = "q leave   up/down scroll";
+    const bool hasRoom = grid.width() >= 50;
+    std::string keys = hasRoom ? "q leave   up/down scroll" : "q leave";
     if (index < runs.size()) {
         strAppend(&keys, "   ", runs.size() - index, " more below");
     }
@@ -451,9 +470,12 @@ void TopView::draw(CellGrid& grid, const session::LiveModel& model, std::int64_t
                    run.summary.state == values::RunState::kStopping;
         queued += run.summary.state == values::RunState::kQueued;
     }
-    grid.put(1, 0, strCat("millrace top   ", running, " running   ", queued, " queued"),
-             Tone::kBar);
-    grid.putRight(grid.width() - 1, 0, session::timeOfDay(nowMs), Tone::kBar);
+    const std::string time = barTime(nowMs, grid.width());
+    const int end = grid.width() - static_cast<int>(time.size()) - 2;
+    const std::string title = strCat("top   ", running, " running   ", queued, " queued");
+    const std::string whole = "millrace " + title;
+    grid.put(1, 0, 1 + displayWidth(whole) <= end ? whole : title, Tone::kBar, end);
+    grid.putRight(grid.width() - 1, 0, time, Tone::kBar);
     int y = 1;
     y = drawNodes(grid, y, model, nowMs);
     drawRuns(grid, y, model, nowMs);

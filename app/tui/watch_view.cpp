@@ -260,7 +260,7 @@ bool WatchView::press(const KeyPress& key, const session::LiveModel& model) {
 void WatchView::drawBar(CellGrid& grid, const LiveRun* run, const session::LiveModel& model,
                         std::int64_t nowMs) const {
     grid.fill({0, 0, grid.width(), 1}, " ", Tone::kBar);
-    const std::string time = session::timeOfDay(nowMs);
+    const std::string time = barTime(nowMs, grid.width());
     const int end = grid.width() - static_cast<int>(time.size()) - 2;
     std::string title = "millrace watch";
     if (run != nullptr) {

@@ -23,8 +23,8 @@ std::shared_ptr<arrow::Field> layoutOf(const arrow::Field& field) {
     return field.WithType(layoutOf(field.type()));
 }
 
-/// The type whose buffers are the same and whose values are not judged: no text has to be UTF-8, no
-/// date a whole day, no decimal of its precision.
+/// The type with the same buffers but without constraints on values: texts need not be UTF-8, dates
+/// need not be whole days, decimals may exceed their precision.
 TypePtr layoutOf(const TypePtr& type) {
     switch (type->id()) {
         case Type::STRING:
@@ -74,7 +74,7 @@ TypePtr layoutOf(const TypePtr& type) {
             return arrow::struct_(std::move(fields));
         }
         default:
-            return type;  // a map or a union is no column: it is left out before
+            return type;  // maps and unions cannot be columns: they are rejected earlier
     }
 }
 
@@ -82,7 +82,7 @@ std::shared_ptr<arrow::ArrayData> withLayout(const arrow::ArrayData& data) {
     auto plain = std::make_shared<arrow::ArrayData>(data);
     plain->type = layoutOf(data.type);
     if (plain->type->id() == Type::BINARY_VIEW) {
-        // Arrow's casts follow the views of nulls too.
+        // Arrow's casts follow views even under nulls.
         plain->buffers[0] = nullptr;
         plain->null_count = 0;
     }

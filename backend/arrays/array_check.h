@@ -1,8 +1,8 @@
 #pragma once
-// What Arrow's readers take on trust: offsets, sizes, dictionary indices and run ends of a batch.
+// Validates what Arrow's readers trust: offsets, sizes, dictionary indices and run ends of a batch.
 //
-// An Arrow IPC file is used as it lies there, so a flipped bit in an offset would be a read outside
-// of its buffers. Texts may hold any bytes, and values any value: only the layout is checked.
+// Arrow IPC files are used in place, so a flipped bit in an offset would cause a read outside the
+// buffers. Only the layout is checked: texts may hold any bytes, and values any value.
 // Threads: pure.
 #include <string_view>
 
@@ -15,10 +15,11 @@ class RecordBatch;
 
 namespace millrace::arrays {
 
-/// kDataLoss "PLACE: corrupt: ..." when a value of the slice lies outside of its buffers.
+/// kDataLoss "PLACE: corrupt: ..." if a value of the slice is outside its buffers.
 Status checkArray(const arrow::Array& array, std::string_view place);
 
-/// Every column's buffers are there and long enough for its rows; cheap, no value is looked at.
+/// Checks that every column's buffers exist and are long enough for its rows; cheap, reads no
+/// value.
 Status checkBuffers(const arrow::RecordBatch& batch, std::string_view place);
 
 }  // namespace millrace::arrays

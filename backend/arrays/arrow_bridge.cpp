@@ -139,8 +139,8 @@ Result<std::shared_ptr<arrow::Array>> castPinned(const std::shared_ptr<arrow::Ar
     arrow::compute::ExecContext context(pool);
     context.set_use_threads(false);
     arrow::compute::CastOptions options = arrow::compute::CastOptions::Safe(type);
-    options.allow_time_truncate = true;  // other units than nanoseconds
-    options.allow_invalid_utf8 = true;   // binaries are hashed as they are
+    options.allow_time_truncate = true;  // units other than nanoseconds
+    options.allow_invalid_utf8 = true;   // binaries are hashed unchanged
     ASSIGN_OR_RETURN(arrow::Datum datum,
                      fromArrow(arrow::compute::Cast(array, options, &context), place));
     return datum.make_array();
@@ -152,8 +152,7 @@ const arrow::DataType& valuesOf(const arrow::DataType& list) {
     return *static_cast<const arrow::BaseListType&>(list).value_type();
 }
 
-/// A type that Arrow's casts go through on the way to the pinned one; null when they go there at
-/// once.
+/// An intermediate type for Arrow's casts to the pinned type; null if they reach it directly.
 std::shared_ptr<arrow::DataType> between(const arrow::DataType& type) {
     switch (type.id()) {
         case Type::DICTIONARY:
@@ -191,7 +190,7 @@ bool isListView(const arrow::DataType& type) {
     return type.id() == Type::LIST_VIEW || type.id() == Type::LARGE_LIST_VIEW;
 }
 
-/// Times of nanoseconds as microseconds, rounded down: also before 1970, where a division would
+/// Converts nanoseconds to microseconds, rounded down: also before 1970, where a division would
 /// round up.
 Result<std::shared_ptr<arrow::Array>> wholeMicros(const std::shared_ptr<arrow::Array>& array,
                                                   std::string_view place, arrow::MemoryPool* pool) {
@@ -208,7 +207,7 @@ Result<std::shared_ptr<arrow::Array>> wholeMicros(const std::shared_ptr<arrow::A
     return fromArrow(builder.Finish(), place);
 }
 
-/// What Arrow's own casts get wrong: decimals as doubles, nanoseconds as microseconds.
+/// Conversions that Arrow's own casts do wrong: decimals to doubles, nanoseconds to microseconds.
 Result<std::shared_ptr<arrow::Array>> leavesExactly(const std::shared_ptr<arrow::Array>& array,
                                                     const expr::DataType& type,
                                                     std::string_view place,
@@ -231,9 +230,8 @@ Result<std::shared_ptr<arrow::Array>> leavesExactly(const std::shared_ptr<arrow:
     return array;
 }
 
-/// A list view's lists one after the other, by their offsets and sizes: Arrow 26's own cast loses
-/// elements where null or empty lists stand between others. `View`: ListViewArray or
-/// LargeListViewArray.
+/// Joins a list view's lists by their offsets and sizes: Arrow 26's own cast loses elements if null
+/// or empty lists are between others. `View`: ListViewArray or LargeListViewArray.
 template <class View>
 Result<std::shared_ptr<arrow::Array>> listsBySize(const arrow::Array& array, std::string_view place,
                                                   arrow::MemoryPool* pool) {
@@ -246,7 +244,7 @@ Result<std::shared_ptr<arrow::Array>> listsBySize(const arrow::Array& array, std
         const std::int64_t from = views.value_offset(row), count = views.value_length(row);
         const bool isValid = views.IsValid(row);
         if (isValid && (from < 0 || count < 0 || from > views.values()->length() - count)) {
-            return dataLoss(place, ": corrupt: list ", row, " lies outside its values");
+            return dataLoss(place, ": corrupt: list ", row, " is outside its values");
         }
         for (std::int64_t i = from; isValid && i < from + count; ++i) {
             RETURN_IF_ERROR(fromArrow(elements.Append(i), place));
@@ -257,8 +255,8 @@ Result<std::shared_ptr<arrow::Array>> listsBySize(const arrow::Array& array, std
     ASSIGN_OR_RETURN(const auto indices, fromArrow(elements.Finish(), place));
     std::shared_ptr<arrow::Array> values = views.values();
     if (values->type_id() == Type::STRING_VIEW || values->type_id() == Type::BINARY_VIEW) {
-        ASSIGN_OR_RETURN(values,
-                         castPinned(values, arrow::utf8(), place, pool));  // Take has no views
+        ASSIGN_OR_RETURN(values, castPinned(values, arrow::utf8(), place, pool));  // Take does not
+                                                                                   // support views
     }
     arrow::compute::ExecContext context(pool);
     context.set_use_threads(false);
@@ -281,7 +279,7 @@ Result<std::shared_ptr<arrow::Array>> listsOfView(const arrow::Array& array, std
                : listsBySize<arrow::LargeListViewArray>(array, place, pool);
 }
 
-/// A decimal of any width as decimal128 of the same digits; null for other types.
+/// The decimal128 type with the same digits as a decimal of any width; null for other types.
 std::shared_ptr<arrow::DataType> decimal128Of(const arrow::DataType& type) {
     const auto* decimal = dynamic_cast<const arrow::DecimalType*>(&type);
     return decimal == nullptr ? nullptr : arrow::decimal128(decimal->precision(), decimal->scale());

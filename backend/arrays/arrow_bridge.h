@@ -1,11 +1,12 @@
 #pragma once
-// Arrow's errors and types as ours, and back: the pinned type of each spec type.
+// Converts Arrow's errors and types to ours, and back: each spec type has a pinned Arrow type.
 //
 // Pinned: bool, int8..uint64, float, double, decimal128, utf8, date32, timestamp[us] without zone,
-// and lists of these. Everything that is read is brought to its pinned type (SplitReader): halves
-// are floats, times of day int64 microseconds, binaries of any kind their bytes as texts, decimals
-// of more than 38 digits and decimals in lists doubles, dictionaries and runs their values,
-// extension types what they are stored as.
+// and lists of these. SplitReader converts everything it reads to its pinned type:
+// - half floats to floats, times of day to int64 microseconds
+// - binaries of any kind to texts with the same bytes
+// - decimals of more than 38 digits, and decimals in lists, to doubles
+// - dictionaries and runs to their values, extension types to their storage
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,8 +27,8 @@ class MemoryPool;
 
 namespace millrace::arrays {
 
-/// OK, or "PLACE: Arrow's first line"; out of memory is kResourceExhausted, everything else
-/// kDataLoss for I/O and format errors, kInvalidArgument for values.
+/// OK, or "PLACE: Arrow's first line". Out of memory is kResourceExhausted, I/O and format errors
+/// are kDataLoss, errors of values are kInvalidArgument.
 Status fromArrow(const arrow::Status& status, std::string_view place);
 
 template <class T>
@@ -38,14 +39,14 @@ Result<T> fromArrow(arrow::Result<T> result, std::string_view place) {
     return fromArrow(result.status(), place);
 }
 
-/// The spec's type of an Arrow type; false when there is none (struct, map, list of lists, ...).
+/// The spec type for an Arrow type; false if there is none (struct, map, list of lists, ...).
 bool toSpecType(const arrow::DataType& type, expr::DataType& out);
 
-/// The pinned Arrow type; decimals need their own (null here).
+/// The pinned Arrow type; null for decimals, which keep their own.
 std::shared_ptr<arrow::DataType> toArrowType(const expr::DataType& type);
 
-/// One array of the pinned type: chunks joined, dictionaries expanded, large lists and strings,
-/// zones and units brought to the pinned form. `place` names the column for messages.
+/// One array of the pinned type: joins chunks, expands dictionaries, and converts large lists and
+/// strings, zones and units. `place` names the column for messages.
 Result<std::shared_ptr<arrow::Array>> pinArray(const arrow::ChunkedArray& values,
                                                const expr::DataType& type, std::string_view place,
                                                arrow::MemoryPool* pool);

@@ -32,8 +32,8 @@ void unpackScalar(const std::uint8_t* bytes, const std::uint8_t* end, int width,
     }
 }
 
-// Where the bytes of the k-th value of a group start, and how far to shift them. A group starts on
-// a byte, since 8 values of any width are whole bytes.
+// Start byte and shift of the k-th value in a group. A group starts at a whole byte, since 8 values
+// of any width are whole bytes.
 struct Lanes {
     alignas(64) std::uint8_t index[64];
     alignas(64) std::uint32_t shift[16];
@@ -52,7 +52,7 @@ struct Lanes {
 
 constexpr int kWidestShuffled = 25;
 
-// By width: runs are short (Arrow writes 504 values), so nothing is made anew for each.
+// Tables by width, made once: runs are short (Arrow writes 504 values).
 constexpr std::array<Lanes, kWidestShuffled + 1> kLanes = [] {
     std::array<Lanes, kWidestShuffled + 1> lanes;
     for (int width = 0; width <= kWidestShuffled; ++width) {
@@ -61,9 +61,9 @@ constexpr std::array<Lanes, kWidestShuffled + 1> kLanes = [] {
     return lanes;
 }();
 
-// 16 values a turn: one byte shuffle brings the 4 bytes that hold a value to its lane, one variable
-// shift and one mask finish it. Up to 25 bits fit 4 bytes at any shift. (The zero-masking forms do
-// the same; the plain ones make g++ 12 warn of its own header.)
+// 16 values at a time: one byte shuffle moves a value's 4 bytes to its lane, one variable shift and
+// one mask extract it. Up to 25 bits fit into 4 bytes at any shift. (The zero-masking forms are
+// equivalent; for the plain ones g++ 12 warns of its own header.)
 __attribute__((target("avx512f,avx512bw,avx512vbmi"))) std::int64_t unpackVbmi(
     const std::uint8_t* bytes, const std::uint8_t* end, int width, std::int64_t count,
     std::uint32_t* out) {
@@ -84,8 +84,8 @@ __attribute__((target("avx512f,avx512bw,avx512vbmi"))) std::int64_t unpackVbmi(
     return i;
 }
 
-// 8 values a turn, 4 in each half of the register: byte shuffles stay within 16 bytes, which hold 4
-// values of up to 25 bits.
+// 8 values at a time, 4 in each half of the register: byte shuffles stay within 16 bytes, which
+// hold 4 values of up to 25 bits.
 struct HalfLanes {
     alignas(32) std::uint8_t index[32];
     alignas(32) std::uint32_t shift[8];

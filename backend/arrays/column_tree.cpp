@@ -19,13 +19,14 @@ using ArrayPtr = std::shared_ptr<arrow::Array>;
 constexpr std::size_t kTypeTextBytes = 100;
 constexpr std::size_t kFieldsNamed = 4;
 constexpr std::string_view kWhyNoInterval =
-    "months and days have no fixed length, so it is no number; write it as an integer in one unit, "
+    "months and days have no fixed length, so it is not a number; write it as an integer in one "
+    "unit, "
     "such as microseconds";
 
-/// "map<string, int64>": Arrow's name, cut where it is long.
+/// "map<string, int64>": Arrow's name, truncated if long.
 std::string typeText(const arrow::DataType& type) {
     std::string text = type.ToString();
-    if (type.id() == Type::MAP) {  // a file's own names of keys and items say nothing
+    if (type.id() == Type::MAP) {  // a file's own names of keys and items are irrelevant
         const auto& map = static_cast<const arrow::MapType&>(type);
         text = strCat("map<", map.key_type()->ToString(), ", ", map.item_type()->ToString(), ">");
     }
@@ -101,7 +102,7 @@ class ColumnCollector {
         }
         if (places_.contains(name) || out_.findRefused(name) != nullptr) {
             out_.refused.push_back({name,
-                                    "stands twice in the file, and only the first is read; give "
+                                    "appears twice in the file, and only the first is read; give "
                                     "the second another name",
                                     false});
             return;
@@ -135,8 +136,8 @@ class ColumnCollector {
     std::map<std::string, std::size_t> places_;
 };
 
-/// Of the fields of structs below `type`, the places that lead to `name`, as ColumnCollector names
-/// them; empty when there is none.
+/// Indices of the struct fields from the top down to `name`, which is named as in ColumnCollector;
+/// empty if it does not exist.
 std::vector<int> pathOf(const arrow::FieldVector& fields, std::string_view name) {
     for (std::size_t i = 0; i < fields.size(); ++i) {
         const std::string& own = fields[i]->name();
@@ -191,7 +192,7 @@ std::string whyRefused(std::string_view name, const arrow::DataType& type) {
                                 fieldPaths(name, type));
         case Type::MAP:
             return strCat(is,
-                          "its keys differ from row to row and are no columns; write the keys and "
+                          "its keys differ from row to row and are not columns; write the keys and "
                           "the values as two list columns (",
                           name, "_keys, ", name, "_values)");
         case Type::LIST:

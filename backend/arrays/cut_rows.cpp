@@ -36,7 +36,7 @@ BufferPtr cutValues(const BufferPtr& values, const Range& range, std::int64_t wi
                              : arrow::SliceBuffer(values, range.first * width, range.rows * width);
 }
 
-/// With the validity of these rows; none where the array has no nulls.
+/// With the validity of these rows; without a bitmap if the array has no nulls.
 Result<std::shared_ptr<arrow::ArrayData>> dataOf(const arrow::Array& array, const Range& range,
                                                  arrow::MemoryPool* pool) {
     BufferPtr valid;
@@ -113,7 +113,7 @@ bool isOfInt32(const arrow::Array& array) {
     return type.index_type()->id() == arrow::Type::INT32;
 }
 
-// Values of one width, bits and texts.
+// Fixed-width values, bits and texts.
 Result<ArrayPtr> cutFlat(const arrow::Array& array, const Range& range, arrow::MemoryPool* pool) {
     const auto& buffers = array.data()->buffers;
     ASSIGN_OR_RETURN(const auto data, dataOf(array, range, pool));

@@ -1,6 +1,6 @@
 #pragma once
-// Some neighbouring rows of an array as an array of their own, which begins at its first row: an
-// offset of 0, lists with their own elements alone. What is of one width and texts are not copied.
+// Cuts adjacent rows of an array into an array of their own that begins at its first row: with an
+// offset of 0, and lists with only their own elements. Fixed-width values and texts are not copied.
 //
 // Threads: pure functions. Failure: kResourceExhausted beyond the pool's limit.
 #include <cstdint>
@@ -15,9 +15,9 @@ class MemoryPool;
 
 namespace millrace::arrays {
 
-/// Rows [first, first + rows). A dictionary<int32, list> keeps only the lists that these rows have,
-/// those between the least and the largest index: what is made once a stored list is not made for
-/// each cut. Another dictionary stays the same object, whole.
+/// Returns rows [first, first + rows). A dictionary<int32, list> keeps only the lists between the
+/// smallest and the largest index of these rows, so that work per stored list is not repeated for
+/// each cut. Any other dictionary stays the same object, complete.
 Result<std::shared_ptr<arrow::Array>> cutRows(const std::shared_ptr<arrow::Array>& array,
                                               std::int64_t first, std::int64_t rows,
                                               arrow::MemoryPool* pool);

@@ -24,13 +24,13 @@ namespace {
 using arrow::Type;
 using ArrayPtr = std::shared_ptr<arrow::Array>;
 
-/// Powers of ten that are doubles without rounding.
+/// Powers of ten that doubles hold exactly.
 constexpr std::array<double, 23> kTens = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                           1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                           1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 constexpr std::int64_t kExactMax = std::int64_t{1} << 53;
 
-/// Both operands are exact doubles, so that the one division rounds once (Clinger 1990).
+/// Whether both operands are exact doubles, so that a single division rounds once (Clinger 1990).
 bool isExactDivision(std::int64_t unscaled, int scale) {
     return unscaled >= -kExactMax && unscaled <= kExactMax && scale >= 0 &&
            scale < static_cast<int>(kTens.size());
@@ -40,7 +40,7 @@ double divided(std::int64_t unscaled, int scale) {
     return static_cast<double>(unscaled) / kTens[static_cast<std::size_t>(scale)];
 }
 
-/// from_chars rounds correctly whatever the number of digits.
+/// from_chars rounds correctly for any number of digits.
 double parsed(std::string digits, int scale) {
     strAppend(&digits, "e", -scale);
     double value = 0;
@@ -48,7 +48,7 @@ double parsed(std::string digits, int scale) {
     return value;
 }
 
-/// The number with no zero that says nothing: "-0.57" of "-570" and 3.
+/// The number without redundant zeros: "-0.57" for "-570" and 3.
 std::string plainText(std::string_view digits, int scale) {
     const bool isNegative = digits.starts_with('-');
     std::string text(digits.substr(isNegative ? 1 : 0));
@@ -69,7 +69,7 @@ bool isShort(const arrow::Decimal128& value) {
     return value.high_bits() == (static_cast<std::int64_t>(value.low_bits()) < 0 ? -1 : 0);
 }
 
-/// `unscaledAt(row)`: of a row that is not null.
+/// `unscaledAt(row)`: for a row that is not null.
 template <class UnscaledAt>
 Result<ArrayPtr> doublesOf(const arrow::Array& array, arrow::MemoryPool* pool,
                            UnscaledAt unscaledAt) {
@@ -92,7 +92,7 @@ Result<ArrayPtr> wideDoublesOf(const arrow::Array& array, arrow::MemoryPool* poo
     return doublesOf(array, pool, [&](std::int64_t row) { return Value(decimals.GetValue(row)); });
 }
 
-/// Decimals of 32 and 64 bits: the integers themselves.
+/// Decimals of 32 and 64 bits: their values are plain integers.
 template <class Integer>
 Result<ArrayPtr> narrowDoublesOf(const arrow::Array& array, arrow::MemoryPool* pool) {
     const auto* values = array.data()->GetValues<Integer>(1);

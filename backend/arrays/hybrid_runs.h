@@ -14,9 +14,9 @@ struct ByteSpan {
     std::int64_t size() const { return end - begin; }
 };
 
-/// Calls run(value, n) for a repeated value and packed(span, n) for n bit-packed ones, until
-/// `count` values have come. False when the stream is damaged: a run that goes on behind the bytes
-/// or the last value, or a varint that is too long.
+/// Calls run(value, n) for a repeated value and packed(span, n) for n bit-packed ones, for `count`
+/// values in total. Returns false if the stream is damaged: a run that continues past the bytes or
+/// the last value, or a varint that is too long.
 inline constexpr std::int64_t kMostUnits = std::int64_t{1} << 32;  ///< of a run
 
 template <class Run, class Packed>
@@ -40,7 +40,7 @@ bool forEachRun(ByteSpan bytes, int width, std::int64_t count, Run run, Packed p
         }
         if ((header & 1) != 0) {
             const std::int64_t n = std::min(units * 8, count);
-            // A writer may cut the padding of the last group, and fill up with whole groups.
+            // A writer may omit the padding of the last group, or pad with whole groups.
             if ((n * width + 7) / 8 > bytes.end - p || (units - 1) * width >= bytes.end - p) {
                 return false;
             }
@@ -61,7 +61,7 @@ bool forEachRun(ByteSpan bytes, int width, std::int64_t count, Run run, Packed p
             }
             const std::int64_t n = units;
             if (n > count) {
-                return false;  // a value repeated behind the last one
+                return false;  // the run continues past the last value
             }
             if (!run(value, n)) {
                 return false;

@@ -1,5 +1,5 @@
 #pragma once
-// Integers of an array in their own width and sign. Threads: pure.
+// Reads integers of an array with their own width and sign. Threads: pure.
 #include <cstdint>
 
 #include <arrow/array/array_primitive.h>
@@ -7,8 +7,8 @@
 
 namespace millrace::arrays {
 
-/// Calls `visit` with the array as its own class: of integers, dates (days) and timestamps (the
-/// count in the column's unit). False, without a call, for arrays of other types.
+/// Calls `visit` with the array as its own class, for integers, dates (days) and timestamps (in the
+/// column's unit). Returns false, without a call, for arrays of other types.
 template <class Visit>
 bool visitIntegers(const arrow::Array& array, const Visit& visit) {
     using arrow::Type;
@@ -48,7 +48,7 @@ bool visitIntegers(const arrow::Array& array, const Visit& visit) {
     }
 }
 
-/// Calls `take` with the value at `row`; nulls are the caller's. False as above.
+/// Calls `take` with the value at `row`; the caller handles nulls. Returns false for other types.
 template <class Take>
 bool takeIntegerAt(const arrow::Array& array, std::int64_t row, Take take) {
     return visitIntegers(array, [&](const auto& integers) { take(integers.Value(row)); });

@@ -13,11 +13,11 @@
 namespace millrace::arrays {
 namespace {
 
-// Declared in arrow/compute/initialize.h; linked, its library would be loaded at every start.
+// Declared in arrow/compute/initialize.h; linking it would load its library at every start.
 constexpr const char* kInitialize = "_ZN5arrow7compute10InitializeEv";
 
-// Beside Arrow's core, which is loaded. Looked for there first: a sanitizer's dlopen() does not
-// know the program's own places.
+// Looks first beside Arrow's core, which is loaded already: a sanitizer's dlopen() does not know
+// the program's own library paths.
 void* open(const char* name) {
     void* const core = ::dlopen(MILLRACE_ARROW, RTLD_NOW | RTLD_NOLOAD);
     std::array<char, PATH_MAX> place{};
@@ -30,7 +30,7 @@ void* open(const char* name) {
     return ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
 }
 
-// The library stays: what it registers is called until the process ends.
+// The library stays loaded: functions that it registers are called until the process ends.
 Status loadKernels() {
     void* const library = open(MILLRACE_ARROW_COMPUTE);
     void* const found = library == nullptr ? nullptr : ::dlsym(library, kInitialize);

@@ -1,14 +1,14 @@
 #pragma once
-// Arrow's kernels that are called by name.
+// Loads Arrow's kernels that are called by name.
 //
-// Casting, taking and what else Arrow's core does itself need none of it. The others are loaded and
-// registered at their first call: 4 ms of processor time that most streams have no use for.
+// Casting, taking and everything else in Arrow's core works without it. The others are loaded and
+// registered at first use: 4 ms of processor time that most streams do not need.
 #include "backend/core/status.h"
 
 namespace millrace::arrays {
 
-/// Before arrow::compute::CallFunction and its kin. Any thread. Failure: kInternal where the
-/// library beside the program cannot be loaded, the same at every call.
+/// Call it before arrow::compute::CallFunction and similar calls. Any thread. Failure: kInternal if
+/// the library beside the program cannot be loaded, the same at every call.
 Status needKernels();
 
 }  // namespace millrace::arrays

@@ -96,7 +96,7 @@ void packBits(const std::uint32_t* from, std::int64_t rows, std::uint8_t* to) {
 }
 
 bool spansOf(ByteSpan page, std::int64_t count, PoolVector<std::uint64_t>& words) {
-    // A text takes four bytes or more, so a page of a false count costs no more than its bytes.
+    // A text takes at least four bytes, so a false count cannot cost more than the page's bytes.
     words.resize(static_cast<std::size_t>(std::clamp<std::int64_t>(count, 0, page.size() / 4)));
     const std::uint8_t* at = page.begin;
     std::int64_t i = 0;
@@ -156,7 +156,7 @@ bool unpackPlain(const LeafForm& form, ByteSpan page, std::int64_t count,
                     reinterpret_cast<const std::uint8_t*>(words.data() + words.size())};
         return isFine;
     }
-    // A page has eight bools a byte, the last ones of which may be none.
+    // A page has eight bools per byte; the last bits may be padding.
     const std::int64_t bits = std::min(count, page.size() * 8);
     words.resize(static_cast<std::size_t>(bits / 2 + 1));
     auto* const bools = reinterpret_cast<std::uint32_t*>(words.data());
@@ -176,7 +176,7 @@ Result<TextTarget> TextTarget::make(std::int64_t rows, arrow::MemoryPool* pool) 
 }
 
 Status TextTarget::append(ByteSpan page, const TextSpan* spans, std::int64_t count) {
-    // Short texts are copied by whole blocks, so a block more is needed behind the last.
+    // Short texts are copied as whole blocks, so a spare block is needed at the end.
     constexpr std::int64_t kBlock = 16;
     std::int64_t most = used_ + kBlock;
     for (std::int64_t i = 0; i < count; ++i) {

@@ -1,11 +1,11 @@
 #pragma once
-// How the values of a Parquet leaf stand in its pages, and how they become those of the pinned
-// type: what lets PageDecoder handle every kind as words of four or eight bytes.
+// The form of a Parquet leaf's values in its pages, and its conversion to the pinned type: lets
+// PageDecoder handle every kind as words of four or eight bytes.
 //
-// Integers of one and two bytes are read as four and narrowed at the end, bools as 0 and 1; times
-// in other units are brought to microseconds at the end; texts are read as spans of the page's
-// bytes and copied together page by page. Threads: values. Failure: false for bytes that do not
-// hold what they should.
+// Integers of one and two bytes are read as four and narrowed at the end, bools as 0 and 1. Times
+// in other units are converted to microseconds at the end. Texts are read as spans of the page's
+// bytes and copied together, page by page. Threads: values. Failure: false for bytes with invalid
+// content.
 #include <cstdint>
 #include <memory>
 
@@ -41,31 +41,31 @@ struct LeafForm {
     int width = 0;  ///< of the words: 4 or 8
     Turn turn = Turn::kNone;
 
-    /// False: not for PageDecoder.
+    /// Returns false if PageDecoder does not support the column.
     static bool of(const parquet::ColumnDescriptor& column, const arrow::DataType& pinned,
                    LeafForm& form);
-    /// Bools and texts do not stand in a page as words.
+    /// Bools and texts are not stored as words in a page.
     bool isUnpacked() const { return turn == Turn::kBits || turn == Turn::kTexts; }
 };
 
-/// Where a text stands in its page: offset and length, a word of eight bytes.
+/// A text's position in its page: offset and length, a word of eight bytes.
 struct TextSpan {
     std::uint32_t offset = 0, length = 0;
 };
 
-/// At most `count` values of a plain page of bools or texts as words, which `words` holds.
+/// Unpacks at most `count` values of a plain page of bools or texts to words, held by `words`.
 bool unpackPlain(const LeafForm& form, ByteSpan page, std::int64_t count,
                  PoolVector<std::uint64_t>& words, ByteSpan& unpacked);
 
-/// Texts as they come out of the pages.
+/// Collects texts from the pages.
 class TextTarget {
  public:
-    /// `rows`: as many as are expected; there may be more.
+    /// `rows`: expected number; there may be more.
     static Result<TextTarget> make(std::int64_t rows, arrow::MemoryPool* pool);
-    /// About so many bytes will come: they get room at once when there is too little, as texts that
-    /// grow are held twice.
+    /// Expected number of bytes: the first allocation has room for them, since growing holds texts
+    /// twice.
     void expectBytes(std::int64_t bytes) { expected_ = bytes; }
-    /// The next texts, all of them in `page`; of length 0 where they are null.
+    /// Adds the next texts, which are all in `page`; null texts have length 0.
     Status append(ByteSpan page, const TextSpan* spans, std::int64_t count);
 
     std::int64_t rows() const { return rows_; }
@@ -77,7 +77,7 @@ class TextTarget {
     std::int64_t rows_ = 0, used_ = 0, expected_ = 0;
 };
 
-/// The words of a chunk (not texts) as a buffer of the pinned type; null values hold 0.
+/// Converts the words of a chunk (not texts) to a buffer of the pinned type; null values hold 0.
 Result<std::shared_ptr<arrow::Buffer>> turnWords(const LeafForm& form,
                                                  const arrow::DataType& pinned, std::int64_t rows,
                                                  std::shared_ptr<arrow::Buffer> words,

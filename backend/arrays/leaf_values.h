@@ -1,6 +1,6 @@
 #pragma once
-// One function for a column's values, be they the column itself or the elements of its lists.
-// Private to the room. Threads: pure.
+// Applies one function to a column's values, whether they are the column itself or its lists'
+// elements. Private to arrays. Threads: pure.
 #include <functional>
 #include <memory>
 
@@ -16,11 +16,11 @@ namespace millrace::arrays {
 using ValueMap =
     std::function<Result<std::shared_ptr<arrow::Array>>(const std::shared_ptr<arrow::Array>&)>;
 
-/// The type of a column's values: of the elements where it has lists.
+/// The type of a column's values: of the elements if it has lists.
 const arrow::DataType& leafType(const arrow::DataType& type);
 
-/// `map` of the array, or, where it has lists (list, large list, fixed-size list), the same lists
-/// with `map` of their elements. The map keeps the number of values.
+/// `map` of the array or, if it has lists (list, large list, fixed-size list), the same lists with
+/// `map` of their elements. The map must keep the number of values.
 Result<std::shared_ptr<arrow::Array>> mapLeaves(const std::shared_ptr<arrow::Array>& array,
                                                 const ValueMap& map);
 

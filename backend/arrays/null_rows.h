@@ -1,5 +1,5 @@
 #pragma once
-// What stands in the place of nulls. Threads: pure. Failure: none.
+// Replaces null values. Threads: pure. Failure: none.
 #include <algorithm>
 #include <cstdint>
 
@@ -9,7 +9,7 @@
 
 namespace millrace::arrays {
 
-/// `fill` to `out` where `values` is null, word by word of its bitmap; other rows stay as they are.
+/// Writes `fill` to `out` where `values` is null, word by word of its bitmap; keeps other rows.
 template <class T>
 void fillNulls(const arrow::Array& values, T fill, T* out) {
     const std::int64_t rows = values.length(), offset = values.offset();

@@ -26,7 +26,7 @@ void gatherWords(const std::uint8_t* from, const std::int32_t* codes, std::int64
     }
 }
 
-// `flags`: 0 or 1 an entry.
+// `flags`: 0 or 1 per entry.
 void gatherBits(const std::vector<std::uint8_t>& flags, const std::int32_t* codes,
                 std::int64_t rows, std::uint8_t* to) {
     const std::uint8_t* const flag = flags.data();

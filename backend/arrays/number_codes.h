@@ -1,9 +1,8 @@
 #pragma once
-// Columns of numbers as a dictionary: numbers that are stored once, and of each row the place of
-// its own.
+// Dictionary-coded columns of numbers: numbers stored once, and each row's index.
 //
-// dictionary<int32, T> as PageDecoder gives it where it may, for T of four or eight bytes: a null
-// is one of the entries, of value 0, and the codes have no nulls. Entries may belong to no row.
+// dictionary<int32, T> as PageDecoder may return it, for T of four or eight bytes. A null is one of
+// the entries, with value 0, and the codes have no nulls. Entries may belong to no row.
 // Threads: pure. Failure: kResourceExhausted.
 #include <cstdint>
 #include <memory>
@@ -18,13 +17,13 @@ namespace millrace::arrays {
 bool isWord(const arrow::DataType& type);
 /// Whether the array is dictionary<int32, T> of such a T.
 bool isNumberCodes(const arrow::Array& array);
-/// A dictionary of numbers as a number a row; other arrays as they are.
+/// Expands a dictionary of numbers to one number per row; other arrays are returned unchanged.
 Result<std::shared_ptr<arrow::Array>> plainNumbers(std::shared_ptr<arrow::Array> values,
                                                    arrow::MemoryPool* pool);
 
-/// What gatherFixed() takes: words, and bools.
+/// Types that gatherFixed() supports: words, and bools.
 bool isGathered(const arrow::DataType& type);
-/// `entries` by `codes`, all of which are places of entries.
+/// Gathers `entries` by `codes`, which must all be valid indices.
 Result<std::shared_ptr<arrow::Array>> gatherFixed(const arrow::Array& entries,
                                                   const std::int32_t* codes, std::int64_t rows,
                                                   arrow::MemoryPool* pool);

@@ -1,7 +1,6 @@
 #pragma once
-// A vector whose memory is its pool's: what a page claims to hold counts against the loader's
-// limit. Failure: throws std::bad_alloc where the pool refuses, which the decoder turns into a
-// Status.
+// A vector with memory from a pool: the size that a page claims counts against the loader's limit.
+// Failure: throws std::bad_alloc if the pool refuses, which the decoder turns into a Status.
 #include <vector>
 
 #include <arrow/stl_allocator.h>
@@ -11,7 +10,7 @@ namespace millrace::arrays {
 template <class T>
 using PoolVector = std::vector<T, arrow::stl::allocator<T>>;
 
-/// Gives the memory back.
+/// Frees the memory.
 template <class T>
 void release(PoolVector<T>& values) {
     PoolVector<T> none(values.get_allocator());

@@ -16,16 +16,16 @@
 namespace millrace::arrays {
 namespace {
 
-/// Where the only null of the entries is.
+/// The index of the only null entry.
 std::int32_t nullEntry(const arrow::Array& entries) {
-    std::int64_t e = entries.length() - 1;  // of a page's dictionary it is the last
+    std::int64_t e = entries.length() - 1;  // usually last, as in a page's dictionary
     while (entries.IsValid(e)) {
         --e;
     }
     return static_cast<std::int32_t>(e);
 }
 
-// 1 where an entry is none; empty: all are texts.
+// 1 for null entries; empty: there are none.
 std::vector<std::uint8_t> nullEntries(const arrow::Array& entries) {
     std::vector<std::uint8_t> isNull;
     if (entries.null_count() > 0) {
@@ -105,7 +105,7 @@ Result<std::shared_ptr<arrow::Array>> plainTexts(std::shared_ptr<arrow::Array> v
     if (!coded) {
         return values;
     }
-    // Short texts are copied by whole blocks, so a block more is needed behind the last.
+    // Short texts are copied as whole blocks, so a spare block is needed at the end.
     constexpr std::int64_t kBlock = 16;
     const auto& entries = static_cast<const arrow::StringArray&>(*coded->entries);
     const std::int32_t* const codes = coded->raw();

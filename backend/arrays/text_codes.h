@@ -1,8 +1,8 @@
 #pragma once
-// Text columns as a dictionary: texts that are stored once, and of each row the number of its own.
+// Dictionary-coded text columns: texts stored once, and each row's index.
 //
-// dictionary<int32, utf8> as PageDecoder gives it: a null is one of the entries, the codes have no
-// nulls, so whatever is made of the entries is looked up by row without a question. Entries may
+// dictionary<int32, utf8> as PageDecoder returns it. A null is one of the entries and the codes
+// have no nulls, so results per entry can be looked up by row without a null check. Entries may
 // repeat, and some may belong to no row.
 // Threads: values. Failure: kResourceExhausted.
 #include <cstdint>
@@ -17,20 +17,21 @@ namespace millrace::arrays {
 
 struct TextCodes {
     std::shared_ptr<arrow::Array> entries;  ///< utf8
-    std::shared_ptr<arrow::Array> codes;    ///< int32, one a row
+    std::shared_ptr<arrow::Array> codes;    ///< int32, one per row
 
-    /// Absent: the array is no dictionary of texts.
+    /// Absent if the array is not a dictionary of texts.
     static std::optional<TextCodes> of(const arrow::Array& array);
     std::int64_t rows() const;
     const std::int32_t* raw() const;
-    /// Something done once an entry is done no oftener than once a row.
+    /// Whether working per entry is no more often than per row.
     bool isWorth() const;
     std::int64_t nullRows() const;
-    /// Of each row what was made of its entry, still stored once.
+    /// Each row with the result for its entry, still stored once.
     std::shared_ptr<arrow::Array> with(std::shared_ptr<arrow::Array> made) const;
 };
 
-/// A dictionary of texts as a text a row; other arrays as they are. More than 2 GB is an error.
+/// Expands a dictionary of texts to one text per row; other arrays are returned unchanged. More
+/// than 2 GB is an error.
 Result<std::shared_ptr<arrow::Array>> plainTexts(std::shared_ptr<arrow::Array> values,
                                                  arrow::MemoryPool* pool);
 

@@ -109,7 +109,7 @@ std::string listText(const arrow::Array& values, std::int64_t begin, std::int64_
 }  // namespace
 
 std::string shownText(std::string_view text, std::size_t bytesMax) {
-    constexpr std::size_t kCharacterBytes = 4;  // the longest: one more, where there is one
+    constexpr std::size_t kCharacterBytes = 4;  // longest character: adds one more, if there is one
     std::string shown = toUtf8(text, bytesMax + kCharacterBytes);
     return shown.size() <= bytesMax ? shown : toUtf8(shown, bytesMax) + "…";
 }
@@ -144,7 +144,7 @@ std::string valueText(const arrow::Array& values, std::int64_t row, std::size_t 
             break;
     }
     std::string text;
-    // +value: those of one byte are numbers too, not characters.
+    // +value: prints one-byte integers as numbers, not as characters.
     if (takeIntegerAt(values, row, [&text](auto value) { text = numberText(+value); })) {
         return text;
     }

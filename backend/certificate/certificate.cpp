@@ -85,7 +85,7 @@ Result<std::string> pemOf(Write write) {
     return std::string(text, static_cast<std::size_t>(size));
 }
 
-// The first one of a PEM text; null where there is none. No passphrase is asked for.
+// The first certificate in a PEM text; null if there is none. Never asks for a passphrase.
 Owned<X509> certificateOf(const std::string& pem) {
     const Owned<BIO> bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
     return Owned<X509>(bio == nullptr ? nullptr
@@ -124,8 +124,8 @@ Result<Certificate> makeCertificate(std::string_view name) {
     return made;
 }
 
-// As ssh does: anyone who can read the key can impersonate this user. A key that belongs to another
-// user, such as root's with a group, is not checked.
+// Same rule as in ssh: a process that can read the key can impersonate this user. A key that
+// belongs to another user, such as root's with a group, is not checked.
 Status checkGuarded(const std::string& key) {
     struct ::stat file{};
     constexpr ::mode_t kOthers = S_IRWXG | S_IRWXO;

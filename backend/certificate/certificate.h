@@ -1,10 +1,10 @@
 #pragma once
-// A self-signed certificate that clients pin, files of certificates that others signed, and the
-// hash under which tokens are stored.
+// Creates a self-signed certificate that clients pin, reads certificates signed by others, and
+// makes the hash under which tokens are stored.
 //
-// Only the listener holds the key; a client trusts the peer that proves it has it. Nothing signs or
-// renews the certificate. It never expires, since machines' clocks differ. Threads: any. Failure:
-// kInternal with OpenSSL's own words, or as said.
+// Only the listener has the key; a client trusts the peer that proves it has it. Nothing signs or
+// renews the certificate. It never expires, since machines' clocks differ. Threads: any.
+// Failure: kInternal with OpenSSL's own message, or as documented.
 #include <string>
 #include <string_view>
 
@@ -17,13 +17,13 @@ struct Certificate {
     bool operator==(const Certificate&) const = default;
 };
 
-/// A new key (ECDSA on P-256) and its certificate. `name`: the host name that it is checked for.
+/// A new key (ECDSA on P-256) and its certificate. `name`: the host name for which it is valid.
 Result<Certificate> makeCertificate(std::string_view name);
 
-/// Whether `pem` begins with a certificate that can be read.
+/// Whether `pem` begins with a readable certificate.
 bool isCertificate(const std::string& pem);
 
-/// PEM files of one end of TLS, by their paths; they belong to whoever runs the program.
+/// PEM files of one end of TLS, by their paths; they belong to the user of the program.
 struct PairFiles {
     std::string certificate, key, authority;
 };
@@ -32,9 +32,9 @@ struct PairTexts {
     std::string authorityPem;
 };
 
-/// Reads the files. kInvalidArgument: one is not a certificate or not a key without a passphrase,
-/// or the key does not belong to the certificate; kPermissionDenied: the key is this user's and
-/// open to others. The error names the files.
+/// Reads the files. kInvalidArgument: a file is not a certificate, or not a key without a
+/// passphrase, or the key does not match the certificate. kPermissionDenied: the key is this user's
+/// and readable by others. The error names the files.
 Result<PairTexts> readPair(const PairFiles& files);
 
 /// SHA-256 as 64 lower-case hex digits.

@@ -26,7 +26,7 @@ Result<CheckpointDirectory> CheckpointDirectory::open(const std::string& path) {
 }
 
 Result<std::vector<std::string>> CheckpointDirectory::entries() const {
-    // A description of its own: reading moves the offset.
+    // Uses a descriptor of its own, as reading moves the offset.
     UniqueFd fd(::openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd.isOpen()) {
         return errnoStatus(errno, path_);
@@ -63,7 +63,7 @@ Result<std::vector<CheckpointName>> CheckpointDirectory::list() const {
 }
 
 Result<UniqueFd> CheckpointDirectory::openFile(const std::string& name) const {
-    // Not through a link, and never waiting for the other end of a pipe.
+    // Does not follow links, and never blocks on a pipe.
     UniqueFd fd(::openat(fd_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!fd.isOpen()) {
         return errnoStatus(errno, strCat(path_, "/", name));
@@ -125,12 +125,12 @@ Result<std::string> CheckpointDirectory::moveAside(const std::string& from, cons
 Status CheckpointDirectory::linkAsBest(const CheckpointName& name) const {
     const std::string from = name.text(), aside = from + ".tmp-best";
     ::unlinkat(fd_.get(), aside.c_str(), 0);
-    // A link and a rename: there is always a whole one under the name.
+    // Links and then renames: the name always refers to a complete file.
     if (::linkat(fd_.get(), from.c_str(), fd_.get(), aside.c_str(), 0) != 0 ||
         ::renameat(fd_.get(), aside.c_str(), fd_.get(), kBestName) != 0) {
         return errnoStatus(errno, strCat(path_, "/", kBestName));
     }
-    ::unlinkat(fd_.get(), aside.c_str(), 0);  // still there where both names were one file's
+    ::unlinkat(fd_.get(), aside.c_str(), 0);  // still exists if both names were the same file's
     return ::fsync(fd_.get()) == 0 ? okStatus() : errnoStatus(errno, path_);
 }
 
@@ -138,7 +138,7 @@ Status CheckpointDirectory::replaceBest(const CheckpointFacts& facts, std::strin
                                         const std::optional<CheckpointName>& next) const {
     const Result<CheckpointFacts> now = bestFacts();
     if (!now.ok() || now->step != facts.step || now->attempt != facts.attempt) {
-        return okStatus();  // a trainer has given the name to a newer one
+        return okStatus();  // a trainer has given the name to a newer file
     }
     struct stat info{};
     if (::fstatat(fd_.get(), kBestName, &info, AT_SYMLINK_NOFOLLOW) != 0) {

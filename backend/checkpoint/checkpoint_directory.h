@@ -1,10 +1,10 @@
 #pragma once
-// The checkpoints of one run in one opened directory: listed, read, renamed and removed by base
-// name, so that no name leads anywhere else.
+// The checkpoints of one run in one opened directory. Files are listed, read, renamed and removed
+// by base name, so that no name can refer to a file elsewhere.
 //
-// Threads: any. Owns: the directory's descriptor. Failure: kNotFound when a file or the directory
-// is not there; kDataLoss when a file is damaged; any other error when it cannot be read, which
-// says nothing about it. Names that are no checkpoint's are kInvalidArgument.
+// Threads: any. Owns: the directory's descriptor. Failure: kNotFound if a file or the directory
+// does not exist; kDataLoss if a file is damaged; any other error if it could not be read, which
+// proves nothing about the file. Names other than a checkpoint's are kInvalidArgument.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,33 +17,34 @@
 
 namespace millrace::checkpoint {
 
-/// The second name of a run's best checkpoint: no retention removes it, no attempt resumes from it.
+/// The second name of a run's best checkpoint: retention never removes it, no attempt resumes from
+/// it.
 inline constexpr char kBestName[] = "best.safetensors";
 
 class CheckpointDirectory {
  public:
     static Result<CheckpointDirectory> open(const std::string& path);
 
-    /// Newest step first, then newest attempt. Other files are left out.
+    /// Newest step first, then newest attempt. Skips other files.
     Result<std::vector<CheckpointName>> list() const;
     Result<CheckpointFacts> facts(const CheckpointName& name) const;
-    /// Reads the whole file and holds it against its name.
+    /// Reads the whole file and verifies it against its name.
     Result<CheckpointFacts> verify(const CheckpointName& name, const ReadWatch& watch) const;
 
-    /// Fine when it is not there.
+    /// Succeeds if the file does not exist.
     Status remove(const CheckpointName& name) const;
-    /// Renames NAME to NAME.WHY, or NAME.WHY-2 and so on when there is one: its new name.
+    /// Renames NAME to NAME.WHY, or NAME.WHY-2 and so on if that exists; returns the new name.
     Result<std::string> setAside(const CheckpointName& name, std::string_view why) const;
-    /// Gives the file the name kBestName too, in place of one that had it. It takes no room while
-    /// the first name is there.
+    /// Gives the file the name kBestName as well, replacing any file that had it. The second name
+    /// takes no space while the first exists.
     Status linkAsBest(const CheckpointName& name) const;
-    /// Of the file of that name.
+    /// Facts of the file named kBestName.
     Result<CheckpointFacts> bestFacts() const;
-    /// Takes the name kBestName from the file of these facts, and gives it to `next`. A file that
-    /// has no other name becomes NAME.WHY. Nothing happens where another file has got the name.
+    /// Removes the name kBestName from the file with these facts, and gives it to `next`. A file
+    /// without another name becomes NAME.WHY. Does nothing if another file has the name by now.
     Status replaceBest(const CheckpointFacts& facts, std::string_view why,
                        const std::optional<CheckpointName>& next) const;
-    /// Removes what killed writers left; only while none writes.
+    /// Removes what killed writers left; call it only while none writes.
     Status removeLeftovers() const;
 
     std::string pathOf(const CheckpointName& name) const { return path_ + "/" + name.text(); }

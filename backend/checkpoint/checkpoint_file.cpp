@@ -14,13 +14,13 @@ namespace {
 
 constexpr std::string_view kFormat = "format", kChecksum = "checksum", kHashes = "tensor_hashes",
                            kWeights = "weights";
-// JSON of lines: beyond, they are a tensor.
+// JSON with unacknowledged lines above this size is stored as a tensor.
 constexpr std::size_t kLinesInHeaderMax = std::size_t{16} << 20;
 constexpr std::uint64_t kLengthBytes = 8;
-/// Lines that were not acknowledged, where they are too many for a header: a tensor of UTF-8.
+/// Tensor (UTF-8) for unacknowledged lines that are too many for a header.
 constexpr std::string_view kLinesTensor = "unacked";
 
-/// Members of `meta` that stand as they are in the metadata; of the others it is their JSON.
+/// Members of `meta` stored as plain text in the metadata; the others are stored as their JSON.
 bool isPlainText(std::string_view member) {
     constexpr std::string_view kTexts[] = {"eval_hash", "state", "time"};
     return std::find(std::begin(kTexts), std::end(kTexts), member) != std::end(kTexts);
@@ -39,7 +39,7 @@ std::optional<Judgement> judgementOf(const Json& meta) {
                      jsonInt(early, "best_step", -1) == step};
 }
 
-/// All but the hash.
+/// Everything except the hash.
 CheckpointFacts factsOf(const Json& meta, const FileBytes& file) {
     const Json& identity = jsonMember(meta, "identity");
     CheckpointFacts facts;
@@ -55,11 +55,11 @@ CheckpointFacts factsOf(const Json& meta, const FileBytes& file) {
     return facts;
 }
 
-// The header's JSON, as far as it is what its length and its checksum say.
+// The header's JSON, after verifying its length and its checksum.
 Result<std::string> readHeader(const FileBytes& file) {
     std::uint64_t length = 0;
     if (file.size() < kLengthBytes + kFormatBeginning.size()) {
-        return damaged(file.place(), strCat("is no checkpoint (", file.size(), " bytes)"));
+        return damaged(file.place(), strCat("is not a checkpoint (", file.size(), " bytes)"));
     }
     RETURN_IF_ERROR(file.read(0, &length, sizeof length));
     ASSIGN_OR_RETURN(std::string start, file.text(kLengthBytes, kFormatBeginning.size()));
@@ -93,7 +93,7 @@ Result<Json> parseText(const std::string& text, std::string_view name, const Fil
                       : damaged(file.place(), strCat("its ", name, " cannot be read"));
 }
 
-// Everything of the metadata but what is of the file itself.
+// All metadata, except the file's own.
 Result<Json> metaOf(const SafetensorsHeader& header, const FileBytes& file) {
     Json meta = Json::object();
     for (const auto& [name, text] : header.metadata) {
@@ -142,7 +142,7 @@ Status takeLines(const StoredTensor& tensor, const FileBytes& file, Json& meta) 
     return okStatus();
 }
 
-// `watch` null: the header only, the values and their checksums are not looked at.
+// `watch` null: reads only the header; ignores the values and their checksums.
 Result<CheckpointContent> readFile(const FileBytes& file, const ReadWatch* watch) {
     ASSIGN_OR_RETURN(const std::string text, readHeader(file));
     const std::uint64_t base = kLengthBytes + text.size();
@@ -170,7 +170,7 @@ Result<CheckpointContent> readFile(const FileBytes& file, const ReadWatch* watch
     return content;
 }
 
-// The metadata's members as JSON text, without the closing bracket.
+// The metadata's members as JSON text, without the closing brace.
 std::string metadataText(const Json& meta, const std::vector<TensorContent>& tensors) {
     Json metadata = Json::object(), hashes = Json::object(), weights = Json::array();
     for (const auto& [name, value] : meta.items()) {
@@ -249,7 +249,7 @@ Result<Written> writeCheckpointFile(const std::string& path, const Json& meta,
                            lines.data(),
                            lines.size()});
     }
-    // Longest values first, so that each is aligned to its own.
+    // Longest values first, so that each tensor is aligned for its type.
     std::sort(tensors.begin(), tensors.end(), [](const TensorContent& a, const TensorContent& b) {
         const std::int64_t bytesA = -bytesOf(a.type), bytesB = -bytesOf(b.type);
         return std::tie(bytesA, a.name) < std::tie(bytesB, b.name);

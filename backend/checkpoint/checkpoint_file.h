@@ -1,12 +1,11 @@
 #pragma once
-// The checkpoint file (docs/formats/checkpoint.md): written whole or not at all, and read only as a
-// whole.
+// The checkpoint file (docs/formats/checkpoint.md): written atomically, and read only as a whole.
 //
-// A safetensors file whose metadata is the checkpoint's. What the tensors mean is the train room's,
-// in a script's there is one, `content`, which is the script's own. Threads: any. Failure:
-// kDataLoss names a file that is damaged and what is wrong with it, kFailedPrecondition one of
-// another format version; every other error means that the file could not be read, which says
-// nothing about it. A full disk is kResourceExhausted.
+// It is a safetensors file with the checkpoint's metadata. backend/train defines the meaning of the
+// tensors; a script's checkpoint has a single tensor, `content`, with the script's own data.
+// Threads: any. Failure: kDataLoss names a damaged file and the damage, kFailedPrecondition names a
+// file of another format version. Every other error means that the file could not be read, which
+// proves nothing about it. A full disk is kResourceExhausted.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,48 +19,48 @@
 
 namespace millrace::checkpoint {
 
-/// What the JSON may be: it holds the lines that the daemon has not acknowledged (rank/line_queue.h
-/// bounds them to half of this). A longer one is not written, and not taken.
+/// Limits of the JSON: it holds the lines that the daemon has not acknowledged (rank/line_queue.h
+/// limits them to half of this). Longer JSON is neither written nor accepted.
 inline constexpr JsonBounds kMetaBounds{.bytes = std::size_t{1} << 30};
 
-/// A tensor to be written; borrows `data`.
+/// A tensor to write; borrows `data`.
 struct TensorContent {
     std::string name;
     DType type = DType::kFloat32;
     std::vector<std::int64_t> shape;
     bool isWeight = false;
     const void* data = nullptr;
-    std::uint64_t bytes = 0;  ///< as type and shape make it
+    std::uint64_t bytes = 0;  ///< must match type and shape
 };
 
 struct Written {
     std::int64_t bytes = 0;
-    std::string hash;  ///< of all that it holds, 32 hex digits
+    std::string hash;  ///< of the whole content, 32 hex digits
 };
 
 /// Writes a file aside, syncs it and renames it. `meta` is any JSON object.
 Result<Written> writeCheckpointFile(const std::string& path, const Json& meta,
                                     std::vector<TensorContent> tensors);
 
-/// How good the model was that a checkpoint of a run with train.early_stop holds.
+/// The model's quality in a checkpoint of a run with train.early_stop.
 struct Judgement {
-    double value = 0;  ///< of the metric, evaluated at the checkpoint's step
+    double value = 0;  ///< value of the metric, evaluated at the checkpoint's step
     bool isHigherBetter = false;
-    bool wasBest = false;  ///< of the run, until then
+    bool wasBest = false;  ///< best of the run until then
 };
 
-/// What a checkpoint says of itself.
+/// Facts about a checkpoint from the file itself.
 struct CheckpointFacts {
     std::int64_t step = 0, epoch = 0, attempt = 0;
-    std::string run, streamHash;         ///< whose it is
+    std::string run, streamHash;         ///< the run that it belongs to
     std::string state;                   ///< stream::StreamState text
-    std::optional<Judgement> judgement;  ///< nothing: not evaluated at this step
+    std::optional<Judgement> judgement;  ///< none: not evaluated at this step
     std::int64_t bytes = 0;
-    std::string hash;         ///< as of Written; "" when only the header was read
-    std::int64_t timeMs = 0;  ///< last written, UTC
+    std::string hash;         ///< as in Written; "" if only the header was read
+    std::int64_t timeMs = 0;  ///< time of the last write, UTC
 };
 
-/// A tensor and its place in the file.
+/// A tensor and its position in the file.
 struct StoredTensor {
     std::string name;
     DType type = DType::kFloat32;
@@ -70,18 +69,18 @@ struct StoredTensor {
     std::uint64_t begin = 0, bytes = 0;
 };
 
-/// All that a file holds but the tensors' values.
+/// Everything in a file except the tensors' values.
 struct CheckpointContent {
     CheckpointFacts facts;
-    Json meta;  ///< as it was written
+    Json meta;  ///< as written
     std::vector<StoredTensor> tensors;
 };
 
-/// The facts in an open file's header; the tensors' values are not looked at.
+/// Reads the facts from an open file's header; ignores the tensors' values.
 Result<CheckpointFacts> readFacts(int fd, const std::string& place);
-/// Reads all of a file: what it holds, if it is whole. `place` names it in messages.
+/// Reads a whole file: returns its content if it is intact. `place` names it in messages.
 Result<CheckpointContent> readContent(const FileBytes& file, const ReadWatch& watch = {});
-/// Reads all of an open file: its facts, if it is whole.
+/// Reads a whole open file: returns its facts if it is intact.
 Result<CheckpointFacts> verify(int fd, const std::string& place, const ReadWatch& watch = {});
 
 }  // namespace millrace::checkpoint

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kStem = "step-", kAttempt = ".a", kEnding = ".safetensors";
 
-// Takes a number off the front of `text`.
+// Removes a number from the front of `text`.
 template <class Number>
 bool take(std::string_view& text, std::string_view before, Number& value) {
     if (!text.starts_with(before)) {

@@ -1,5 +1,5 @@
 #pragma once
-// Names of checkpoint files: "step-00000400.a2.safetensors" is attempt 2's of step 400.
+// Names of checkpoint files: "step-00000400.a2.safetensors" is from attempt 2 at step 400.
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -9,17 +9,17 @@
 namespace millrace::checkpoint {
 
 struct CheckpointName {
-    std::int64_t step = 0;  ///< the step it was cut after
-    int attempt = 0;        ///< that wrote it
+    std::int64_t step = 0;  ///< the step after which it was written
+    int attempt = 0;        ///< the attempt that wrote it
 
     std::string text() const;
-    /// Nothing for any other name: what text() does not give back letter for letter.
+    /// Nothing for any other name, including those that text() would spell differently.
     static std::optional<CheckpointName> parse(std::string_view name);
     /// By step, then attempt.
     auto operator<=>(const CheckpointName&) const = default;
 };
 
-/// What a writer that was killed leaves: NAME.tmp-PID.
+/// Whether the name is a killed writer's leftover: NAME.tmp-PID.
 bool isLeftover(std::string_view name);
 
 }  // namespace millrace::checkpoint

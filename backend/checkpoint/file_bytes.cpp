@@ -47,7 +47,7 @@ Result<FileBytes> FileBytes::ofFile(int fd, std::string place) {
         return errnoStatus(errno, place);
     }
     if (!S_ISREG(info.st_mode)) {
-        return damaged(place, "is no file");
+        return damaged(place, "is not a file");
     }
     FileBytes file(std::move(place));
     file.fd_ = fd;

@@ -1,8 +1,9 @@
 #pragma once
-// The bytes of a checkpoint file, of an open file or in memory, and their XXH3-128 piece by piece.
+// The bytes of a checkpoint file, from an open file or from memory, and their XXH3-128, computed
+// piece by piece.
 //
-// Threads: any. Owns: nothing; the descriptor and the memory are the caller's. Failure: kDataLoss
-// where a file is none or has become shorter; another error: it cannot be read.
+// Threads: any. Owns: nothing; descriptor and memory belong to the caller. Failure: kDataLoss if it
+// is not a regular file or has become shorter; another error if it cannot be read.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,13 +14,13 @@
 
 namespace millrace::checkpoint {
 
-/// How a long read is followed; both may be empty.
+/// Callbacks for a long read; both may be empty.
 struct ReadWatch {
-    std::function<bool()> isCancelled;              ///< true ends it with kCancelled
+    std::function<bool()> isCancelled;              ///< true aborts with kCancelled
     std::function<void(std::uint64_t)> onProgress;  ///< bytes since the last call
 };
 
-/// Adds up XXH3-128 piece by piece.
+/// Computes XXH3-128 piece by piece.
 class RunningHash {
  public:
     RunningHash();
@@ -42,7 +43,7 @@ class FileBytes {
 
     const std::string& place() const { return place_; }
     std::uint64_t size() const { return size_; }
-    std::int64_t timeMs() const { return timeMs_; }  ///< last written, UTC; 0: in memory
+    std::int64_t timeMs() const { return timeMs_; }  ///< time of the last write, UTC; 0: in memory
 
     Status read(std::uint64_t offset, void* to, std::size_t bytes) const;
     Result<std::string> text(std::uint64_t offset, std::uint64_t bytes) const;

@@ -14,7 +14,7 @@
 namespace millrace::checkpoint {
 namespace {
 
-// Left free beside a checkpoint: for the store and for logs.
+// Space to leave free beside a checkpoint: for the store and for logs.
 constexpr std::uint64_t kReserveBytes = 1'000'000;
 
 std::string asideOf(const std::string& path) {
@@ -39,7 +39,7 @@ Result<PartialFile> PartialFile::open(const std::string& path, std::uint64_t byt
         return unavailable(path, ": another transfer of it is under way");
     }
     std::uint64_t offset = static_cast<std::uint64_t>(info.st_size);
-    if (offset > bytes) {  // of another file
+    if (offset > bytes) {  // remains of another file
         if (::ftruncate(fd.get(), 0) != 0) {
             return errnoStatus(errno, aside);
         }

@@ -1,11 +1,11 @@
 #pragma once
-// PartialFile: a checkpoint, or scores, on the way here from another machine, chunk by chunk.
+// PartialFile: receives a checkpoint, or scores, from another machine in chunks.
 //
-// The chunks are in NAME.tmp-part beside the file's place until all of it is here and fits its own
-// checksums; what is there stays over a broken connection or an end of this process, and the next
-// transfer resumes behind it. Threads: one owner. Owns: the open file, which it locks: a second
-// transfer of the same file is kUnavailable. Failure: kDataLoss where something is damaged, with
-// the place; kResourceExhausted where the disk is full.
+// The chunks are in NAME.tmp-part beside the final file until everything has arrived and matches
+// the file's own checksums. They survive a broken connection or an end of this process, and the
+// next transfer resumes after them. Threads: one owner. Owns: the open file, which it locks: a
+// second transfer of the same file is kUnavailable. Failure: kDataLoss for damage, with its
+// position; kResourceExhausted if the disk is full.
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -20,21 +20,21 @@ class PartialFile {
  public:
     /// Bytes of one chunk.
     static constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
-    /// Holds a whole file against its own checksums: kDataLoss where they do not fit.
+    /// Verifies a complete file against its own checksums: kDataLoss if they do not match.
     using Verify = std::function<Status(int fd)>;
 
-    /// Bytes that an earlier transfer of the file at `path` left.
+    /// Number of bytes that an earlier transfer of the file at `path` left.
     static std::uint64_t bytesOf(const std::string& path);
-    /// `path`: of the whole file, `bytes` its size. kResourceExhausted: the disk has no room for
-    /// what is missing.
+    /// `path`: of the final file, `bytes` its size. kResourceExhausted: the disk has too little
+    /// space for the missing bytes.
     static Result<PartialFile> open(const std::string& path, std::uint64_t bytes);
 
-    /// Bytes that are here: where the next chunk begins.
+    /// Number of bytes received: the start of the next chunk.
     std::uint64_t offset() const { return offset_; }
     bool isAllHere() const { return offset_ == bytes_; }
     /// `hash`: hashHex() of `chunk`.
     Status append(std::uint64_t offset, std::string_view chunk, std::string_view hash);
-    /// Verifies the file, syncs it and renames it. kDataLoss: it is incomplete or damaged; it is
+    /// Verifies the file, syncs it and renames it. kDataLoss: it is incomplete or damaged, and was
     /// removed.
     Status finish(const Verify& verify);
 
@@ -47,10 +47,9 @@ class PartialFile {
     std::uint64_t bytes_, offset_;
 };
 
-/// The chunk of the file at `path` that begins at `offset`, to be sent. kDataLoss: the file ends
-/// there.
+/// Reads the chunk at `offset` of the file at `path`, to send it. kDataLoss: the file ends there.
 Result<std::string> readChunk(int fd, std::uint64_t offset, const std::string& path);
-/// The same for equal files alone: XXH3-128 over those of their chunks, 32 hex digits.
+/// XXH3-128 over the hashes of a file's chunks, 32 hex digits: equal only for equal files.
 Result<std::string> hashOfChunks(int fd, std::uint64_t bytes, const std::string& path);
 
 }  // namespace millrace::checkpoint

@@ -29,8 +29,8 @@ const TypeNames& namesOf(DType type) {
                          [&](const TypeNames& names) { return names.type == type; });
 }
 
-// Takes the header's JSON as it is read: nothing is kept of what has no place in it, so that no
-// header makes more memory than its own length.
+// Reads the header's JSON as a stream: discards unknown content at once, so that no header uses
+// more memory than its own length.
 class HeaderReader final : public nlohmann::json_sax<Json> {
  public:
     SafetensorsHeader header;
@@ -159,7 +159,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     std::set<std::string> names_, fields_;
 };
 
-// Nothing where the number does not fit.
+// Nothing if the number overflows.
 std::optional<std::uint64_t> lengthOf(const SafetensorsEntry& tensor) {
     auto bytes = static_cast<std::uint64_t>(bytesOf(tensor.type));
     for (const std::int64_t size : tensor.shape) {
@@ -170,7 +170,8 @@ std::optional<std::uint64_t> lengthOf(const SafetensorsEntry& tensor) {
     return bytes;
 }
 
-// Each begins where the one before it ended, and the last ends with the file.
+// Checks that each tensor begins where the previous one ended, and that the last ends with the
+// file.
 std::string whyMisplaced(const std::vector<SafetensorsEntry>& tensors, std::uint64_t dataBytes) {
     std::uint64_t end = 0;
     for (const SafetensorsEntry& tensor : tensors) {
@@ -179,8 +180,8 @@ std::string whyMisplaced(const std::vector<SafetensorsEntry>& tensors, std::uint
             return which + " is not as long as its shape makes it";
         }
         if (tensor.begin != end) {
-            return which +
-                   (tensor.begin < end ? " lies over the one before it" : " has a hole before it");
+            return which + (tensor.begin < end ? " overlaps the tensor before it"
+                                               : " has a hole before it");
         }
         if (tensor.end > dataBytes) {
             return which + " ends behind the file";

@@ -1,11 +1,11 @@
 #pragma once
-// The header of a safetensors file: which tensors lie where, and texts that go with them
+// The header of a safetensors file: positions of its tensors, and accompanying texts
 // (https://huggingface.co/docs/safetensors).
 //
-// Such a file is the length of the header (u64, little-endian), the header (JSON), and the tensors'
-// values, row-major, one behind the other to the last byte. Taken is only what is beyond doubt: no
-// hole and no overlap, every length what its type and shape make, no name twice, nothing that is
-// not known. Threads: any. Failure: kDataLoss, as damaged() makes it.
+// Such a file has the length of the header (u64, little-endian), the header (JSON), and the
+// tensors' values, row-major and contiguous up to the last byte. Parsing is strict: no gaps, no
+// overlaps, every length as type and shape require, no duplicate names, nothing unknown.
+// Threads: any. Failure: kDataLoss, as made by damaged().
 #include <cstdint>
 #include <map>
 #include <string>
@@ -16,9 +16,9 @@
 
 namespace millrace::checkpoint {
 
-/// Bytes of a header, at most: readers elsewhere take no longer one.
+/// Limit of a header's bytes: other readers accept no longer header.
 inline constexpr std::uint64_t kSafetensorsHeaderMax = 100'000'000;
-/// Where the header begins, and what it is a multiple of together with its length before it.
+/// Start of the header; the header and the length before it together have a multiple of this size.
 inline constexpr std::uint64_t kSafetensorsAlignment = 8;
 
 enum class DType : std::uint8_t {
@@ -34,7 +34,7 @@ std::int64_t bytesOf(DType type);              ///< of one value
 std::string_view nameOf(DType type);           ///< "float32"
 std::string_view safetensorsName(DType type);  ///< "F32"
 
-/// A tensor and its place behind the header.
+/// A tensor and its position after the header.
 struct SafetensorsEntry {
     std::string name;
     DType type = DType::kFloat32;
@@ -45,13 +45,13 @@ struct SafetensorsEntry {
 
 struct SafetensorsHeader {
     std::map<std::string, std::string> metadata;
-    std::vector<SafetensorsEntry> tensors;  ///< as they lie
+    std::vector<SafetensorsEntry> tensors;  ///< in file order
 };
 
 /// kDataLoss "checkpoint PLACE: WHY; it cannot be used".
 Status damaged(const std::string& place, std::string_view why);
 
-/// Reads the header `json` of a file with `dataBytes` behind it; `place` begins the message.
+/// Reads the header `json` of a file with `dataBytes` after it; `place` begins the message.
 Result<SafetensorsHeader> parseSafetensors(std::string_view json, std::uint64_t dataBytes,
                                            const std::string& place);
 

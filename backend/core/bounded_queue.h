@@ -2,7 +2,7 @@
 // A bounded first-in first-out queue between threads.
 //
 // Threads: any number of producers and consumers. push() blocks while full, pop() while empty.
-// close() ends both: pushes are refused, pops drain what is left and then return nothing.
+// close() ends both: pushes are rejected; pops drain the queue and then return nothing.
 #include <deque>
 #include <optional>
 #include <utility>
@@ -19,7 +19,7 @@ class BoundedQueue {
         INVARIANT(capacity > 0, "a queue needs room for one element");
     }
 
-    /// False when the queue is closed; then `value` is dropped.
+    /// Returns false if the queue is closed; `value` is dropped then.
     bool push(T value) {
         MutexLock lock(mutex_);
         while (!closed_ && items_.size() >= capacity_) {
@@ -28,7 +28,7 @@ class BoundedQueue {
         return pushLocked(std::move(value));
     }
 
-    /// False when full or closed.
+    /// Returns false if full or closed.
     bool tryPush(T value) {
         MutexLock lock(mutex_);
         if (items_.size() >= capacity_) {
@@ -37,7 +37,7 @@ class BoundedQueue {
         return pushLocked(std::move(value));
     }
 
-    /// Nothing when closed and drained.
+    /// Returns nothing once closed and drained.
     std::optional<T> pop() {
         MutexLock lock(mutex_);
         while (!closed_ && items_.empty()) {
@@ -46,7 +46,7 @@ class BoundedQueue {
         return popLocked();
     }
 
-    /// Nothing when the time is up, or when closed and drained.
+    /// Returns nothing on a timeout, or once closed and drained.
     std::optional<T> popFor(std::chrono::milliseconds timeout) {
         MutexLock lock(mutex_);
         const auto end = std::chrono::steady_clock::now() + timeout;

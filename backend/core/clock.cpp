@@ -51,7 +51,8 @@ Result<std::int64_t> parseTime(std::string_view text) {
     parts.tm_year -= 1900;
     parts.tm_mon -= 1;
     const std::int64_t time = static_cast<std::int64_t>(timegm(&parts)) * 1000 + ms;
-    constexpr std::size_t kSeconds = 19;  // "2026-03-01T12:34:56": the 30th of February is no day
+    constexpr std::size_t kSeconds = 19;  // length of "2026-03-01T12:34:56"; rejects dates like
+                                          // February 30th
     if (formatTime(time).substr(0, kSeconds) != text.substr(0, kSeconds)) {
         return invalidArgument("'", text, "' does not exist in the calendar");
     }

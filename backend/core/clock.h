@@ -1,5 +1,5 @@
 #pragma once
-// Time as a collaborator, and its text form. Wall times are UTC milliseconds since 1970.
+// Time as an injectable dependency, and its text form. Wall times are UTC milliseconds since 1970.
 #include <cstdint>
 #include <string>
 

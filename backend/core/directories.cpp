@@ -16,7 +16,7 @@
 namespace millrace {
 namespace {
 
-// A directory, this user's, and with none of the `refused` bits.
+// Checks for a directory of this user's with none of the `refused` bits.
 Status checkGuarded(const std::string& path, const struct stat& info, mode_t refused,
                     std::string_view open) {
     if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid()) {
@@ -35,7 +35,8 @@ Status checkGuarded(const std::string& path, const struct stat& info, mode_t ref
 Status makePrivateDirectory(const std::string& path) {
     RETURN_IF_ERROR(makeDirectories(path, 0700));
     struct stat info{};
-    if (::lstat(path.c_str(), &info) != 0) {  // no link: it may stand in a place of everybody's
+    if (::lstat(path.c_str(), &info) != 0) {  // does not follow links: the parent may be writable
+                                              // for everybody
         return errnoStatus(errno, path);
     }
     return checkGuarded(path, info, 077, "is open to other users");
@@ -83,7 +84,7 @@ Status syncParent(const std::string& path) {
 }
 
 std::string_view networkFileSystemName(std::int64_t magic) {
-    // linux/magic.h and the file systems' own sources; the kernel's list has no names for some.
+    // From linux/magic.h and the file systems' own sources; the kernel's list lacks names for some.
     switch (static_cast<std::uint32_t>(magic)) {
         case 0x6969:
             return "nfs";

@@ -53,7 +53,7 @@ int endInWords(std::string_view program, const std::function<int()>& body) {
     try {
         return body();
     } catch (const std::bad_alloc&) {
-        // Without a word more: there is no memory to put a sentence together.
+        // A fixed message: building one would need memory.
         std::fprintf(stderr, "%.*s: out of memory (std::bad_alloc)\n", length, program.data());
         return kExitResources;
     } catch (const std::exception& e) {

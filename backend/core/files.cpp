@@ -68,7 +68,7 @@ std::string absolutePath(std::string_view path, std::string_view base) {
 }
 
 Result<AtomicFile> AtomicFile::open(const std::string& given, int mode) {
-    // A link is followed: the file that it names is replaced. A device or a pipe never is.
+    // Follows a link and replaces its target; never replaces a device or a pipe.
     using Kind = std::filesystem::file_type;
     std::error_code error;
     const Kind kind = std::filesystem::status(given, error).type();
@@ -81,8 +81,8 @@ Result<AtomicFile> AtomicFile::open(const std::string& given, int mode) {
     const std::string path = std::filesystem::is_symlink(given, error)
                                  ? std::filesystem::weakly_canonical(given, error).string()
                                  : given;
-    // Two writers of one path never share the file aside: each has its own number, and O_EXCL also
-    // keeps off what an earlier process of this pid left.
+    // Two writers of one path never share the temporary file: each has its own number, and O_EXCL
+    // also protects files that an earlier process with this pid left.
     static std::atomic<std::uint64_t> number{0};
     constexpr int kTriesMax = 1000;
     for (int tries = 0;; ++tries) {

@@ -1,8 +1,8 @@
 #pragma once
-// Whole files: read, write aside and rename, directories.
+// Whole files: reading, atomic replacement, directories.
 //
 // Failure: an error names the path; a full disk is kResourceExhausted and leaves the old file
-// whole.
+// intact.
 #include <string>
 #include <string_view>
 
@@ -10,29 +10,30 @@
 
 namespace millrace {
 
-/// The file's bytes; kResourceExhausted above `maxBytes`.
+/// Returns the file's bytes; kResourceExhausted above `maxBytes`.
 Result<std::string> readFile(const std::string& path, std::size_t maxBytes = std::size_t{1} << 30);
 
-/// Writes PATH.tmp-PID-N, syncs it, renames it over PATH, syncs the directory: readers see the old
-/// bytes or the new ones, also after a power cut.
+/// Writes PATH.tmp-PID-N, syncs it, renames it over PATH, and syncs the directory: readers see the
+/// old bytes or the new ones, even after a power failure.
 Status writeFileAtomic(const std::string& path, std::string_view bytes, int mode = 0644);
 
 /// mkdir -p; the last directory gets `mode`.
 Status makeDirectories(const std::string& path, int mode = 0755);
 
-/// A private directory: made with 0700, or refused when it is another user's or open to others.
+/// Ensures a private directory: creates it with 0700, or fails if it is another user's or open to
+/// others.
 Status makePrivateDirectory(const std::string& path);
 
-/// The absolute, normalised form of `path`, relative to `base` when it is not absolute.
+/// The absolute, normalised form of `path`; a relative path is resolved against `base`.
 std::string absolutePath(std::string_view path, std::string_view base);
 
-/// Nothing is visible before commit(). Follows a link; a device or a pipe is kInvalidArgument.
+/// A file that becomes visible at commit(). Follows a link; a device or a pipe is kInvalidArgument.
 class AtomicFile {
  public:
     static Result<AtomicFile> open(const std::string& path, int mode = 0644);
     AtomicFile(AtomicFile&& other) noexcept;
     AtomicFile& operator=(AtomicFile&&) = delete;
-    ~AtomicFile();  ///< an uncommitted file is removed
+    ~AtomicFile();  ///< removes an uncommitted file
     Status write(std::string_view bytes);
     Status commit();
 

@@ -1,6 +1,6 @@
 #pragma once
-// The first eight bytes of a text as a word: what decides most comparisons of short texts without a
-// call. Reads no byte outside of the text.
+// The first eight bytes of a text as a word: decides most comparisons of short texts without a
+// call. Reads no byte outside the text.
 //
 // Threads: pure. Failure: none.
 #include <bit>
@@ -10,7 +10,7 @@
 
 namespace millrace {
 
-/// The first byte lowest; zeros behind the end of a shorter text.
+/// The first byte is the lowest; zeros follow the end of a shorter text.
 inline std::uint64_t firstBytes(std::string_view text) {
     static_assert(std::endian::native == std::endian::little);
     const char* const at = text.data();
@@ -21,7 +21,7 @@ inline std::uint64_t firstBytes(std::string_view text) {
         return word;
     }
     std::uint32_t low = 0, high = 0;
-    if (size >= sizeof low) {  // the two halves lie over each other
+    if (size >= sizeof low) {  // the two halves overlap
         std::memcpy(&low, at, sizeof low);
         std::memcpy(&high, at + size - sizeof high, sizeof high);
         return low | std::uint64_t{high} << (8 * (size - sizeof high));

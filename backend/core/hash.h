@@ -1,7 +1,7 @@
 #pragma once
 // Content hashes as hex text (XXH3-128), for receipts, spec hashes and identities.
 //
-// Sum128 and hex64 are in the header alone: the C library has them without linking this room.
+// Sum128 and hex64 are header-only, so that the C library can use them without linking core.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -21,7 +21,7 @@ inline std::string hex64(std::uint64_t value) {
     return text;
 }
 
-/// An unsigned 128-bit sum mod 2^128: what order hashes add up in.
+/// An unsigned 128-bit sum mod 2^128, used by order hashes.
 struct Sum128 {
     std::uint64_t low = 0, high = 0;
     Sum128& operator+=(const Sum128& other) {

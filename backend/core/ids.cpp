@@ -22,7 +22,7 @@ std::string randomBytes(std::size_t bytes) {
 
 namespace {
 
-// `counter`: the 12 bits behind the version.
+// `counter`: the 12 bits after the version.
 std::string uidOf(std::int64_t utcMs, int counter) {
     std::string raw = randomBytes(16);
     for (int i = 0; i < 6; ++i) {

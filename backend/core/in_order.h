@@ -1,9 +1,10 @@
 #pragma once
-// Things that several threads make and one takes, in their order.
+// Parallel producers, one consumer, in order: several threads make items, and the caller takes them
+// in order of their index.
 //
-// Threads: starts its own, named, and joins them before it returns; the caller's takes. With one
-// thread the caller makes each, too. Failure: that of the first, in their order, that cannot be
-// made or taken; after it no more are begun. Memory: at most `ahead` stand made or half made.
+// Threads: starts its own, named, and joins them before it returns; the caller's thread takes. With
+// one thread the caller also makes. Failure: that of the first item, by index, that cannot be made
+// or taken; no more are begun after it. Memory: at most `ahead` items made or being made.
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -18,7 +19,7 @@
 namespace millrace {
 
 /// Calls `Result<T> make(i)` for each i < count, on `threads` threads, and `Status take(T)` with
-/// each, in the order of i. ahead >= 1.
+/// each result, in the order of i. ahead >= 1.
 template <class T, class Make, class Take>
 class InOrder {
  public:
@@ -92,7 +93,7 @@ class InOrder {
     std::vector<std::optional<Result<T>>> made_ MR_GUARDED_BY(mutex_);
 };
 
-/// As InOrder says; T: what is made.
+/// Runs InOrder; T: the type of an item.
 template <class T, class Make, class Take>
 Status makeInOrder(std::size_t count, int threads, std::size_t ahead, const std::string& name,
                    const Make& make, const Take& take) {

@@ -9,8 +9,8 @@ namespace millrace {
 
 namespace {
 
-// Depth of brackets outside strings, counted before anything is built. A text that is not JSON may
-// be counted wrongly; the parser refuses it then.
+// Depth of brackets outside strings, counted before anything is built. Text that is not JSON may be
+// counted wrongly, but then the parser rejects it.
 bool isDeeperThan(std::string_view text, int limit) {
     int depth = 0;
     bool isText = false;

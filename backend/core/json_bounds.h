@@ -1,7 +1,7 @@
 #pragma once
-// How much of a JSON text is taken: for everything that comes over a socket or from a file.
+// Parses JSON text from sockets and files within limits of size and depth.
 //
-// parseJson() (core/json.h) has bounds for this machine's own documents: 256 MB, 64 deep.
+// parseJson() (core/json.h) has larger limits, for this machine's own documents: 256 MB, 64 levels.
 #include <cstddef>
 #include <string_view>
 
@@ -9,14 +9,14 @@
 
 namespace millrace {
 
-/// The depth is of brackets within brackets: values are printed, copied and compared by recursion,
-/// so without a limit a nested text ends the process.
+/// `depth` is that of nested brackets: values are printed, copied and compared recursively, so a
+/// deeply nested text could overflow the stack.
 struct JsonBounds {
     std::size_t bytes;
     int depth = 64;
 };
 
-/// kInvalidArgument with "PLACE: ..." for a text over the bounds, and with the byte position for a
+/// kInvalidArgument with "PLACE: ..." for a text over the limits, and with the byte position for a
 /// malformed one.
 Result<Json> parseBounded(std::string_view text, std::string_view place, JsonBounds bounds);
 

@@ -17,7 +17,7 @@ bool isAt(std::string_view text, std::size_t at, char c) {
     return at < text.size() && text[at] == c;
 }
 
-// Behind the string whose first quote is at `at`.
+// Position after the string whose first quote is at `at`.
 std::size_t skipString(std::string_view text, std::size_t at) {
     for (std::size_t i = at + 1; i < text.size(); ++i) {
         if (text[i] == '"') {
@@ -28,7 +28,7 @@ std::size_t skipString(std::string_view text, std::size_t at) {
     return kNowhere;
 }
 
-// Behind the list or object that begins at `at`.
+// Position after the list or object that begins at `at`.
 std::size_t skipNested(std::string_view text, std::size_t at) {
     std::size_t depth = 0;
     for (std::size_t i = at; i < text.size(); ++i) {
@@ -48,7 +48,7 @@ std::size_t skipNested(std::string_view text, std::size_t at) {
     return kNowhere;
 }
 
-// Behind the value that begins at `at`.
+// Position after the value that begins at `at`.
 std::size_t skipValue(std::string_view text, std::size_t at) {
     if (isAt(text, at, '"')) {
         return skipString(text, at);

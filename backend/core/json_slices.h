@@ -1,9 +1,9 @@
 #pragma once
-// Parts of a JSON document as slices of its text, for documents that are too large to be built as a
-// tree: a plan of 50,000 files takes ten times its size as one.
+// Parts of a JSON document as slices of its text, for documents that are too large to parse into a
+// tree: for a plan of 50,000 files a tree takes ten times the text's size.
 //
-// For documents that Millrace's own programs wrote: what is found is cut out, not checked. Text
-// that is no JSON gives nothing, or slices that parseJson refuses; nothing outside of it is read.
+// For documents that Millrace's own programs wrote: slices are cut out, not validated. Text that is
+// not JSON gives nothing, or slices that parseJson rejects; nothing outside the text is read.
 // Slices live as long as the text. Threads: any. Failure: none.
 #include <cstddef>
 #include <optional>
@@ -12,18 +12,19 @@
 
 namespace millrace {
 
-/// The value of an object's own member, without space around it. A key that is written with escapes
-/// is not found.
+/// The value of an object's own member, without surrounding space. A key written with escapes is
+/// not found.
 std::optional<std::string_view> jsonMemberText(std::string_view object, std::string_view key);
 
-/// The object's text with `value` in the place of the member's; as it was when it has no such one.
+/// The object's text with the member's value replaced by `value`; unchanged if it has no such
+/// member.
 std::string withJsonMember(std::string_view object, std::string_view key, std::string_view value);
 
-/// The elements of an array, one after the other.
+/// Iterates over the elements of an array.
 class JsonElements {
  public:
     explicit JsonElements(std::string_view array);
-    /// Nothing at the end, or where the text cannot be followed any further.
+    /// Nothing at the end, or if the text is malformed.
     std::optional<std::string_view> next();
     /// Bytes of the text up to the end of the last element.
     std::size_t position() const { return at_; }

@@ -1,6 +1,6 @@
 #pragma once
-// JSON written as text at once, for documents that are too large to be built as a tree first.
-// What is written must be what dumpJson gives for the tree: keys sorted, no spaces.
+// Writes JSON directly as text, for documents that are too large to be built as a tree first. The
+// text must equal what dumpJson writes for the tree: sorted keys, no spaces.
 //
 // Threads: any. Failure: none.
 #include <string>

@@ -3,7 +3,7 @@
 // waitedMs=5".
 //
 // Threads: any; a line is one write. The level is read once from MILLRACE_LOG (debug, info, warn,
-// error; default info). Where an error is handled, not where it is made.
+// error; default info). Log an error where it is handled, not where it is made.
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -25,7 +25,7 @@ struct LogField {
 };
 
 void logLine(LogLevel level, std::string_view event, std::initializer_list<LogField> fields = {});
-/// The text of a line without time and line end (what logLine writes after the level).
+/// A line's text without time, level and line end (what logLine writes after the level).
 std::string formatLogLine(std::string_view event, std::initializer_list<LogField> fields);
 
 inline void logDebug(std::string_view e, std::initializer_list<LogField> f = {}) {

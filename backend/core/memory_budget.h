@@ -1,7 +1,8 @@
 #pragma once
-// One memory budget for a process: whoever holds much memory reserves it here first.
+// One memory budget per process: large consumers of memory reserve it here first.
 //
-// Threads: any. Ownership: a Reservation gives its bytes back when it dies; the budget outlives it.
+// Threads: any. Ownership: a Reservation returns its bytes when it is destroyed; the budget
+// outlives it.
 #include <cstdint>
 
 #include "backend/core/mutex.h"
@@ -36,7 +37,7 @@ class MemoryBudget {
 
     explicit MemoryBudget(std::int64_t limitBytes) : limitBytes_(limitBytes) {}
 
-    /// Refuses with kResourceExhausted, naming `what`, its size, what is taken and the limit.
+    /// Fails with kResourceExhausted, naming `what`, its size, the reserved bytes and the limit.
     Result<Reservation> reserve(std::int64_t bytes, std::string_view what);
 
     std::int64_t limitBytes() const { return limitBytes_; }

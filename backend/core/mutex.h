@@ -1,7 +1,7 @@
 #pragma once
 // Mutex, CondVar and the lock annotations that clang's -Wthread-safety checks (preset `locks`).
 //
-// Every guarded field says MR_GUARDED_BY(mutex_); fooLocked() says MR_REQUIRES(mutex_).
+// Every guarded field has MR_GUARDED_BY(mutex_); fooLocked() has MR_REQUIRES(mutex_).
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -22,8 +22,8 @@
 
 namespace millrace {
 
-/// Who finds it locked tries for some hundred nanoseconds (where the C library can) before it asks
-/// the system to be woken: most locks here are held for less than falling asleep takes.
+/// A contended lock() spins for some hundred nanoseconds (if the C library can) before it sleeps:
+/// most locks here are held for less time than falling asleep takes.
 class MILLRACE_TSA(capability("mutex")) Mutex {
  public:
     Mutex() = default;
@@ -55,9 +55,9 @@ class MILLRACE_TSA(scoped_lockable) MutexLock {
     Mutex& mutex_;
 };
 
-/// A condition variable on a Mutex. wait() may wake without reason: loop on the condition.
-/// On pthread's own: what std::condition_variable calls is newer than the oldest C++ runtime that
-/// the programs are to start on (GLIBCXX_3.4.29).
+/// A condition variable on a Mutex. wait() may wake spuriously: loop on the condition. Uses pthread
+/// directly: std::condition_variable calls functions that are newer than the oldest supported C++
+/// runtime (GLIBCXX_3.4.29).
 class CondVar {
  public:
     CondVar() = default;
@@ -66,7 +66,7 @@ class CondVar {
     ~CondVar() { ::pthread_cond_destroy(&condition_); }
 
     void wait(Mutex& mutex) MR_REQUIRES(mutex) { ::pthread_cond_wait(&condition_, &mutex.mutex_); }
-    /// False when the time is up.
+    /// Returns false on a timeout.
     bool waitFor(Mutex& mutex, std::chrono::milliseconds timeout) MR_REQUIRES(mutex) {
         constexpr std::int64_t kNsPerMs = 1'000'000, kNsPerSecond = 1'000'000'000;
         constexpr std::int64_t kLongestMs = 1'000'000'000'000;  // 30 years: never

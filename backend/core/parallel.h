@@ -1,8 +1,8 @@
 #pragma once
-// A loop whose turns run on several threads.
+// A loop whose iterations run on several threads.
 //
 // Threads: starts its own, named, and joins them before it returns. Failure: that of the lowest
-// index that fails, however many threads there are; after one, no more are begun.
+// failing index, for any number of threads; after a failure no more iterations begin.
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -15,15 +15,15 @@
 
 namespace millrace {
 
-/// Calls `Status body(i)` once for each i < count, on up to `threads` threads, the caller's among
-/// them.
+/// Calls `Status body(i)` once for each i < count, on up to `threads` threads, including the
+/// caller's.
 template <class Body>
 Status parallelFor(std::size_t count, int threads, const std::string& name, const Body& body) {
     std::vector<Status> results(count);
     std::atomic<std::size_t> next{0};
     std::atomic<bool> hasFailed{false};
     const auto work = [&] {
-        while (!hasFailed) {  // asked before an index is taken: what is taken runs
+        while (!hasFailed) {  // checked before an index is taken: a taken index always runs
             const std::size_t i = next++;
             if (i >= count) {
                 break;

@@ -38,7 +38,7 @@ bool readPort(std::string_view text, int& port) {
     return read.ec == std::errc() && read.ptr == end && port >= 0 && port <= 65'535;
 }
 
-// "HOST", "HOST:PORT", "[V6]", "[V6]:PORT", "V6". Nothing: none of them.
+// Splits "HOST", "HOST:PORT", "[V6]", "[V6]:PORT" or "V6". Returns nothing for other text.
 std::optional<HostAndPort> splitHost(std::string_view text) {
     HostAndPort split;
     std::string_view rest;
@@ -76,7 +76,7 @@ std::string portTrouble(std::string_view text) {
                   "' is not a number from 0 to 65535");
 }
 
-// A name that ssh takes as a name: no option, no word of a shell.
+// A name that ssh cannot mistake for an option and a shell cannot interpret.
 bool isSshName(std::string_view name) {
     return !name.empty() && name.front() != '-' &&
            name.find_first_of(" \t\r\n'\"`$;&|<>(){}\\*?!#~") == std::string_view::npos;

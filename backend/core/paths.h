@@ -1,5 +1,5 @@
 #pragma once
-// Where Millrace keeps its things for this user (XDG), and how a daemon's address is written.
+// Millrace's directories for this user (XDG), and the syntax of a daemon's address.
 #include <string>
 #include <vector>
 
@@ -7,33 +7,34 @@
 
 namespace millrace {
 
-/// $XDG_RUNTIME_DIR/millrace, else /tmp/millrace-UID. Not made here.
+/// $XDG_RUNTIME_DIR/millrace, else /tmp/millrace-UID. Does not create it.
 std::string runtimeDirectory();
-/// $XDG_STATE_HOME/millrace, else ~/.local/state/millrace. Not made here. kFailedPrecondition
-/// without a HOME: nothing of ours is kept where anybody could have put something first.
+/// $XDG_STATE_HOME/millrace, else ~/.local/state/millrace. Does not create it. kFailedPrecondition
+/// without a HOME: never uses a place where another user could have put something first.
 Result<std::string> stateDirectory();
 /// $XDG_CONFIG_HOME/millrace, else ~/.config/millrace. As stateDirectory().
 Result<std::string> configDirectory();
-/// $XDG_CACHE_HOME/millrace/PART, else ~/.cache/millrace/PART, with a directory around it that only
-/// this user can write to. "" when there is none (no HOME, another's directory): then nothing is
-/// cached.
+/// $XDG_CACHE_HOME/millrace/PART, else ~/.cache/millrace/PART; its parent must be a directory that
+/// only this user can write to. "" if there is none (no HOME, another user's directory): nothing is
+/// cached then.
 std::string cacheDirectory(std::string_view part);
-/// runtimeDirectory()/millraced.sock: where the daemon listens unless told otherwise.
+/// runtimeDirectory()/millraced.sock: the daemon's default socket.
 std::string defaultSocketPath();
-/// Where daemons of this user may listen that were started in other sessions, with and without the
-/// session's XDG_RUNTIME_DIR. The first is defaultSocketPath(); the only one where XDG_RUNTIME_DIR
-/// is a directory of the user's choice.
+/// Sockets of daemons that this user may have started in other sessions, with and without the
+/// session's XDG_RUNTIME_DIR. The first is defaultSocketPath(), and the only one if the user chose
+/// XDG_RUNTIME_DIR.
 std::vector<std::string> usualSocketPaths();
 /// The directory of this process's executable, where its sibling programs are.
 std::string programDirectory();
-/// That executable.
+/// The path of that executable.
 std::string programPath();
 
-/// "unix:PATH", "HOST:PORT" or "ssh://[USER@]HOST[:PORT][/SOCKET]"; an absolute path is taken as a
-/// unix socket too. An IPv6 address before a port has brackets: "[fd00::1]:7400".
+/// "unix:PATH", "HOST:PORT" or "ssh://[USER@]HOST[:PORT][/SOCKET]"; an absolute path also counts as
+/// a unix socket. An IPv6 address before a port needs brackets: "[fd00::1]:7400".
 struct Address {
-    std::string unixPath;   ///< set for a unix socket; with isSsh: the socket there, "" to be found
-    std::string host;       ///< without brackets; with isSsh also an alias of ~/.ssh/config
+    std::string unixPath;   ///< set for a unix socket; with isSsh: the remote socket, "" to search
+                            ///< for it
+    std::string host;       ///< without brackets; with isSsh also an alias from ~/.ssh/config
     int port = 0;           ///< with isSsh 0: as ssh is configured
     std::string user = {};  ///< with isSsh only; "": as ssh is configured
     bool isSsh = false;
@@ -41,7 +42,7 @@ struct Address {
     bool isLoopback() const;
     std::string text() const;
     static Result<Address> parse(std::string_view text);
-    /// "HOST" or "HOST:PORT"; port 0 where none is named. "fd00::1" without brackets is a host.
+    /// Parses "HOST" or "HOST:PORT"; port 0 if none is given. "fd00::1" without brackets is a host.
     static Result<Address> parseHost(std::string_view text);
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Counter-based draws and the canonical bytes they and hash01 are made from (SEMANTICS 2).
+// Counter-based random draws, and the canonical bytes for them and for hash01 (SEMANTICS 2).
 //
 // Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (Philox4x32-10), by
 // Random123.
@@ -17,8 +17,8 @@ inline double unitInterval(std::uint64_t bits) {
     return static_cast<double>(bits >> 11) * 0x1.0p-53;
 }
 
-/// Collects values as canonical bytes: a tag byte and a fixed form a type, so that equal values
-/// have equal bytes in whatever type they came. tag 0 null; 1 integer (int64, 8 bytes
+/// Collects values as canonical bytes: a tag byte and a fixed form per type, so that equal values
+/// have equal bytes whatever type they came in. tag 0 null; 1 integer (int64, 8 bytes
 /// little-endian); 2 float (double, -0 = 0, one NaN, 8 bytes); 3 string (length u64, bytes); 4 bool
 /// (1 byte).
 class CanonicalBytes {
@@ -45,11 +45,11 @@ inline double hash01(const CanonicalBytes& bytes) {
     return unitInterval(bytes.hash());
 }
 
-/// What a draw is for: part of the counter, so that draws of different purpose never meet.
+/// The purpose of a draw: part of the counter, so that draws for different purposes never collide.
 enum class DrawPurpose { kDraw, kRow, kSplit };
 
 /// The first half of a Philox counter: XXH3-64 of (purpose, salt, epoch or null, relative path or
-/// the `by` values). Made once a file (or once a row when `by` is given).
+/// the `by` values). Computed once per file (or once per row with `by`).
 class DrawKey {
  public:
     DrawKey(DrawPurpose purpose, std::string_view salt);

@@ -14,12 +14,12 @@
 namespace millrace {
 namespace {
 
-// The errno of the first write that failed; 0: all bytes are written.
+// Returns the errno of the first failed write; 0: all bytes are written.
 int writeOut(int fd, std::string_view bytes) {
     while (!bytes.empty()) {
         const ssize_t n = ::write(fd, bytes.data(), bytes.size());
         if (n < 0 && errno == EAGAIN) {
-            // Somebody who shares the pipe has made it non-blocking.
+            // Another process that shares the pipe has made it non-blocking.
             pollfd room{fd, POLLOUT, 0};
             static_cast<void>(::poll(&room, 1, -1));
         } else if (n < 0 && errno != EINTR) {

@@ -11,7 +11,7 @@
 namespace millrace {
 namespace {
 
-// Of a status: what it tells of passes by itself.
+// Payload key that marks a status as transient.
 constexpr char kTransientUrl[] = "millrace/transient";
 
 }  // namespace
@@ -35,7 +35,7 @@ Status errnoStatus(int error, std::string_view place) {
         case ENFILE:
             return transient(resourceExhausted(message));
         case EIO:
-        case ESTALE:  // a disk or a file system that fails may be back, as a mount is
+        case ESTALE:  // a failing disk or a stale mount may recover
             return transient(internalError(message));
         case ECONNREFUSED:
         case ECONNRESET:

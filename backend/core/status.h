@@ -1,8 +1,8 @@
 #pragma once
-// Errors as values: Status and Result<T>, and the two macros that pass them on.
+// Errors as values: Status and Result<T>, and the two macros that propagate them.
 //
-// Message: lower case, the place first, then what would be right. Codes are absl's canonical ones;
-// the ones used on purpose: kInvalidArgument (the user's input), kNotFound, kAlreadyExists,
+// Message: lower case, the place first, then what would be right. Codes are absl's canonical ones.
+// Used on purpose: kInvalidArgument (the user's input), kNotFound, kAlreadyExists,
 // kFailedPrecondition (right request, wrong state), kResourceExhausted (memory, disk, full),
 // kUnavailable (a peer is away; try again), kDataLoss (corrupt bytes), kCancelled, kInternal.
 #include <cstdlib>
@@ -48,7 +48,7 @@ inline std::string_view messageOf(const Status& status) {
     return {status.message().data(), status.message().size()};
 }
 
-/// Errors by code, their message put together as by strCat.
+/// Errors by code; the message is concatenated as in strCat.
 template <class... P>
 Status invalidArgument(const P&... parts) {
     return absl::InvalidArgumentError(strCat(parts...));
@@ -97,10 +97,11 @@ inline Status okStatus() {
     return absl::OkStatus();
 }
 
-/// A Status from errno: "PLACE: strerror". Maps ENOENT, EEXIST, EACCES, ENOSPC/EDQUOT.
+/// A Status from errno: "PLACE: strerror". The code depends on the errno, e.g. kNotFound for
+/// ENOENT.
 Status errnoStatus(int error, std::string_view place);
 
-/// The same status with "PLACE: " in front of its message; OK stays OK.
+/// The same status with "PLACE: " before its message; OK stays OK.
 Status annotate(const Status& status, std::string_view place);
 
 namespace internal {

@@ -1,9 +1,9 @@
 #pragma once
-// Memory of the system's own, in huge pages where it can be: for what is large and looked up, or
-// written, at random places, where huge pages save half of the time.
+// Memory directly from the system, in huge pages if possible: for large tables that are read or
+// written at random positions, where huge pages save half of the time.
 //
-// Its pages are zero, and are made by the thread that first writes them. Threads: one owner.
-// Failure: kResourceExhausted, with the place that wants it.
+// Its pages are zero, and the thread that first writes a page creates it. Threads: one owner.
+// Failure: kResourceExhausted, with the place that needs the memory.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -25,9 +25,9 @@ class SystemMemory {
     }
     ~SystemMemory();
 
-    /// `place`: begins the message where there is none left.
+    /// `place`: begins the error message.
     static Result<SystemMemory> make(std::size_t bytes, std::string_view place);
-    /// To more bytes than there are; what it holds stays, maybe elsewhere.
+    /// Grows to more bytes; keeps the content, maybe at another address.
     Status grow(std::size_t bytes, std::string_view place);
 
     std::byte* data() const { return data_; }

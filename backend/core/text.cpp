@@ -13,7 +13,7 @@
 namespace millrace {
 namespace {
 
-// Optimal string alignment: insert, delete, replace, or swap two neighbours. Case does not count.
+// Optimal string alignment distance: insert, delete, replace, or swap two neighbours. Ignores case.
 std::size_t editDistance(std::string_view a, std::string_view b) {
     const auto isSame = [](char x, char y) {
         return std::tolower(static_cast<unsigned char>(x)) ==

@@ -7,11 +7,11 @@
 
 namespace millrace {
 
-/// The candidate with the smallest edit distance to `name`, when it is near enough to be meant
-/// (at most a third of the length, at least one edit allowed); else empty.
+/// The candidate with the smallest edit distance to `name`, if it is close enough (at most a third
+/// of the length, at least one edit allowed); else empty.
 std::string nearestName(std::string_view name, const std::vector<std::string>& candidates);
-/// "; did you mean 'x'?" or, without a near one and with at most 8 candidates, "; known: a, b"; or
-/// "".
+/// "; did you mean 'x'?" or, without a near candidate and with at most 8 in all, "; known: a, b";
+/// or "".
 std::string nameHint(std::string_view name, const std::vector<std::string>& candidates);
 /// "1.2 GB", "340 kB" (powers of ten).
 std::string formatBytes(double bytes);

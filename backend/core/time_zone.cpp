@@ -16,11 +16,11 @@ namespace {
 
 constexpr std::size_t kFileBytesMax = std::size_t{1} << 20, kHeaderBytes = 44;
 constexpr std::int64_t kDaySeconds = 86'400, kHourSeconds = 3'600;
-// Weekdays and leap years repeat after 400 years, and rules with them.
+// Weekdays and leap years repeat after 400 years, and the rules with them.
 constexpr std::int64_t kCycleYears = 400, kCycleSeconds = 146'097 * kDaySeconds;
 constexpr std::int64_t kEarliest = -100 * 366 * kDaySeconds;  // rules are younger than 1870
 constexpr std::int64_t kFarAway = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kOffsetMax = 26 * kHourSeconds;  // RFC 8536 wants 25 and 26 hours at most
+constexpr std::int64_t kOffsetMax = 26 * kHourSeconds;  // RFC 8536 allows 25 and 26 hours at most
 
 std::int64_t daysOf(std::int64_t year, unsigned month, unsigned day) {
     const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(year)),
@@ -34,16 +34,16 @@ std::int64_t yearOf(std::int64_t seconds) {
     return static_cast<int>(std::chrono::year_month_day(day).year());
 }
 
-// When clocks change in a year, as "M3.2.0/2", "J60" or "59" say.
+// When clocks change in a year: "M3.2.0/2", "J60" or "59".
 struct RuleDate {
     char kind = 'M';
     std::int64_t month = 0, week = 0, day = 0;
-    std::int64_t seconds = 2 * kHourSeconds;  ///< of the local day; may be negative
+    std::int64_t seconds = 2 * kHourSeconds;  ///< since the local midnight; may be negative
 
     std::int64_t in(std::int64_t year) const { return dayIn(year) * kDaySeconds + seconds; }
     std::int64_t dayIn(std::int64_t year) const {
         const std::int64_t first = daysOf(year, 1, 1);
-        if (kind == 'J') {  // 1 to 365: a leap year's 29 February is not counted
+        if (kind == 'J') {  // 1 to 365: February 29th is not counted
             const bool isLeap = std::chrono::year(static_cast<int>(year)).is_leap();
             return first + day - 1 + (isLeap && day >= 60 ? 1 : 0);
         }
@@ -53,7 +53,7 @@ struct RuleDate {
         const auto in = static_cast<unsigned>(month);
         const std::int64_t start = daysOf(year, in, 1);
         const std::int64_t next = month == 12 ? daysOf(year + 1, 1, 1) : daysOf(year, in + 1, 1);
-        const std::int64_t weekday = ((start + 4) % 7 + 7) % 7;  // 1970 began on a Thursday
+        const std::int64_t weekday = ((start + 4) % 7 + 7) % 7;  // January 1st, 1970 was a Thursday
         std::int64_t found = start + (day - weekday + 7) % 7 + (week - 1) * 7;
         while (found >= next) {  // week 5 is the last one
             found -= 7;
@@ -66,10 +66,10 @@ struct Rule {
     std::int64_t standard = 0;  ///< seconds east of UTC
     bool hasSummer = false;
     std::int64_t summer = 0;
-    RuleDate begin, end;  ///< of summer
+    RuleDate begin, end;  ///< of summer time
 };
 
-// "CET-1CEST,M3.5.0,M10.5.0/3"
+// Parses a rule such as "CET-1CEST,M3.5.0,M10.5.0/3".
 class RuleReader {
  public:
     explicit RuleReader(std::string_view text) : text_(text) {}
@@ -128,7 +128,7 @@ class RuleReader {
         text_.remove_prefix(n);
         return n > 0 && value <= most;
     }
-    // [+-]hh[:mm[:ss]]
+    // Parses [+-]hh[:mm[:ss]].
     bool time(std::int64_t& seconds) {
         const bool isNegative = take('-');
         std::int64_t hours = 0, minutes = 0, rest = 0;
@@ -173,7 +173,7 @@ std::int64_t bigEndian(std::string_view bytes) {
     return static_cast<std::int64_t>(value << unused) >> unused;
 }
 
-// The counts of a header and the block behind it, whose times have `width` bytes.
+// The counts in a header; the block after it has times of `width` bytes.
 struct Block {
     std::int64_t utcs = 0, standards = 0, leaps = 0, times = 0, types = 0, names = 0;
     char version = 0;
@@ -208,7 +208,7 @@ struct Changes {
     std::vector<std::int64_t> times, offsets;
 };
 
-// False where the block contradicts itself.
+// Returns false if the block is inconsistent.
 bool readChanges(const Block& block, std::string_view bytes, Changes& changes) {
     const auto times = static_cast<std::size_t>(block.times);
     const std::string_view kinds = bytes.substr(times * block.width, times);
@@ -236,7 +236,7 @@ bool readChanges(const Block& block, std::string_view bytes, Changes& changes) {
     return true;
 }
 
-// The footer's rule from the last change on, for a whole cycle; where that begins.
+// Applies the footer's rule after the last change, for a whole cycle; returns the cycle's start.
 std::optional<std::int64_t> addRule(const Rule& rule, Changes& changes) {
     if (!rule.hasSummer) {
         changes.offsets.back() = rule.standard;

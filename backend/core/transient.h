@@ -1,17 +1,17 @@
 #pragma once
-// isTransient(), mayPass(): whether an error passes by itself.
+// isTransient(), mayPass(): whether an error may pass without a fix.
 //
 // Threads: any.
 #include "backend/core/status.h"
 
 namespace millrace {
 
-/// Whether the same call may succeed a little later: kUnavailable, and an error of the system that
-/// told of no free descriptor or of a disk that fails (errnoStatus(); annotate() keeps it).
+/// Whether the same call may succeed a little later: true for kUnavailable, and for system errors
+/// of exhausted descriptors or a failing disk (errnoStatus(); annotate() keeps the mark).
 bool isTransient(const Status& status);
-/// isTransient(), or a full disk: when a user frees space, the call succeeds.
+/// isTransient(), or a full disk: the call succeeds once a user frees space.
 bool mayPass(const Status& status);
-/// Marks an error as one that passes by itself.
+/// Marks an error as transient.
 Status transient(Status status);
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
 #pragma once
-// A file descriptor with an owner.
+// A file descriptor with a single owner, which closes it.
 #include <utility>
 
 #include <unistd.h>

@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
 struct Piece {
-    std::size_t size = 1;  // bytes to go on by
+    std::size_t size = 1;  // bytes to advance
     bool isValid = false;
 };
 
@@ -18,8 +18,8 @@ bool isBetween(char c, unsigned char low, unsigned char high) {
     return byte >= low && byte <= high;
 }
 
-// Table 3-7 of the Unicode standard: how long a sequence is and what its second byte may be, so
-// that overlong forms, surrogates and what lies beyond U+10FFFF are none.
+// Table 3-7 of the Unicode standard: a sequence's length and the range of its second byte. It
+// excludes overlong forms, surrogates and code points above U+10FFFF.
 struct Lead {
     std::size_t size;
     unsigned char low, high;
@@ -54,7 +54,7 @@ Piece pieceAt(std::string_view text, std::size_t at) {
     return {size, lead.size > 1 && size == lead.size};
 }
 
-// Bytes from `at` on that are plain ASCII, eight at a time: nearly all text is.
+// Number of plain ASCII bytes from `at` on, eight at a time: nearly all text is ASCII.
 std::size_t asciiFrom(std::string_view text, std::size_t at) {
     constexpr std::uint64_t kHighBits = 0x8080808080808080U;
     std::size_t end = at;
@@ -91,7 +91,7 @@ bool isUtf8(std::string_view bytes) {
 }
 
 std::string toUtf8(std::string_view bytes, std::size_t mostBytes) {
-    // What lies far behind the cut need not be looked at.
+    // Text far after the cut is not examined.
     const std::string_view text = mostBytes < bytes.size() ? bytes.substr(0, mostBytes + 4) : bytes;
     const std::size_t valid = utf8Prefix(text);
     if (valid == bytes.size() && valid <= mostBytes) {

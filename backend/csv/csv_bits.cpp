@@ -11,13 +11,13 @@ namespace {
 
 constexpr std::size_t kWordBytes = 64;
 
-/// One word of each bitmap, and whether a byte of the 64 is no ASCII.
+/// One word of each bitmap, and whether any of the 64 bytes is not ASCII.
 struct Word {
     std::uint64_t ends = 0, quotes = 0;
     bool hasHigh = false;
 };
 
-/// A mark that is none: the line end stands in its place, and no quote is told.
+/// The byte for a missing mark: a line end, whose quote bits are cleared afterwards.
 char byteOf(int mark) {
     return mark < 0 ? '\n' : static_cast<char>(mark);
 }
@@ -85,7 +85,7 @@ bool findMarks(BitsVariant variant, const char* text, std::size_t size, const Cs
     const auto find = variant == BitsVariant::kAvx2 ? avx2Words : plainWords;
     bool hasHigh = find(text, words, marks, bits);
     if (rest > 0) {
-        // Zeros are no marks, unless the delimiter is one: bits behind the text are cut off.
+        // Padding zeros could match a zero delimiter: clears the bits after the text.
         std::array<char, kWordBytes> last{};
         std::memcpy(last.data(), text + words * kWordBytes, rest);
         hasHigh |= find(last.data(), 1, marks, {bits.ends + words, bits.quotes + words});

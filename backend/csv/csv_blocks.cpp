@@ -61,7 +61,8 @@ CsvBlocks::BlockPtr CsvBlocks::take() {
     }
 }
 
-/// The first block that nobody looks at is the caller's; null when there is none.
+/// The first block that no thread has started; it belongs to the caller then. Null if there is
+/// none.
 CsvBlocks::Entry* CsvBlocks::waitingLocked() {
     for (const std::unique_ptr<Entry>& entry : entries_) {
         if (entry->state == State::kWaiting) {

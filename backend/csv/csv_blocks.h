@@ -1,9 +1,9 @@
 #pragma once
-// Blocks of CSV text that several threads look at, given back in the order in which they came.
-// Private to the room.
+// Blocks of CSV text that several threads analyse; they are returned in the order of submission.
+// Private to csv.
 //
-// Threads: submit() and take() are the owner's, which looks at blocks too while it waits; helpers
-// are started here and joined by the destructor. Failure: a block's own, in it.
+// Threads: submit() and take() belong to the owner, which analyses blocks too while it waits;
+// helpers are started here and joined by the destructor. Failure: stored in the block.
 #include <cstddef>
 #include <deque>
 #include <memory>
@@ -19,16 +19,16 @@ class CsvBlocks {
  public:
     using BlockPtr = std::unique_ptr<CsvBlock>;
 
-    /// `looker` outlives the blocks. `threads`: that look, with the owner's.
+    /// `looker` outlives the blocks. `threads`: analysing threads, including the owner's.
     CsvBlocks(const CsvLooker& looker, int threads);
     ~CsvBlocks();
     CsvBlocks(const CsvBlocks&) = delete;
     CsvBlocks& operator=(const CsvBlocks&) = delete;
 
     void submit(BlockPtr block);
-    /// The oldest block, looked at; null when there is none.
+    /// The oldest block, analysed; null if there is none.
     BlockPtr take();
-    /// As many are submitted as are to be held at a time.
+    /// Whether the limit of blocks in flight is reached.
     bool isFull() const;
 
  private:
@@ -47,7 +47,7 @@ class CsvBlocks {
     CondVar changed_;
     std::deque<std::unique_ptr<Entry>> entries_ MR_GUARDED_BY(mutex_);
     bool isClosed_ MR_GUARDED_BY(mutex_) = false;
-    std::vector<std::jthread> helpers_;  ///< the last: they use what stands before
+    std::vector<std::jthread> helpers_;  ///< declared last: they use the members above
 };
 
 }  // namespace millrace::csv

@@ -1,9 +1,9 @@
 #pragma once
-// The usual writings of numbers and times, read without branches a digit. What these functions take
-// has the value that csv_values.h gives it, bit for bit; what they do not take may still be one.
-// Private to the room.
+// Fast parsers for the common forms of numbers and times, without a branch per digit. Accepted text
+// has the value that csv_values.h gives it, bit for bit; rejected text may still be valid. Private
+// to csv.
 //
-// 16 bytes behind a text can be read. Threads: pure. Failure: false; `value` is then anything.
+// 16 bytes after a text must be readable. Threads: pure. Failure: false; `value` is undefined then.
 #include <array>
 #include <bit>
 #include <chrono>
@@ -36,14 +36,14 @@ inline std::uint64_t load(const char* text) {
     return word;
 }
 
-/// How many of the eight characters are digits before one that is none.
+/// Number of leading digits among the eight characters.
 inline int leadingDigits(std::uint64_t word) {
     const std::uint64_t values = word ^ 0x3030303030303030U;
     const std::uint64_t wrong = ((values + 0x7676767676767676U) | values) & kHighBits;
     return wrong == 0 ? 8 : std::countr_zero(wrong) / 8;
 }
 
-/// The number of `count` (1 to 8) digits that a word begins with.
+/// The number formed by the first `count` (1 to 8) digits of a word.
 inline std::uint64_t digitsOf(std::uint64_t word, int count) {
     word = (word << (64 - 8 * count)) & 0x0f0f0f0f0f0f0f0fU;
     word = (word * 10) + (word >> 8);
@@ -53,8 +53,8 @@ inline std::uint64_t digitsOf(std::uint64_t word, int count) {
     return word & 0xffffffffU;
 }
 
-/// The digits that stand before `end`, at most 19 with those that are in `value`: moves `at` behind
-/// them. False when there are more.
+/// Takes the digits before `end`, at most 19 including those already in `value`; moves `at` past
+/// them. Returns false if there are more.
 inline bool takeDigits(const char*& at, const char* end, int& count, std::uint64_t& value) {
     while (at < end) {
         const auto left = static_cast<int>(end - at < 8 ? end - at : 8);
@@ -77,7 +77,7 @@ inline bool takeDigits(const char*& at, const char* end, int& count, std::uint64
     return true;
 }
 
-/// At most 16 digits, with or without a minus.
+/// Parses at most 16 digits, with or without a minus.
 inline bool whole(const char* text, std::size_t size, std::int64_t& value) {
     const bool isNegative = *text == '-';
     text += isNegative ? 1 : 0;
@@ -102,8 +102,8 @@ inline bool whole(const char* text, std::size_t size, std::int64_t& value) {
 
 /// The double nearest to digits / 10^power (digits not 0, power from 1 to 19), ties to even.
 inline double quotient(std::uint64_t digits, int power) {
-    // Both have their highest bit set, so 63 bits before the point are 62 or 63 bits of the
-    // quotient; what is left of the division decides ties.
+    // Both have their highest bit set, so with 63 fractional bits the quotient has 63 or 64 bits;
+    // the remainder of the division decides ties.
     const int up = std::countl_zero(digits), upPower = std::countl_zero(powerOf(power));
     const std::uint64_t divisor = powerOf(power) << upPower;
     const unsigned __int128 dividend = static_cast<unsigned __int128>(digits << up) << 63;
@@ -115,12 +115,12 @@ inline double quotient(std::uint64_t digits, int power) {
     const std::uint64_t half = std::uint64_t{1} << (shift - 1);
     const bool isUp = rest > half || (rest == half && (!isExact || (mantissa & 1) != 0));
     mantissa += isUp ? 1 : 0;
-    // A carry out of the mantissa goes into the exponent, where it belongs.
+    // A carry out of the mantissa correctly increments the exponent.
     const auto exponent = static_cast<std::uint64_t>(1023 + 52 - 63 + shift + upPower - up - 1);
     return std::bit_cast<double>((exponent << 52) + mantissa);
 }
 
-/// Digits, and a point with digits behind it; no exponent.
+/// Parses digits, optionally a point and digits; no exponent.
 inline bool number(const char* text, std::size_t size, double& value) {
     const char* const end = text + size;
     const bool isNegative = *text == '-';
@@ -154,7 +154,8 @@ inline bool number(const char* text, std::size_t size, double& value) {
     return true;
 }
 
-/// Digits, a point and digits, with or without a minus: std::from_chars reads that.
+/// Accepts digits, a point and digits, with or without a minus: the form that std::from_chars
+/// reads.
 inline bool isFraction(const char* text, std::size_t size) {
     constexpr std::size_t kWithinDouble = 300;
     const char* const end = text + size;
@@ -174,7 +175,7 @@ inline bool isFraction(const char* text, std::size_t size) {
 }
 
 inline bool dayOf(std::uint64_t word, std::uint64_t later, std::int32_t& days) {
-    // YYYY-MM- and DD: each byte's value of a digit is at most 9, of a dash 0.
+    // YYYY-MM- and DD: the value at a digit's place is at most 9, at a dash's place 0.
     const std::uint64_t values = word ^ 0x2d30302d30303030U;
     const std::uint64_t dayValues = later ^ 0x3030U;
     const std::uint64_t wrong = (((values + 0x7f76767f76767676U) | values) & kHighBits) |
@@ -194,12 +195,12 @@ inline bool dayOf(std::uint64_t word, std::uint64_t later, std::int32_t& days) {
     return date.ok();
 }
 
-/// YYYY-MM-DD.
+/// Parses YYYY-MM-DD.
 inline bool date(const char* text, std::size_t size, std::int32_t& days) {
     return size == 10 && dayOf(load(text), load(text + 8) & 0xffffU, days);
 }
 
-/// .f to .ffffff, as microseconds.
+/// Parses .f to .ffffff, as microseconds.
 inline bool fraction(const char* text, std::size_t size, std::int64_t& micros) {
     std::uint64_t digits = 0;
     const auto count = static_cast<int>(size) - 1;
@@ -211,7 +212,7 @@ inline bool fraction(const char* text, std::size_t size, std::int64_t& micros) {
     return true;
 }
 
-/// YYYY-MM-DD HH:MM:SS[.f] with a blank or a T, and a Z behind it or not; a date.
+/// Parses YYYY-MM-DD HH:MM:SS[.f] with a blank or a T, optionally followed by Z; also a date.
 inline bool time(const char* text, std::size_t size, std::int64_t& micros) {
     std::int32_t days = 0;
     const std::uint64_t later = load(text + 8);  // DD HH:MM

@@ -18,7 +18,7 @@ using Form = files::CsvForm;
 constexpr std::size_t kShownBytes = 60;  // of a value in facts
 constexpr std::int64_t kDoubleWhole = std::int64_t{1} << 53;
 
-/// Characters with which nothing but text begins.
+/// Characters with which only text begins.
 constexpr std::array<bool, 256> kBeginsText = [] {
     std::array<bool, 256> begins{};
     begins.fill(true);
@@ -40,8 +40,8 @@ bool looksLikeTime(std::string_view value, CsvLook& look) {
     return fast::time(value.data(), value.size(), micros);
 }
 
-/// As lookOf(), where the form is told at once; 16 bytes behind the value can be read. `expected`:
-/// what is tried first; a text has one form.
+/// As lookOf(), if the form can be recognized fast; 16 bytes after the value must be readable.
+/// `expected`: the form tried first; a text has only one form.
 bool lookFast(std::string_view value, bool hasDecimalComma, Form expected, CsvLook& look) {
     if (kBeginsText[static_cast<unsigned char>(value[0])]) {
         look.form = Form::kText;
@@ -54,7 +54,7 @@ bool lookFast(std::string_view value, bool hasDecimalComma, Form expected, CsvLo
     std::int64_t whole = 0;
     if (fast::whole(value.data(), value.size(), whole)) {
         look = {Form::kInt, false, whole < 0};
-        // Beyond 2^53 doubles are further apart.
+        // Beyond 2^53 doubles cannot hold every whole number.
         return whole >= -kDoubleWhole && whole <= kDoubleWhole;
     }
     if ((!hasDecimalComma && looksLikeFraction(value, look)) || looksLikeTime(value, look)) {
@@ -127,7 +127,7 @@ Status CsvLooker::checkRecords(CsvBlock& block) const {
     return okStatus();
 }
 
-/// Empty when the record is a row. Values are looked at only where bad ones are left out.
+/// Empty if the record is a valid row. Checks values only if bad rows are to be dropped.
 std::string CsvLooker::whatIsWrong(const CsvBlock& block, const CsvRecord& record,
                                    std::string& memory) const {
     if (record.fields != kinds_.size()) {

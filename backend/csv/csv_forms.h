@@ -1,8 +1,9 @@
 #pragma once
-// What a block of records of the first pass shows of the columns. Private to the room.
+// Analysis of a block of records in the first pass: what it shows about the columns. Private to
+// csv.
 //
-// Threads: CsvLooker from any; a block belongs to one. Failure: as csv_scan.h says, for the first
-// record that is wrong.
+// Threads: CsvLooker from any; a block belongs to one. Failure: as in csv_scan.h, for the first bad
+// record.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -16,21 +17,21 @@
 
 namespace millrace::csv {
 
-/// A record that is left out: its number in the block, and why.
+/// A dropped record: its number in the block, and the reason.
 struct CsvBadRecord {
     std::size_t record = 0;
-    std::string wrong;  ///< of the first one, and of the first one of several lines
+    std::string wrong;  ///< only for the first one, and for the first one of several lines
 };
 
-/// Text that was cut, and what look() sees in it.
+/// A piece of text split into records, and the results of look().
 struct CsvBlock {
     explicit CsvBlock(const files::ReadOptions& options) : records(options) {}
 
-    std::vector<char> buffer;  ///< holds `text` and kPaddingBytes behind it
+    std::vector<char> buffer;  ///< holds `text` and kPaddingBytes after it
     std::string_view text;
-    std::int64_t offset = 0, line = 0;  ///< of its begin in the file; lines from 1
+    std::int64_t offset = 0, line = 0;  ///< of the start of the text in the file; lines from 1
     CsvRecords records;
-    std::size_t firstRow = 0;  ///< records before it are no rows
+    std::size_t firstRow = 0;  ///< earlier records are not rows
 
     std::vector<files::CsvColumn> columns;
     std::vector<CsvBadRecord> bad;
@@ -44,7 +45,7 @@ class CsvLooker {
 
     /// Fills columns, bad and error.
     void look(CsvBlock& block) const;
-    /// The text of a record is UTF-8.
+    /// Checks that a record's text is UTF-8.
     Status checkEncoding(const CsvBlock& block, const CsvRecord& record) const;
     Status notUtf8(std::int64_t line, std::string_view what, std::string_view encoding) const;
 
@@ -58,7 +59,7 @@ class CsvLooker {
     const files::ReadOptions& options_;
     const expr::Schema& schema_;
     const CsvNulls nulls_;
-    std::vector<expr::TypeKind> kinds_;  ///< by column: the type that is given, or kString
+    std::vector<expr::TypeKind> kinds_;  ///< by column: the given type, or kString
 };
 
 }  // namespace millrace::csv

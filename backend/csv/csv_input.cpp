@@ -21,8 +21,8 @@ constexpr std::int64_t kSkipBytes = 1 << 20;
 constexpr std::int64_t kRequestBytes = 8 << 20;  // of an object: each request costs its latency
 constexpr std::int64_t kBlockBytes = 64 << 10;   // of a local gzip file
 
-/// A file from its start; closing it leaves the file open. `requestBytes`: least that is read of
-/// the file at once.
+/// Reads a file from its start; closing it leaves the file open. `requestBytes`: minimum per read
+/// of the file.
 class FromStart final : public arrow::io::InputStream {
  public:
     FromStart(files::FileSource file, std::int64_t requestBytes, arrow::MemoryPool* pool)
@@ -65,8 +65,8 @@ class FromStart final : public arrow::io::InputStream {
     const std::int64_t requestBytes_;
     arrow::MemoryPool* const pool_;
     std::int64_t at_ = 0;                   ///< in the file
-    std::vector<char> block_;               ///< what was read of it and not yet asked for
-    std::int64_t kept_ = 0, keptSize_ = 0;  ///< begin and end of that
+    std::vector<char> block_;               ///< bytes read from the file and not yet returned
+    std::int64_t kept_ = 0, keptSize_ = 0;  ///< start and end of these bytes
 };
 
 }  // namespace

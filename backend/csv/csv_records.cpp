@@ -7,17 +7,17 @@ namespace millrace::csv {
 namespace {
 
 constexpr std::size_t kWordBits = 64;
-constexpr std::size_t kStepBytes = 4096;  // of bitmaps that are made at once
+constexpr std::size_t kStepBytes = 4096;  // text bytes per step of making bitmaps
 
 }  // namespace
 
-/// The delimiters and line ends of 64 bytes of text that were not yet passed.
+/// The remaining delimiters and line ends in 64 bytes of text.
 struct CsvRecords::Marks {
     std::uint64_t word = 0;
-    std::size_t at = 0;  ///< of the first of the 64
+    std::size_t at = 0;  ///< position of the first of the 64
 };
 
-/// Goes over the marks of a text from its begin on; bitmaps are made as far as they are needed.
+/// Iterates over the marks of a text; makes the bitmaps on demand.
 class CsvRecords::Walk {
  public:
     Walk(CsvRecords& records, std::string_view text, bool isEnd)
@@ -30,10 +30,10 @@ class CsvRecords::Walk {
     std::size_t size() const { return text_.size(); }
     char operator[](std::size_t i) const { return text_[i]; }
     int code(std::size_t i) const { return static_cast<unsigned char>(text_[i]); }
-    /// Behind the text there is nothing.
+    /// Whether more text may follow at `i`.
     bool isOpen(std::size_t i) const { return i == text_.size() && !isEnd_; }
 
-    /// The next delimiter or line end, each once; size() when there is none.
+    /// The next delimiter or line end, each once; size() if there are no more.
     std::size_t next(Marks& marks) {
         if (marks.word == 0) [[unlikely]] {
             marks = further(marks);
@@ -46,7 +46,7 @@ class CsvRecords::Walk {
         return place;
     }
 
-    /// Behind the quote that closes what the one at `i` opens; 0 when there is none yet.
+    /// Position after the quote that closes the one at `i`; 0 if it is not closed yet.
     std::size_t closing(std::size_t i) {
         for (++i;; i += 2) {
             i = nextQuote(i);
@@ -59,7 +59,7 @@ class CsvRecords::Walk {
         }
     }
 
-    /// Moves `end` from a line end, or the end of the text, behind it; false when that may go on.
+    /// Moves `end` past a line end, or the end of the text; returns false if more may follow.
     bool passLineEnd(Marks& marks, std::size_t& end) {
         if (isOpen(end)) {
             return false;
@@ -77,7 +77,7 @@ class CsvRecords::Walk {
     }
 
  private:
-    /// The next 64 bytes with a mark; none at the end of the text.
+    /// The next 64 bytes with a mark; empty at the end of the text.
     [[gnu::noinline]] Marks further(Marks marks) {
         while (marks.word == 0 && marks.at + kWordBits < text_.size()) {
             marks.at += kWordBits;
@@ -119,10 +119,10 @@ class CsvRecords::Walk {
     const std::string_view text_;
     const bool isEnd_;
     CsvRecords& records_;
-    std::size_t known_ = 0;  ///< bytes of which there are bits
+    std::size_t known_ = 0;  ///< number of bytes with bits
 };
 
-/// Cuts what begins at `record.begin`; false where it is not whole.
+/// Splits the record at `record.begin`; returns false if it is incomplete.
 bool CsvRecords::cutOne(Walk& walk, Marks& left, CsvRecord& record) {
     const int delimiter = marks_.delimiter, quote = marks_.quote;
     Marks marks = left;

@@ -1,9 +1,9 @@
 #pragma once
-// Cuts CSV text into records and fields, the same way in the first pass and when rows are read.
+// Splits CSV text into records and fields; the first pass and the reading of rows share it.
 //
-// A field that begins with the quote may hold delimiters, line ends and doubled quotes. Empty lines
-// and comments are no records. The marks are found 64 bytes at a time (csv_bits.h); memory is kept
-// from one call to the next. Threads: one.
+// A field that begins with the quote may contain delimiters, line ends and doubled quotes. Empty
+// lines and comments are skipped. Marks are found 64 bytes at a time (csv_bits.h); memory is reused
+// between calls. Threads: one.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -16,20 +16,20 @@
 
 namespace millrace::csv {
 
-/// Places in the text that was cut; a quoted field with its quotes.
+/// Positions in the text that was split; a quoted field includes its quotes.
 struct CsvField {
     std::uint32_t begin = 0, end = 0;
 };
 
-/// A record: its bytes with the line end, its fields among CsvRecords::fields(), and lines.
+/// A record: its bytes with the line end, its fields in CsvRecords::fields(), and its lines.
 struct CsvRecord {
     std::uint32_t begin = 0, end = 0;
     std::uint32_t firstField = 0, fields = 0;
-    std::uint32_t line = 0;   ///< line ends before it in the text that was cut
-    std::uint32_t lines = 0;  ///< line ends in it
+    std::uint32_t line = 0;   ///< line ends before it in the text that was split
+    std::uint32_t lines = 0;  ///< line ends inside it
 };
 
-/// What stands in fields of a text.
+/// Access to the fields of a text.
 class CsvText {
  public:
     CsvText(const char* text, int quote) : text_(text), quote_(quote) {}
@@ -38,7 +38,8 @@ class CsvText {
     bool isQuoted(const CsvField& field) const {
         return field.begin != field.end && static_cast<unsigned char>(*at(field)) == quote_;
     }
-    /// Without quotes, doubled ones single. `memory` holds it where it is not a part of the text.
+    /// The value without quotes, and with doubled quotes single. Uses `memory` if it differs from
+    /// the text.
     std::string_view value(const CsvField& field, std::string& memory) const {
         return isQuoted(field) ? unquoted({at(field), field.end - field.begin}, memory)
                                : std::string_view(at(field), field.end - field.begin);
@@ -57,18 +58,18 @@ class CsvRecords {
         : marks_{codeOf(options.csvDelimiter), codeOf(options.csvQuote)},
           comment_(codeOf(options.csvComment)) {}
 
-    /// Cuts whole records from the begin of `text` (less than 4 GiB) on, and lines that are none,
-    /// until `bytes` bytes are passed or the text ends. `isEnd`: so does the file; else what may go
-    /// on behind the text is left. Nothing is passed where a record is not whole or a quote is not
-    /// closed.
+    /// Splits whole records from the start of `text` (less than 4 GiB), and skips other lines,
+    /// until `bytes` bytes are consumed or the text ends. `isEnd`: the file ends there, too;
+    /// otherwise a record that may continue after the text is left. Consumes nothing if a record is
+    /// incomplete or a quote is not closed.
     void cut(std::string_view text, bool isEnd, std::size_t bytes);
 
     std::span<const CsvRecord> records() const { return records_; }
     std::span<const CsvField> fields() const { return {fields_.data(), numFields_}; }
-    /// Bytes and line ends of what was cut last.
+    /// Bytes and line ends consumed by the last cut().
     std::size_t bytes() const { return bytes_; }
     std::int64_t lines() const { return lines_; }
-    /// A byte of what was cut may be no ASCII.
+    /// Whether a byte of the consumed text may be outside ASCII.
     bool hasHighBytes() const { return hasHighBytes_; }
     int quote() const { return marks_.quote; }
 
@@ -90,7 +91,7 @@ class CsvRecords {
     static constexpr std::size_t kFieldsLeast = 256;
     const CsvMarks marks_;
     const int comment_;
-    std::vector<CsvField> fields_;  ///< the first numFields_
+    std::vector<CsvField> fields_;  ///< the first numFields_ are used
     std::size_t numFields_ = 0, roomForFields_ = 0;
     std::vector<CsvRecord> records_;
     std::vector<std::uint64_t> ends_, quotes_;  ///< bitmaps of the text

@@ -40,7 +40,7 @@ class Scanner {
         RETURN_IF_ERROR(fill());
         RETURN_IF_ERROR(begin());
         const Status cutting = cutAll();
-        // What is wrong with rows that were cut comes before what stopped the cutting.
+        // Errors of rows already split take precedence over the error that stopped the splitting.
         while (blocks_ && rowsStatus_.ok()) {
             CsvBlocks::BlockPtr block = blocks_->take();
             if (block == nullptr) {
@@ -66,7 +66,7 @@ class Scanner {
  private:
     std::string_view text() const { return {buffer_.data(), size_}; }
 
-    /// The content's, or with it what makes other values of the same content.
+    /// The hash of the content; includes the options that change the values read from it.
     std::string hashAsRead(std::string content) const {
         std::string reading = options_.csvReading();
         if (reading.empty()) {
@@ -80,7 +80,7 @@ class Scanner {
         return hashHex(strCat(content, "\n", reading));
     }
 
-    /// Passes over a byte order mark and the lines that are not read.
+    /// Skips a byte order mark and the lines before the header.
     Status begin() {
         if (text().starts_with("\xff\xfe") || text().starts_with("\xfe\xff")) {
             return CsvLooker(file_.path, options_, facts_.schema)
@@ -109,7 +109,7 @@ class Scanner {
         }
     }
 
-    /// Drops what lies before `at_` and reads on; sets isEnd_ at the end of the file.
+    /// Drops the bytes before `at_` and reads more; sets isEnd_ at the end of the file.
     Status fill() {
         size_ -= at_;
         if (size_ > 0) {
@@ -133,7 +133,7 @@ class Scanner {
         return okStatus();
     }
 
-    /// Cuts the file to its end and submits what was cut.
+    /// Splits the file to its end and submits the blocks.
     Status cutAll() {
         CsvBlocks::BlockPtr block;
         while (rowsStatus_.ok()) {
@@ -162,7 +162,7 @@ class Scanner {
         return spare_ != nullptr ? std::move(spare_) : std::make_unique<CsvBlock>(options_);
     }
 
-    /// The block gets the buffer; what lies behind its text goes into another one.
+    /// Moves the buffer to the block; copies the bytes after its text to another buffer.
     Status submit(CsvBlocks::BlockPtr block) {
         const std::size_t end = at_ + block->records.bytes();
         block->buffer.resize(std::max(block->buffer.size(), size_ - end + kPaddingBytes));
@@ -190,7 +190,7 @@ class Scanner {
         return okStatus();
     }
 
-    /// Of the first record.
+    /// Reads the header from the first record.
     Status header(CsvBlock& block) {
         const CsvRecord& record = block.records.records()[0];
         RETURN_IF_ERROR(
@@ -204,7 +204,7 @@ class Scanner {
             if (options_.csvHasHeader) {
                 name = values.value(block.records.fields()[record.firstField + i], memory);
             }
-            // A field without a name keeps the place of a column that nobody can read.
+            // A field without a name keeps its place as an unreadable column.
             if (name.empty()) {
                 facts_.schema.refused.push_back(
                     {"", strCat("has no name in the header (column ", i + 1,
@@ -212,7 +212,7 @@ class Scanner {
             } else if (!names.insert(name).second) {
                 facts_.schema.refused.push_back(
                     {std::exchange(name, ""),
-                     strCat("stands twice in the header, and only the first is read (column ",
+                     strCat("appears twice in the header, and only the first is read (column ",
                             i + 1, " is not); give it another name")});
             }
             facts_.schema.fields.push_back({name, {}});
@@ -228,7 +228,7 @@ class Scanner {
         return okStatus();
     }
 
-    /// Adds what was seen in the next block of the file.
+    /// Adds the results of the file's next block.
     void addBlock(CsvBlocks::BlockPtr block) {
         if (!block->error.ok()) {
             rowsStatus_ = block->error;
@@ -278,8 +278,8 @@ class Scanner {
         }
     }
 
-    /// A bad record of several lines comes before others of one line: with a stray quote it may
-    /// have taken good rows with it.
+    /// Prefers to report a bad record of several lines: with a stray quote it may have swallowed
+    /// good rows.
     void leaveOut(const CsvBlock& block, const CsvBadRecord& bad) {
         const CsvRecord& record = block.records.records()[bad.record];
         const std::int64_t line = block.line + record.line;
@@ -309,7 +309,7 @@ class Scanner {
     files::FileFacts facts_;
     Status rowsStatus_;
     CsvBlocks::BlockPtr spare_;
-    std::optional<CsvLooker> looker_;  ///< once the header was read
+    std::optional<CsvLooker> looker_;  ///< set once the header was read
     std::optional<CsvBlocks> blocks_;
 };
 

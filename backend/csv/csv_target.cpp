@@ -31,14 +31,14 @@ Result<BufferPtr> allocate(std::int64_t bytes, const Options& options) {
     return BufferPtr(std::move(buffer));
 }
 
-/// What all columns have: how many rows there are, and which are null.
+/// The common part of all columns: number of rows, and which are null.
 class Target : public CsvTarget {
  public:
     Target(const expr::DataType& type, const Options& options)
         : type_(arrays::toArrowType(type)), options_(options) {}
 
  protected:
-    /// Row `row` has no value.
+    /// Marks row `row` as null.
     Status setNull(std::int64_t row) {
         if (validity_ == nullptr) {
             const std::int64_t bytes = (options_.rows + 7) / 8;
@@ -57,15 +57,15 @@ class Target : public CsvTarget {
 
     const std::shared_ptr<arrow::DataType> type_;
     const Options options_;
-    std::int64_t rows_ = 0;  ///< that are there
-    std::string memory_;     ///< of a value with doubled quotes
+    std::int64_t rows_ = 0;  ///< number of rows so far
+    std::string memory_;     ///< for a value with doubled quotes
 
  private:
     BufferPtr validity_;
     std::int64_t nulls_ = 0;
 };
 
-/// `Parse`: fast(text, size, value) and full(std::string_view, value).
+/// `Parse` has fast(text, size, value) and full(std::string_view, value).
 template <class Value, class Parse>
 class FixedTarget final : public Target {
  public:
@@ -225,14 +225,14 @@ class TextTarget final : public Target {
     }
 
  private:
-    static constexpr double kMore = 1.03125;  ///< of the bytes that are expected
+    static constexpr double kMore = 1.03125;  ///< extra room, relative to the expected bytes
     static constexpr std::int64_t kSpare = 16, kMost = std::numeric_limits<std::int32_t>::max() - 1;
 
     std::int32_t* ends() { return reinterpret_cast<std::int32_t*>(ends_->mutable_data()); }
 
     void put(std::string_view value) {
         std::uint8_t* const to = bytes_->mutable_data() + size_;
-        // memory_ is shorter than what is read of the text at once.
+        // memory_ may be shorter than kSpare bytes, which the first copy reads.
         if (value.size() <= kSpare && value.data() != memory_.data() && !value.empty()) {
             std::memcpy(to, value.data(), kSpare);
         } else if (!value.empty()) {
@@ -256,7 +256,7 @@ class TextTarget final : public Target {
         if (size + kSpare <= bytes_->size()) {
             return okStatus();
         }
-        // The texts to come are about as long, so that room for them is seldom made twice.
+        // Assumes that the remaining texts are about as long, so that memory seldom grows twice.
         const double rowsSoFar = static_cast<double>(rows_) + static_cast<double>(all.rows);
         const double expected =
             static_cast<double>(size) * static_cast<double>(options_.rows) / rowsSoFar;

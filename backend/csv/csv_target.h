@@ -1,9 +1,10 @@
 #pragma once
-// Columns out of CSV fields: the values of one column of many records at once, straight into the
-// memory that the array has.
+// Builds columns from CSV fields: parses one column of many records at once, directly into the
+// array's memory.
 //
-// The usual writings are read by csv_fast.h, all others by csv_values.h, with the same result.
-// Memory: the pool's, once for all rows; texts grow. Threads: one. Failure: kResourceExhausted.
+// csv_fast.h parses the common forms, csv_values.h all others, with the same result.
+// Memory: the pool's, allocated once for all rows; texts grow. Threads: one.
+// Failure: kResourceExhausted.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -20,7 +21,7 @@ class MemoryPool;
 
 namespace millrace::csv {
 
-/// Bytes that can be read behind a text whose values are taken.
+/// Bytes that must be readable after a text whose values are parsed.
 inline constexpr std::size_t kPaddingBytes = 64;
 
 /// One column's fields of `rows` records: fields[0], fields[stride], ...
@@ -36,19 +37,19 @@ class CsvTarget {
         const CsvNulls* nulls = nullptr;  ///< outlives the target
         bool hasDecimalComma = false;
         std::int64_t rows = 0;
-        std::int64_t textBytes = 0;  ///< what texts will have, about
+        std::int64_t textBytes = 0;  ///< estimate of the texts' bytes
         arrow::MemoryPool* pool = nullptr;
         std::string path;  ///< for messages
     };
-    /// Null for a type that no CSV column has.
+    /// Null for a type that CSV columns cannot have.
     static Result<std::unique_ptr<CsvTarget>> make(const expr::DataType& type,
                                                    const Options& options);
     virtual ~CsvTarget() = default;
 
-    /// Takes the next values, not more than `rows` together; how many: less where one is no value
-    /// of the type.
+    /// Takes the next values, at most `rows` in total. Returns how many: fewer if one does not fit
+    /// the type.
     virtual Result<std::size_t> append(const CsvFields& fields) = 0;
-    /// Once, when all rows are there.
+    /// Call it once, after all rows.
     virtual Result<std::shared_ptr<arrow::Array>> finish() = 0;
 };
 

@@ -15,7 +15,7 @@ using K = expr::TypeKind;
 
 constexpr std::int64_t kFewBad = 3, kOneIn = 100, kManyGood = 20;
 
-/// What is no value of a type, of which kinds of numbers and times there are candidates.
+/// A candidate type of numbers or times, and the forms that do not fit it.
 struct Candidate {
     K kind;
     std::vector<F> bad;
@@ -48,7 +48,7 @@ std::int64_t numBad(const files::CsvColumn& column, const Candidate& candidate) 
     return bad;
 }
 
-/// The candidate with the fewest bad values, where these are few; else null.
+/// The candidate with the fewest bad values, if these are few; else null.
 const Candidate* candidateOfMost(const files::CsvColumn& column) {
     if (csvKind(column) != K::kString) {
         return nullptr;
@@ -66,7 +66,7 @@ const Candidate* candidateOfMost(const files::CsvColumn& column) {
     return good >= kManyGood && bad <= std::max(kFewBad, good / kOneIn) ? best : nullptr;
 }
 
-/// A column in all files.
+/// A column over all files.
 struct Totals {
     files::CsvColumn sum;
     std::array<std::size_t, files::kCsvForms> fileOf{};  ///< by form: the first file with one
@@ -89,12 +89,12 @@ std::string shown(const std::vector<files::DataFile>& files, const Totals& total
     return strCat(files[totals.fileOf[static_cast<std::size_t>(place.form)]].path, ":", place.line);
 }
 
-/// How to read `value` as null; "" where it cannot be shown as it stands in the spec.
+/// How to read `value` as null; "" if it cannot be written in the spec unchanged.
 std::string asNull(const Totals& totals, const std::string& value) {
     if (value.find('\'') != std::string::npos || value.ends_with("…")) {
         return "";
     }
-    // The list takes the place of the usual words.
+    // The list replaces the usual words.
     const files::CsvPlace* word = totals.sum.first(F::kWord);
     return strCat("{null_values: ['", value, "'",
                   word == nullptr ? "" : strCat(", '", word->value, "'"),
@@ -126,7 +126,7 @@ Status badValue(const std::vector<files::DataFile>& files, const files::ReadOpti
                            ": string}} reads all as text");
 }
 
-/// Words for nothing that a text column holds as values.
+/// Words for a missing value that a text column has as values.
 void noteWords(const std::vector<files::DataFile>& files, const files::ReadOptions& options,
                const std::string& name, const Totals& totals, std::vector<std::string>& notes) {
     const files::CsvPlace* word = totals.sum.first(F::kWord);
@@ -196,7 +196,7 @@ Result<CsvKinds> csvKinds(const std::vector<files::DataFile>& files,
         for (std::size_t c = 0; facts[i] != nullptr && c < facts[i]->csv.size(); ++c) {
             const std::string& name = facts[i]->schema.fields[c].name;
             if (name.empty()) {
-                continue;  // only a place
+                continue;  // an unreadable column
             }
             const auto [at, isNew] = columns.try_emplace(name);
             if (isNew) {

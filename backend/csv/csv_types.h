@@ -1,9 +1,9 @@
 #pragma once
-// The types of CSV columns: what follows from what the first pass saw, in one file and in all files
-// of a dataset together.
+// Infers the types of CSV columns from the first pass, for one file and for all files of a dataset
+// together.
 //
-// A few values do not change a column's type: where at least 20 values are of one type of number or
-// time and the others are at most 3, or at most 1 in 100 of these, the others are bad values.
+// A few values do not change a column's type. If at least 20 values have one type of number or
+// time, and the others are at most 3, or at most 1 in 100 of these, the others are bad values.
 // Threads: pure.
 #include <map>
 #include <memory>
@@ -17,17 +17,17 @@
 
 namespace millrace::csv {
 
-/// What all values have in common; kString where that is nothing, kNull where there are none. Whole
-/// numbers that no double holds, next to fractions, are text, as are those of more than 64 bits: no
-/// value becomes another one.
+/// The common type of all values; kString if they have none in common, kNull if there are none.
+/// Whole numbers that doubles cannot hold, next to fractions, make text, as do those of more than
+/// 64 bits: no value is altered.
 expr::TypeKind csvKind(const files::CsvColumn& column);
 
-/// The type that `options.csvTypes` gives a column; kString where it gives none.
+/// The type that `options.csvTypes` gives a column; kString if it gives none.
 expr::TypeKind csvKindGiven(const files::ReadOptions& options, const std::string& column);
 
-/// By column: the type that follows from all files together, kNull where none has a value; what
-/// `options.csvTypes` gives is not looked at. `notes`: what is worth to know is added. Failure:
-/// kInvalidArgument "PATH:LINE: column 'c': 'value' ..." for a bad value, unless they are left out.
+/// By column: the type from all files together, kNull if no file has a value; ignores
+/// `options.csvTypes`. Appends remarks for the user to `notes`. Failure: kInvalidArgument
+/// "PATH:LINE: column 'c': 'value' ..." for a bad value, unless bad rows are dropped.
 using CsvKinds = std::map<std::string, expr::TypeKind>;
 Result<CsvKinds> csvKinds(const std::vector<files::DataFile>& files,
                           const std::vector<std::shared_ptr<const files::FileFacts>>& facts,

@@ -13,7 +13,7 @@ namespace millrace::csv {
 namespace {
 
 constexpr std::string_view kNullWords[] = {"NA", "N/A", "NaN", "null", "NULL", "None"};
-constexpr std::size_t kNumberBytes = 64;  // with a comma: longer ones are none
+constexpr std::size_t kNumberBytes = 64;  // limit for numbers with a comma
 
 bool isDigit(char c) {
     return c >= '0' && c <= '9';
@@ -36,7 +36,7 @@ bool parseWhole(std::string_view text, T& value) {
     return error == std::errc() && end == text.data() + text.size();
 }
 
-/// Reads `count` digits at `at`; false when they are not there.
+/// Reads `count` digits at `at`; returns false if they are missing.
 bool digitsAt(std::string_view text, std::size_t& at, int count, int& value) {
     value = 0;
     for (int i = 0; i < count; ++i, ++at) {
@@ -69,7 +69,7 @@ bool dayAt(std::string_view text, std::size_t& at, std::int32_t& days) {
     return date.ok();
 }
 
-/// Z, +HH, +HHMM or +HH:MM; nothing is UTC.
+/// Parses Z, +HH, +HHMM or +HH:MM; no offset means UTC.
 bool offsetAt(std::string_view text, std::size_t& at, int& minutes) {
     minutes = 0;
     if (at == text.size() || take(text, at, 'Z')) {
@@ -90,7 +90,7 @@ bool offsetAt(std::string_view text, std::size_t& at, int& minutes) {
     return true;
 }
 
-/// At most six digits behind the point count.
+/// Parses a fraction; only the first six digits after the point count.
 bool fractionAt(std::string_view text, std::size_t& at, std::int64_t& micros) {
     micros = 0;
     if (!take(text, at, '.')) {
@@ -183,7 +183,7 @@ template <class T>
 bool csvInteger(std::string_view text, T& value) {
     text = trimmed(text);
     if (std::is_unsigned_v<T> && text.starts_with('-')) {
-        // Of the numbers with a sign, zero alone is not below it.
+        // Among numbers with a minus sign, only zero fits an unsigned type.
         std::int64_t zero = 0;
         value = 0;
         return parseWhole(text, zero) && zero == 0;

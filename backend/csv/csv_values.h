@@ -1,9 +1,9 @@
 #pragma once
-// Values of CSV fields: what a text looks like, and its value as a type.
+// Values of CSV fields: the form of a text, and its value as a type.
 //
-// Numbers are as std::from_chars reads them; blanks around them count for nothing. Times are ISO
-// 8601: YYYY-MM-DD, then T or a blank, HH:MM[:SS[.f]], then nothing, Z, or an offset (+HH, +HHMM,
-// +HH:MM); fractions beyond microseconds are cut. Threads: pure.
+// Numbers are as std::from_chars reads them; surrounding blanks are ignored. Times are ISO 8601:
+// YYYY-MM-DD, then T or a blank, HH:MM[:SS[.f]], then nothing, Z, or an offset (+HH, +HHMM,
+// +HH:MM); fractions beyond microseconds are truncated. Threads: pure.
 #include <array>
 #include <cstdint>
 #include <string>
@@ -16,22 +16,22 @@
 
 namespace millrace::csv {
 
-/// What a value (not null) looks like. Of kInt, `isInexact`: no double holds it; `isNegative`: it
+/// The form of a value (not null). For kInt, `isInexact`: no double can hold it; `isNegative`: it
 /// is below 0.
 struct CsvLook {
     files::CsvForm form = files::CsvForm::kText;
     bool isInexact = false, isNegative = false;
 };
-/// `hasDecimalComma`: numbers are written 1,5, and 1.5 is none.
+/// `hasDecimalComma`: numbers are written 1,5, and 1.5 is not a number.
 CsvLook lookOf(std::string_view value, bool hasDecimalComma = false);
 
 /// "column 'c': 'x' is not of type double".
 std::string csvMisfit(std::string_view column, std::string_view value, const expr::DataType& type);
 
-/// Values as types; false when the text is none. Declared bools may also be 1 and 0.
-/// A whole number that no double holds is none: it would be another one.
+/// Parse a text as a type; return false if it does not fit. Declared bools may also be 1 and 0. A
+/// whole number that no double can hold does not fit: its value would change.
 bool csvNumber(std::string_view text, double& value);
-/// The same of a number with a comma for the point.
+/// As csvNumber(), for a number with a decimal comma.
 bool csvCommaNumber(std::string_view text, double& value);
 template <class T>
 bool csvInteger(std::string_view text, T& value);
@@ -40,11 +40,11 @@ bool csvDate(std::string_view text, std::int32_t& days);
 /// Microseconds since 1970 in UTC; a date is its midnight.
 bool csvTime(std::string_view text, std::int64_t& micros);
 
-/// Whether a text is a value of a type that a CSV column may have.
+/// Whether a text fits a type that a CSV column may have.
 bool csvFits(expr::TypeKind kind, std::string_view text, bool hasDecimalComma);
 
-/// What stands for null (without quotes): the words that are given, in every column; else the usual
-/// ones, in columns that are not text.
+/// The texts for null (without quotes): the given words, in every column; else the usual words, in
+/// columns other than text.
 class CsvNulls {
  public:
     explicit CsvNulls(const files::ReadOptions& options);
@@ -52,9 +52,9 @@ class CsvNulls {
     bool isNull(std::string_view value) const {
         return value.empty() || (begins_[static_cast<unsigned char>(value[0])] && isWord(value));
     }
-    /// A text that begins so may stand for null.
+    /// Whether a text that begins so may mean null.
     bool mayBegin(char first) const { return begins_[static_cast<unsigned char>(first)]; }
-    /// In a column of text, where an empty text in quotes is one.
+    /// For a column of text, where an empty text in quotes is a value.
     bool isNullText(std::string_view value) const { return isGiven_ && isWord(value); }
 
  private:
@@ -62,7 +62,7 @@ class CsvNulls {
 
     std::vector<std::string> words_;
     bool isGiven_ = false;
-    std::array<bool, 256> begins_{};  ///< by first byte: a word may begin with it
+    std::array<bool, 256> begins_{};  ///< by first byte: whether a word begins with it
 };
 
 }  // namespace millrace::csv

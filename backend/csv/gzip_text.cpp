@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t kPointsMost = 1024;
 constexpr std::size_t kWindowBytes = 32 << 10;
-constexpr int kGzip = 15 + 16, kRaw = -15;  // zlib's window bits: with a gzip header, with none
-constexpr std::int64_t kTrailerBytes = 8;   // checksum and length behind a member
+constexpr int kGzip = 15 + 16, kRaw = -15;  // zlib's window bits: with a gzip header, without
+constexpr std::int64_t kTrailerBytes = 8;   // checksum and length after a member
 constexpr std::int64_t kSkipBytes = 256 << 10;
 
 }  // namespace
@@ -33,7 +33,7 @@ std::int64_t GzipPoints::nextWanted(const std::string& path, std::int64_t text) 
     const auto file = files_.find(path);
     std::int64_t last = 0;
     if (file != files_.end() && !file->second.empty()) {
-        last = file->second.rbegin()->first;  // points come forwards
+        last = file->second.rbegin()->first;  // points are added in ascending order
     }
     return std::max(last, text) + distance_;
 }
@@ -43,7 +43,7 @@ void GzipPoints::add(const std::string& path, GzipPoint point) {
     OfFile& file = files_[path];
     const std::int64_t text = point.text;
     if (!file.empty() && text < file.rbegin()->first + distance_) {
-        return;  // another reader was here
+        return;  // another reader has added it
     }
     file.emplace(text, std::make_shared<const GzipPoint>(std::move(point)));
     if (++count_ > kPointsMost) {
@@ -127,7 +127,7 @@ Status GzipText::refill() {
     return okStatus();
 }
 
-// A member that was entered at a kept place has a trailer that zlib does not read.
+// A member that was entered at a saved point has a trailer that zlib does not read.
 Status GzipText::passTrailer() {
     for (std::int64_t left = isRaw_ ? kTrailerBytes : 0; left > 0;) {
         RETURN_IF_ERROR(refill());
@@ -143,13 +143,13 @@ Status GzipText::passTrailer() {
     return okStatus();
 }
 
-// A gzip file may have several members, one behind the other.
+// A gzip file may consist of several members.
 Status GzipText::endMember() {
     RETURN_IF_ERROR(passTrailer());
     RETURN_IF_ERROR(refill());
     isRaw_ = false;
     isAtEnd_ = stream_->avail_in == 0;
-    ::inflateReset2(stream_.get(), kGzip);  // leaves the input where it is
+    ::inflateReset2(stream_.get(), kGzip);  // keeps the input position
     return okStatus();
 }
 
@@ -168,7 +168,7 @@ void GzipText::notePoint() {
     nextPoint_ = points_->nextWanted(path_, textAt_);
 }
 
-/// From textAt_ on; 0 at the end.
+/// Inflates from textAt_ on; returns 0 at the end.
 Result<std::int64_t> GzipText::inflateSome(std::int64_t bytes, char* out) {
     constexpr int kIsBlockEnd = 128, kIsLastBlock = 64;
     stream_->next_out = reinterpret_cast<unsigned char*>(out);

@@ -1,9 +1,9 @@
 #pragma once
-// The text of a gzip file from any offset, for about the price of inflating it once: on the way,
-// points are kept from which it can be inflated again (as in zlib's examples/zran.c).
+// Random access to the text of a gzip file, for about the price of inflating it once: saves points
+// at which inflating can restart (as in zlib's examples/zran.c).
 //
 // GzipPoints: any threads. GzipText: one at a time. Failure: kDataLoss for a damaged or truncated
-// file; what FileSource says.
+// file; FileSource's errors.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -18,21 +18,22 @@ struct z_stream_s;
 
 namespace millrace::csv {
 
-/// A place in a gzip file between two blocks of its compressed text.
+/// A position in a gzip file between two blocks of its compressed data.
 struct GzipPoint {
     std::int64_t text = 0;  ///< offset in the text
-    std::int64_t file = 0;  ///< of the first whole byte that belongs to the next block
-    int bits = 0;           ///< of the byte before, which belong to it too
-    std::string window;     ///< up to 32 KiB of text before, which the next blocks refer to
+    std::int64_t file = 0;  ///< offset of the first byte that belongs only to the next block
+    int bits = 0;           ///< bits of the previous byte that also belong to it
+    std::string window;     ///< up to 32 KiB of preceding text, to which the next blocks refer
 };
 
-/// The points of a dataset's files: at most 1,024, which take 32 MiB. Where more would be, every
-/// second goes, and later ones lie twice as far apart.
+/// The saved points of a dataset's files: at most 1,024, which take 32 MiB. Beyond that, every
+/// second one is dropped, and later ones are twice as far apart.
 class GzipPoints {
  public:
-    /// The last one at or before an offset of a file's text; null: it begins at its start.
+    /// The last point at or before an offset of a file's text; null: none, so start at the
+    /// beginning.
     std::shared_ptr<const GzipPoint> before(const std::string& path, std::int64_t text) const;
-    /// The next offset behind `text` at which a point is wanted.
+    /// The next offset after `text` at which to save a point.
     std::int64_t nextWanted(const std::string& path, std::int64_t text) const;
     void add(const std::string& path, GzipPoint point);
     std::size_t count() const;
@@ -49,7 +50,7 @@ class GzipPoints {
 
 class GzipText {
  public:
-    /// `requestBytes`: read of the file at once. `points`: null where the text is read once,
+    /// `requestBytes`: bytes per read of the file. `points`: null if the text is read once,
     /// forwards.
     GzipText(std::string path, files::FileSource file, std::int64_t requestBytes,
              std::shared_ptr<GzipPoints> points);
@@ -57,7 +58,7 @@ class GzipText {
     GzipText& operator=(const GzipText&) = delete;
     ~GzipText();
 
-    /// Up to `bytes` bytes of text at `offset`; less only at the end.
+    /// Reads up to `bytes` bytes of text at `offset`; fewer only at the end.
     Result<std::int64_t> readSome(std::int64_t offset, std::int64_t bytes, char* out);
 
  private:
@@ -72,12 +73,13 @@ class GzipText {
     const std::string path_;
     const files::FileSource file_;
     const std::shared_ptr<GzipPoints> points_;
-    std::vector<unsigned char> block_;  ///< of the file
+    std::vector<unsigned char> block_;  ///< bytes of the file
     const std::unique_ptr<z_stream_s> stream_;
-    bool isOpen_ = false;      ///< stream_ is zlib's
-    bool isRaw_ = false;       ///< begun at a point: without a header, and its trailer is ours
-    bool isAtEnd_ = true;      ///< of the file's last member
-    std::int64_t fileAt_ = 0;  ///< behind what was read of the file
+    bool isOpen_ = false;      ///< stream_ is initialized by zlib
+    bool isRaw_ = false;       ///< started at a point: without a header, and its trailer must be
+                               ///< skipped
+    bool isAtEnd_ = true;      ///< at the end of the file's last member
+    std::int64_t fileAt_ = 0;  ///< end of what was read from the file
     std::int64_t textAt_ = 0;
     std::int64_t nextPoint_ = 0;
 };

@@ -17,7 +17,7 @@ namespace {
 
 using ArrayPtr = std::shared_ptr<arrow::Array>;
 
-/// Keeps the record batch of the last split: its columns are often asked for in two calls.
+/// Keeps the record batch of the last split: its columns are often requested in two calls.
 class ArrowDecoder : public FileDecoder {
  public:
     ArrowDecoder(const DecoderInput& input,

@@ -37,7 +37,7 @@ arrow::ipc::IpcReadOptions readOptions(arrow::MemoryPool* pool) {
     return options;
 }
 
-/// A hash of hashes: a stream has no footer that stands for its content.
+/// A hash of the batches' hashes: a stream has no footer that could identify its content.
 Result<std::string> hashOf(const files::DataFile& file, const files::FileSource& source) {
     std::string sums;
     for (std::int64_t at = 0; at < file.bytes; at += kHashBlock) {
@@ -48,7 +48,7 @@ Result<std::string> hashOf(const files::DataFile& file, const files::FileSource&
     return hashHex(sums);
 }
 
-/// Reads the batch at the place that the facts name.
+/// Reads batches at the offsets recorded in the facts.
 class ArrowStreamDecoder : public FileDecoder {
  public:
     ArrowStreamDecoder(const DecoderInput& input, std::shared_ptr<arrow::Schema> schema)
@@ -105,7 +105,7 @@ class ArrowStreamDecoder : public FileDecoder {
     std::int64_t batchOf_ = -1, firstRow_ = 0, bytesRead_ = 0;
 };
 
-/// From the start of the file: the schema's message, and the place behind it in `input`.
+/// Reads the schema message at the start of the file; leaves `input` at the position after it.
 Result<std::shared_ptr<arrow::Schema>> readSchema(const std::string& path,
                                                   arrow::io::RandomAccessFile& input,
                                                   arrow::ipc::DictionaryMemo& memo) {
@@ -128,7 +128,7 @@ Result<bool> isArrowStream(const files::DataFile& file, const files::FileSource&
     }
     const Result<std::string> start = source.readText(0, 4);
     RETURN_IF_ERROR(start.status());
-    return *start == "\xff\xff\xff\xff";  // what every message begins with
+    return *start == "\xff\xff\xff\xff";  // the marker at the start of every message
 }
 
 Result<files::FileFacts> readArrowStreamFacts(const files::DataFile& file,

@@ -1,5 +1,5 @@
 #pragma once
-// What reading a column of a split took: measured once a column and split, never once a row.
+// Cost of reading a column of a split: measured once per column and split, never per row.
 //
 // Threads: a value.
 #include <cstdint>
@@ -16,27 +16,27 @@ struct ColumnCost {
     std::int64_t diskBytes = 0;
 };
 
-/// Measures from its making, or the last lap, to the next lap.
+/// Measures from construction, or the last lap, to the next lap.
 class CostClock {
  public:
-    /// Before anything is measured: no clock of the process is read any more, all times are 0. For
-    /// measuring what the measuring costs.
+    /// Stops all clocks of the process: all times are 0 then. Call it before any measurement. It
+    /// serves to measure the cost of measuring.
     static void stopAll();
 
     CostClock() : wall_(wallNs()), busy_(threadNs()) {}
     ColumnCost lap(std::string column, std::int64_t diskBytes) {
         const std::int64_t wall = wallNs(), busy = threadNs();
         const std::int64_t busyNs = busy - busy_;
-        // The two clocks tick apart by a little: a wait below that is none.
+        // The two clocks differ slightly: a negative wait counts as 0.
         const std::int64_t waitNs = wall - wall_ > busyNs ? wall - wall_ - busyNs : 0;
         wall_ = wall;
         busy_ = busy;
         return {std::move(column), busyNs, waitNs, diskBytes};
     }
 
-    /// Processor time of this thread. Asking the system costs as much as a small column to decode,
-    /// so it is asked no oftener than every kTrustNs of the wall's time; in between the thread is
-    /// taken to be at work. What was wrong by that is put right with the next question.
+    /// Processor time of this thread. The system call costs as much as decoding a small column, so
+    /// it is made at most once per kTrustNs of wall time; in between the thread counts as busy. The
+    /// next call corrects the error.
     static std::int64_t threadNs();
     static constexpr std::int64_t kTrustNs = 50'000;
     static std::int64_t wallNs();
@@ -45,7 +45,7 @@ class CostClock {
     std::int64_t wall_, busy_;
 };
 
-/// The same of the wall's time alone: a clock that costs no system call.
+/// As CostClock, for wall time only: needs no system call.
 class WallClock {
  public:
     WallClock() : start_(CostClock::wallNs()), wall_(start_) {}
@@ -59,7 +59,7 @@ class WallClock {
     std::int64_t start_, wall_;
 };
 
-/// The same of the processor alone.
+/// As CostClock, for processor time only.
 class BusyClock {
  public:
     BusyClock() : busy_(CostClock::threadNs()) {}

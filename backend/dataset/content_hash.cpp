@@ -21,15 +21,16 @@
 namespace millrace::dataset {
 namespace {
 
-constexpr std::size_t kBlock = 1 << 18;  ///< is in the second-level cache when it is hashed
+constexpr std::size_t kBlock = 1 << 18;  ///< still in the second-level cache when it is hashed
 constexpr std::size_t kBlocksAhead = 4;
 constexpr std::int64_t kLarge = std::int64_t{4} << 20;  ///< worth a thread
 
-/// Hashes of local files that were read once, by their identity: a plan's tables are read for their
-/// hash when it is made, and again when it is carried out, often by the same process.
+/// Cache of local files' hashes by file identity: a plan's tables are read for their hash when the
+/// plan is made and again when it is run, often by the same process.
 class KnownHashes {
  public:
-    /// What a file that changed lately holds is not known by its times, nor by a server's clock.
+    /// False for a recently changed file, whose times may hide another change, and for files on a
+    /// server, which has a clock of its own.
     static bool mayKnow(const files::DataFile& file) {
         const auto now = std::chrono::system_clock::now().time_since_epoch();
         const std::int64_t nowNs = std::chrono::nanoseconds(now).count();
@@ -68,7 +69,7 @@ KnownHashes& knownHashes() {
     return known;
 }
 
-/// A file's blocks, one after the other; the last is empty.
+/// Reads a file's blocks one after another; the last one is empty.
 class Blocks {
  public:
     explicit Blocks(const files::FileSource& source) : source_(source) {
@@ -84,7 +85,7 @@ class Blocks {
         free_.close();
     }
 
-    /// `block`: the one before.
+    /// `block`: the previous one; it is replaced by the next.
     Status next(std::string& block) {
         if (!reader_.joinable()) {
             return read(block);
@@ -127,10 +128,10 @@ class Blocks {
     }
 
     const files::FileSource& source_;
-    std::int64_t at_ = 0;  ///< the reader's
+    std::int64_t at_ = 0;  ///< the reader thread's
     BoundedQueue<std::string> free_{kBlocksAhead + 1};
     BoundedQueue<Read> read_{kBlocksAhead + 1};
-    std::jthread reader_;  ///< last: it ends first
+    std::jthread reader_;  ///< declared last: it ends first
 };
 
 Result<std::string> contentOf(const files::FileSource& source) {

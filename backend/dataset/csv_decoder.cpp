@@ -21,7 +21,7 @@ namespace {
 using ArrayPtr = std::shared_ptr<arrow::Array>;
 using K = expr::TypeKind;
 
-constexpr std::size_t kBlockBytes = 64 << 10;  // of text that is cut and read at once
+constexpr std::size_t kBlockBytes = 64 << 10;  // of text that is split and parsed at once
 constexpr std::size_t kTextBytesMost = std::size_t{1} << 31;
 
 class CsvDecoder : public FileDecoder {
@@ -40,7 +40,7 @@ class CsvDecoder : public FileDecoder {
         RETURN_IF_ERROR(loadText(split.chunk));
         if (cut_.fields != nullptr) {
             ASSIGN_OR_RETURN(const bool isWhole, parseCut(split, skip, wanted));
-            if (!isWhole) {  // what is wrong, and in which line, is told when it is cut again
+            if (!isWhole) {  // parsing from the text again reports the error and its line
                 cut_ = {};
                 ASSIGN_OR_RETURN(wanted, columnsOf(columns, split));
             }
@@ -61,7 +61,7 @@ class CsvDecoder : public FileDecoder {
         return arrays;
     }
 
-    /// Values are 0 where they are null: nothing is to be done about floats.
+    /// Null values are 0 already, so floats need no extra step.
     Result<std::vector<ArrayPtr>> readRows(const SplitRange& split,
                                            const std::vector<std::string>& columns,
                                            const pages::RowWish& wish,
@@ -79,18 +79,19 @@ class CsvDecoder : public FileDecoder {
     struct Column {
         std::string name;
         expr::DataType type;
-        std::size_t place = 0;                   ///< in a record
+        std::size_t place = 0;                   ///< field index in a record
         std::unique_ptr<csv::CsvTarget> target;  ///< null: not in this file
     };
-    /// Rows of a block of text; `fields`: as many as the file has columns of each.
+    /// Rows of a block of text; `fields` has the same number of fields per row as the file has
+    /// columns.
     struct Block {
         csv::CsvText text;
-        std::int64_t line = 0;  ///< of its begin
+        std::int64_t line = 0;  ///< its first line
         const csv::CsvField* fields = nullptr;
         std::size_t rows = 0;
     };
 
-    /// The whole stretch as it was cut: blocks of records that all have the file's width.
+    /// A whole stretch, split into fields: blocks of records that all have the file's width.
     struct Cut {
         std::shared_ptr<arrow::Buffer> fields;  ///< null: not kept
         std::vector<Block> blocks;
@@ -131,8 +132,8 @@ class CsvDecoder : public FileDecoder {
         return column;
     }
 
-    /// What a column's fields have in the split, about: of the whole stretch the first pass counted
-    /// it, with a delimiter each.
+    /// Approximate bytes of a column's fields in the split. The first pass counted them for the
+    /// whole stretch, including a delimiter per field.
     std::int64_t textBytes(const SplitRange& split, std::size_t column) const {
         const files::ChunkFacts& chunk =
             input_.facts->chunks[static_cast<std::size_t>(split.chunk)];
@@ -142,7 +143,7 @@ class CsvDecoder : public FileDecoder {
         return std::min(chunk.bytes, static_cast<std::int64_t>(static_cast<double>(all) * share));
     }
 
-    /// The split's first row in its stretch.
+    /// Index of the split's first row in its stretch.
     Result<std::int64_t> firstRowOf(const SplitRange& split) const {
         const auto& chunks = input_.facts->chunks;
         const auto count = static_cast<std::int64_t>(chunks.size());
@@ -158,7 +159,8 @@ class CsvDecoder : public FileDecoder {
         return skip;
     }
 
-    /// The stretch's bytes; kept, as a split's columns are often asked for in several calls.
+    /// Loads the stretch's bytes and keeps them: a split's columns are often requested in several
+    /// calls.
     Status loadText(std::int64_t index) {
         if (textOf_ == index) {
             return okStatus();
@@ -193,7 +195,7 @@ class CsvDecoder : public FileDecoder {
         std::int64_t rows = 0;
         Cut cut = cutOf(chunk);
         while (!rest.empty()) {
-            // Places are numbers of 32 bits; no record is as long.
+            // Positions have 32 bits; no record is that long.
             const std::string_view text = rest.substr(0, kTextBytesMost);
             records_.cut(text, text.size() == rest.size(), kBlockBytes);
             if (records_.bytes() == 0) {
@@ -218,7 +220,7 @@ class CsvDecoder : public FileDecoder {
         return okStatus();
     }
 
-    /// Room for a stretch's fields; none where memory has none.
+    /// Allocates room for a stretch's fields; null if memory is short.
     Cut cutOf(const files::ChunkFacts& chunk) const {
         Cut cut;
         auto room = arrow::AllocateBuffer(
@@ -228,7 +230,7 @@ class CsvDecoder : public FileDecoder {
         return cut;
     }
 
-    /// Keeps a block's fields; where it lacks some, nothing of the stretch is kept.
+    /// Keeps a block's fields; if any are missing, drops the whole stretch.
     void keep(Block block, Cut& cut) const {
         const std::size_t bytes = block.rows * kinds_.size() * sizeof(csv::CsvField);
         const std::size_t at =
@@ -251,7 +253,7 @@ class CsvDecoder : public FileDecoder {
         cut.blocks.push_back(block);
     }
 
-    /// From what was cut for other columns; false: a value is not of its column's type.
+    /// Parses from the kept fields; returns false if a value does not fit its column's type.
     Result<bool> parseCut(const SplitRange& split, std::int64_t skip,
                           std::vector<Column>& columns) {
         std::int64_t rows = 0;
@@ -271,8 +273,8 @@ class CsvDecoder : public FileDecoder {
         return true;
     }
 
-    /// Of what was cut last. Where records are left out or have other numbers of fields, the
-    /// others' fields are put together.
+    /// The block that was split last. If records are dropped or have another number of fields, the
+    /// fields of the kept records are copied together.
     Block blockOf(std::string_view text, std::int64_t line) {
         const std::size_t width = kinds_.size();
         const bool leavesOut = input_.options->csvDropsBadRows && input_.facts->badRows > 0;
@@ -302,8 +304,7 @@ class CsvDecoder : public FileDecoder {
         return records_.records()[isPicked_ ? picked_[row] : row];
     }
 
-    /// Rows [from, to) of a block. Of several things that are wrong, the first row's is told, and
-    /// of that the first column's.
+    /// Adds rows [from, to) of a block. Reports the first error by row, then by column.
     Status addRows(const Block& block, std::size_t from, std::size_t to,
                    std::vector<Column>& columns) {
         const std::size_t width = kinds_.size();
@@ -326,8 +327,8 @@ class CsvDecoder : public FileDecoder {
                                         " fields: the file changed since the run was planned");
     }
 
-    /// Rows [from, end), or those before the first one that is wrong: then its column, and `end` is
-    /// that row.
+    /// Adds rows [from, end), or those before the first invalid one: returns its column then and
+    /// sets `end` to that row.
     Result<const Column*> addValues(const Block& block, std::size_t from, std::size_t& end,
                                     std::vector<Column>& columns) const {
         const std::size_t width = kinds_.size();
@@ -346,7 +347,7 @@ class CsvDecoder : public FileDecoder {
         return wrong;
     }
 
-    /// As the first pass tells it.
+    /// Same rule as in the first pass.
     bool isBad(const csv::CsvText& text, const csv::CsvRecord& record) {
         if (record.fields != kinds_.size()) {
             return true;
@@ -367,9 +368,9 @@ class CsvDecoder : public FileDecoder {
     const DecoderInput input_;
     csv::CsvInput text_;
     const csv::CsvNulls nulls_;
-    std::vector<K> kinds_;  ///< by column of the file: the type that is given, or kString
+    std::vector<K> kinds_;  ///< by column of the file: its given type, or kString
     csv::CsvRecords records_;
-    bool isPicked_ = false;  ///< the block's rows are picked_ of the records
+    bool isPicked_ = false;  ///< the block has only the records in picked_
     std::vector<std::size_t> picked_;
     std::vector<csv::CsvField> pickedFields_;
     std::string memory_;

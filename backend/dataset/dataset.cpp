@@ -17,12 +17,13 @@
 namespace millrace::dataset {
 namespace {
 
-/// A file server answers each in a fraction of a millisecond, many at a time.
+/// A file server answers each check in a fraction of a millisecond, many at a time.
 constexpr std::size_t kFilesWorthThreads = 256;
 constexpr int kVerifyThreads = 8;
 constexpr std::size_t kHeaderShown = 60;  ///< bytes of a header in a note
 
-/// A CSV file's columns with the types of all files together; kNull where it has no value itself.
+/// A CSV file's columns with the types over all files; kNull stays for a column without values
+/// here.
 expr::Schema typedBy(const csv::CsvKinds& kinds, expr::Schema one) {
     for (expr::Field& field : one.fields) {
         const auto kind = kinds.find(field.name);
@@ -33,16 +34,16 @@ expr::Schema typedBy(const csv::CsvKinds& kinds, expr::Schema one) {
     return one;
 }
 
-/// The key of the spec that gives the column its type.
+/// The key of the spec that sets the column's type.
 std::string typesKey(const files::ReadOptions& options, const std::string& column) {
     return options.types.contains(column) ? "dataset.types" : strCat(options.csvKey, ".types");
 }
 
-/// The user's types win; columns without any value are strings.
+/// The user's types take precedence; columns without any value are strings.
 Status pinCsvTypes(expr::Schema& schema, const files::ReadOptions& options) {
     for (const auto& [name, typeName] : options.csvTypes) {
         if (schema.find(name) == nullptr) {
-            continue;  // of no column, or of one from directory names
+            continue;  // an unknown column, or one from directory names
         }
         Result<expr::DataType> type = expr::parseType(typeName);
         const std::string key = strCat(typesKey(options, name), ".", name);
@@ -138,7 +139,8 @@ Status Dataset::uniteSchemas(const FactsOfFiles& facts) {
     return isCsv ? pinCsvTypes(schema_, options_) : okStatus();
 }
 
-/// A header of one field that holds another usual delimiter was most likely cut by the wrong one.
+/// A single header field with another common delimiter in it means that the delimiter is likely
+/// wrong.
 void Dataset::noteDelimiter() {
     const std::string name = schema_.fields.size() == 1 ? schema_.fields.front().name : "";
     const std::size_t at = name.find_first_of(",;\t|");
@@ -151,7 +153,7 @@ void Dataset::noteDelimiter() {
     }
 }
 
-/// The files are read again with the types that were found: which rows are bad depends on them.
+/// Reads the files again with the types that were found: which rows are bad depends on them.
 Status Dataset::dropBadRows(FactsOfFiles& facts, int threads) {
     for (const expr::Field& field : schema_.fields) {
         options_.csvTypes.emplace(field.name, field.type.name());
@@ -173,7 +175,7 @@ Status Dataset::dropBadRows(FactsOfFiles& facts, int threads) {
     return okStatus();
 }
 
-/// After the schema of the files: what they have themselves is theirs.
+/// Call it after the files' schema is set: columns of the files take precedence.
 Status Dataset::addPartitions() {
     ASSIGN_OR_RETURN(std::vector<PartitionColumn> columns,
                      partitionColumns(files_, options_.areMissingColumnsNull));
@@ -186,8 +188,8 @@ Status Dataset::addPartitions() {
     return okStatus();
 }
 
-/// Types are given to columns that there are. A resolved spec has those of columns from directory
-/// names too, which are no matter of CSV.
+/// Types may be given only to existing columns. A resolved spec also has the types of columns from
+/// directory names, which the CSV reader does not use.
 Status Dataset::checkTypes() const {
     const auto& types = options_.format == "csv" ? options_.csvTypes : options_.types;
     for (const auto& [name, type] : types) {
@@ -290,7 +292,7 @@ Result<std::shared_ptr<const files::FileFacts>> Dataset::facts(std::size_t file)
     RETURN_IF_ERROR(files::verifyHash(planned, read->contentHash, plannedHash_[file]));
     now->relativePath = planned.relativePath;
     MutexLock lock(mutex_);
-    // Of two threads that came here at once, both use what the first has found.
+    // If two threads arrive at once, both use the facts that were stored first.
     if (facts_[file] == nullptr) {
         facts_[file] = read;
         checked_.emplace(file, *std::move(now)).first->second.etag = read->etag;

@@ -1,10 +1,10 @@
 #pragma once
 // A dataset: an ordered list of files of one format with one schema.
 //
-// Two ways in: open() lists the files that a spec names and reads the facts of all of them (in
-// `inspect`); ofPlan() takes the files that a plan pinned and reads facts only when a file is first
-// touched, checking then that it still is the planned one (in the feed and the data workers).
-// Threads: any; immutable but for what it reads on demand, which is locked.
+// open() lists the files that a spec names and reads the facts of all of them (in `inspect`).
+// ofPlan() takes the files that a plan pinned; it reads a file's facts when the file is first used,
+// and checks then that it still is the planned one (in the feed and the data workers).
+// Threads: any; immutable except for what it reads on demand, which is locked.
 #include <map>
 #include <memory>
 #include <span>
@@ -31,22 +31,22 @@ namespace millrace::dataset {
 
 /// The reading options that a spec's dataset section asks for.
 files::ReadOptions readOptionsOf(const spec::DatasetSpec& dataset);
-/// The usual ones of files without a spec. `format`: "" for the one of the first path's ending.
+/// The default options for files without a spec. `format`: "" to use the first path's suffix.
 files::ReadOptions readOptionsOf(const std::vector<std::string>& paths, const std::string& format);
 
 class Dataset {
  public:
     /// Lists files and reads their facts with up to `threads` threads. Failure: no such file, empty
     /// glob, corrupt file, a type given to a column that no file has. Columns that differ between
-    /// files are refused in schema().
+    /// files are rejected in schema().
     static Result<std::shared_ptr<const Dataset>> open(const std::vector<std::string>& paths,
                                                        const std::string& baseDir,
                                                        const files::ReadOptions& options,
                                                        std::shared_ptr<FactsCache> cache,
                                                        int threads = 4);
 
-    /// The files a plan pinned. `schema`: the dataset's schema as the plan holds it (empty: it is
-    /// put together from the facts of all files).
+    /// The files that a plan pinned. `schema`: the dataset's schema from the plan (empty: it is
+    /// built from the facts of all files).
     static Result<std::shared_ptr<const Dataset>> ofPlan(const std::vector<stream::PlanFile>& files,
                                                          const files::ReadOptions& options,
                                                          std::shared_ptr<FactsCache> cache,
@@ -56,40 +56,41 @@ class Dataset {
     const files::ReadOptions& options() const { return options_; }
     const std::vector<files::DataFile>& files() const { return files_; }
     const std::shared_ptr<FactsCache>& cache() const { return cache_; }
-    /// XXH3-128 hex of what tells the files' versions apart: path, size, times of a local file's
-    /// change, ETag of an object. Unlike the plan's hash it changes with any byte of a file. Of a
-    /// dataset from open().
+    /// XXH3-128 hex of what identifies the files' versions: path, size, change times of a local
+    /// file, ETag of an object. Unlike the plan's hash it changes with any byte of a file. Only for
+    /// a dataset from open().
     std::string version() const;
-    /// Whether a file is an object of a store: worth reading ahead of use.
+    /// Whether a file is an object of a store, and so worth reading ahead.
     bool hasObjects() const;
     /// Columns from directory names.
     const std::vector<PartitionColumn>& partitions() const { return partitions_; }
-    /// What is worth to know of how the files were read: rows left out, words that stay text.
+    /// Notes on how the files were read: rows left out, words that stay text.
     const std::vector<std::string>& notes() const { return notes_; }
-    /// Rows of all files that dataset.csv.on_bad_row has left out; a dataset of a plan does not
-    /// know.
+    /// Number of rows in all files that dataset.csv.on_bad_row dropped; unknown (0) for a dataset
+    /// of a plan.
     std::int64_t badRows() const { return badRows_; }
-    /// Null when the column is not one of them.
+    /// Null if the column is not a partition column.
     const PartitionColumn* partition(std::string_view column) const;
     /// Parsed Parquet footers, shared by the readers.
     pages::ParquetFooters& footers() const { return *footers_; }
-    /// The kept places of compressed CSV files; the readers share them.
+    /// The saved restart points of compressed CSV files, shared by the readers.
     const std::shared_ptr<csv::GzipPoints>& gzipPoints() const { return gzipPoints_; }
-    /// What readers will ask for: of wide files, what footers say of other columns is passed over.
+    /// Announces the columns that readers will request: wide files' footers are parsed only for
+    /// these.
     void expectColumns(const std::vector<std::string>& columns) const;
 
-    /// The file's facts; for a dataset of a plan, the first call checks that the file still has the
-    /// planned size and hash. Failure: kFailedPrecondition "PATH: changed since the run was planned
-    /// ..."; kNotFound when it is gone.
+    /// The file's facts. For a dataset of a plan, the first call verifies the planned size and
+    /// hash. Failure: kFailedPrecondition "PATH: changed since the run was planned ..."; kNotFound
+    /// if the file is gone.
     Result<std::shared_ptr<const files::FileFacts>> facts(std::size_t file) const;
 
-    /// The file with the identity under which its facts were checked: what FileSource opens.
+    /// The file with its identity when its facts were checked: what FileSource opens.
     Result<files::DataFile> checkedFile(std::size_t file) const;
 
-    /// Whether the local files touched so far still are the checked ones; the first that is not, as
-    /// facts() says it. For the end of an epoch.
+    /// Verifies that the local files used so far are unchanged since they were checked; returns the
+    /// first error, in the words of facts(). For the end of an epoch.
     Status verifyFiles() const;
-    /// Of these alone, by their place in the plan.
+    /// As verifyFiles(), for these files only, by index in the plan.
     Status verifyFiles(std::span<const std::uint32_t> which) const;
 
  private:
@@ -120,7 +121,7 @@ class Dataset {
 Result<expr::Schema> schemaOf(const std::vector<std::string>& paths, const std::string& baseDir,
                               const files::ReadOptions& options, std::shared_ptr<FactsCache> cache);
 
-/// parquet, csv or arrow by the name's ending ("" when it has none of them).
+/// parquet, csv or arrow by the name's suffix ("" for other suffixes).
 std::string formatOfPath(const std::string& path);
 
 }  // namespace millrace::dataset

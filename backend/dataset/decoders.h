@@ -1,5 +1,5 @@
 #pragma once
-// The decoders behind SplitReader: one a file format. Private to the room.
+// The decoders behind SplitReader: one per file format. Private to dataset.
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,10 +27,11 @@ struct DecoderInput {
     const SplitReader::Types* types = nullptr;  ///< of the schema's columns
     const files::ReadOptions* options = nullptr;
     arrow::MemoryPool* pool = nullptr;
-    pages::ParquetFooter footer;  ///< Parquet: parsed before, maybe not all of it
+    pages::ParquetFooter footer;  ///< Parquet: parsed before, maybe only in part
     std::function<Result<pages::ParquetFooter>()> wholeFooter;  ///< Parquet: for Arrow's reader
     std::shared_ptr<csv::GzipPoints> gzipPoints;                ///< CSV: of the dataset
-    pages::PageDecoder* pages = nullptr;  ///< Parquet: of the reader, for one file after the other
+    pages::PageDecoder* pages = nullptr;  ///< Parquet: the reader's, reused for one file after
+                                          ///< another
 };
 
 /// A decoder of one format (Parquet, CSV, Arrow), open on one file.
@@ -39,14 +40,14 @@ class FileDecoder {
     virtual ~FileDecoder() = default;
     virtual Result<std::vector<std::shared_ptr<arrow::Array>>> readColumns(
         const SplitRange& split, const std::vector<std::string>& columns) = 0;
-    /// All rows are read and the wished ones taken, where a format knows no better.
+    /// Unless a format can do better, reads all rows and selects the wanted ones.
     virtual Result<std::vector<std::shared_ptr<arrow::Array>>> readRows(
         const SplitRange& split, const std::vector<std::string>& columns,
         const pages::RowWish& wish, arrow::MemoryPool* pool);
     virtual std::int64_t bytesRead() const = 0;
-    /// As SplitReader's.
+    /// As SplitReader::keepMemory().
     virtual void keepMemory(bool keeps) { (void)keeps; }
-    /// Costs by column since the last call; none: they are read together.
+    /// Costs by column since the last call; empty if all columns are read together.
     virtual std::vector<ColumnCost> takeCosts() { return {}; }
 };
 
@@ -56,11 +57,11 @@ Result<DecoderPtr> openParquet(const DecoderInput& input);
 Result<DecoderPtr> openCsv(const DecoderInput& input);
 Result<DecoderPtr> openArrow(const DecoderInput& input);
 
-/// The dataset's type of a column; kInvalidArgument with the nearest name when there is none.
+/// The dataset's type of a column; kInvalidArgument with the nearest name if it does not exist.
 Result<expr::DataType> typeOfColumn(const DecoderInput& input, const std::string& column);
 
-/// arrays::pinArray() of a stored column. A value that the dataset's type does not hold is an error
-/// that says where this type is from.
+/// arrays::pinArray() of a stored column. A value that does not fit the dataset's type is an error
+/// that names the source of that type.
 Result<std::shared_ptr<arrow::Array>> pinStored(const DecoderInput& input,
                                                 const arrow::ChunkedArray& values,
                                                 const std::string& column, const std::string& place,

@@ -25,7 +25,7 @@ std::string joined(const std::set<std::string>& words) {
     return text;
 }
 
-/// Sizes that the facts of every file hold.
+/// Adds sizes that every file's facts have.
 Status addColumnBytes(const Dataset& dataset, std::vector<ColumnFacts>& columns) {
     for (std::size_t i = 0; i < dataset.files().size(); ++i) {
         ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileFacts> facts, dataset.facts(i));
@@ -61,7 +61,7 @@ Result<std::vector<pages::ColumnStatistics>> statisticsOf(const Dataset& dataset
     return all;
 }
 
-/// A partition column is one value in all rows of a file.
+/// A partition column has one value in all rows of a file.
 Result<pages::ColumnStatistics> statisticsOfPartition(const Dataset& dataset,
                                                       const PartitionColumn& partition) {
     pages::ColumnStatistics all;

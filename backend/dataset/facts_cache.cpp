@@ -22,12 +22,12 @@ std::string keyOf(const files::DataFile& file, const files::ReadOptions& options
                   options.cacheKey());
 }
 
-/// The facts of a file that was the same before and after it was read.
+/// The facts of a file that did not change while it was read.
 Result<std::shared_ptr<const files::FileFacts>> readUnchanged(const files::DataFile& file,
                                                               const files::ReadOptions& options,
                                                               int threads) {
     ASSIGN_OR_RETURN(files::FileFacts read, readFacts(file, options, threads));
-    // An object is written as a whole or not at all, and another request costs its latency.
+    // An object is written as a whole or not at all, and another request would cost its latency.
     if (!objects::isObjectUri(file.path)) {
         if (!files::verifyAtPath(file).ok()) {
             return failedPrecondition(file.path, ": was changed while it was read; try again");
@@ -36,19 +36,19 @@ Result<std::shared_ptr<const files::FileFacts>> readUnchanged(const files::DataF
     return std::make_shared<const files::FileFacts>(std::move(read));
 }
 
-/// A store tells times by the second: what was just written may be written again unseen.
+/// A store's times have a resolution of a second: a recent object may change again undetected.
 bool isSettled(const files::DataFile& file) {
     const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(
         std::chrono::system_clock::now().time_since_epoch());
     return !objects::isObjectUri(file.path) || file.mtimeNs + kSettleNs < now.count();
 }
 
-/// Reads files[missing] by up to `threads` threads; the first error in file order.
+/// Reads files[missing] in up to `threads` threads; returns the first error in file order.
 Status readMissing(const std::vector<files::DataFile>& files,
                    const std::vector<std::size_t>& missing, const files::ReadOptions& options,
                    int threads, std::vector<std::shared_ptr<const files::FileFacts>>& facts) {
     const bool isRemote = !missing.empty() && objects::isObjectUri(files[missing.front()].path);
-    // Where there are fewer files than threads, several threads read one.
+    // With fewer files than threads, several threads read one file.
     const int within =
         std::max(1, threads / static_cast<int>(std::max<std::size_t>(
                                   1, std::min<std::size_t>(missing.size(), 1 << 20))));
@@ -85,7 +85,7 @@ Result<std::shared_ptr<const files::FileFacts>> FactsCache::get(const files::Dat
     {
         MutexLock lock(mutex_);
         auto it = facts_.find(key);
-        // A pack is read once; that it was stands among the facts under its own path.
+        // A pack is read once; an entry under its own path records that.
         if (it == facts_.end() && !path.empty() && facts_.emplace(path, nullptr).second) {
             facts_.merge(files::readPack(path));
             it = facts_.find(key);
@@ -96,7 +96,7 @@ Result<std::shared_ptr<const files::FileFacts>> FactsCache::get(const files::Dat
     }
     ASSIGN_OR_RETURN(facts, readUnchanged(file, options, 1));
     if (!directory_.empty() && isSettled(file)) {
-        // One file at a time only makes small packs: a large one is getAll()'s to write.
+        // Reads of single files only make small packs; getAll() writes the large ones.
         files::FactsByKey pack = files::readPack(path);
         if (pack.size() < kSmallPack) {
             files::addToPack(directory_, path, std::move(pack), {{key, facts}});

@@ -1,10 +1,10 @@
 #pragma once
-// Reads what planning needs to know of data files, and keeps it.
+// Reads and caches the facts of data files that planning needs.
 //
-// Facts are cached by (absolute path, size, mtime in ns, inode) and the reading options, in memory
-// and, when a directory is given, on disk, one file for each directory of data.
+// Facts are cached by (absolute path, size, mtime in ns, inode) and the reading options. The cache
+// is in memory and, if a directory is given, on disk, in one file per directory of data.
 // Threads: any. Failure: kDataLoss for a truncated or corrupt file, kInvalidArgument for a broken
-// CSV row; each names the file (and the line) and what is wrong.
+// CSV row; the message names the file (and the line) and what is wrong.
 #include <map>
 #include <memory>
 #include <string>
@@ -23,14 +23,14 @@ Result<files::FileFacts> readFacts(const files::DataFile& file, const files::Rea
 
 class FactsCache {
  public:
-    /// `directory`: where facts are kept on disk ("" for memory only); made when first needed. A
-    /// cache that cannot be written is no error.
+    /// `directory`: for facts on disk ("" for memory only); created when first needed. Failing to
+    /// write the cache is not an error.
     explicit FactsCache(std::string directory = "") : directory_(std::move(directory)) {}
 
     Result<std::shared_ptr<const files::FileFacts>> get(const files::DataFile& file,
                                                         const files::ReadOptions& options);
 
-    /// Facts of all files, read by up to `threads` threads; the first error in file order.
+    /// Facts of all files, read in up to `threads` threads; returns the first error in file order.
     Result<std::vector<std::shared_ptr<const files::FileFacts>>> getAll(
         const std::vector<files::DataFile>& files, const files::ReadOptions& options, int threads);
 

@@ -63,7 +63,7 @@ Status addRowGroup(const parquet::FileMetaData& footer, int group, const files::
         const pages::ByteRange range = pages::rangeOf(*column);
         if (range.offset < 0 || range.bytes < 0 || range.end() > file.bytes) {
             return dataLoss(file.path, ": corrupt: row group ", group, ", column ",
-                            column->path_in_schema()->ToDotString(), " lies outside the file's ",
+                            column->path_in_schema()->ToDotString(), " is outside the file's ",
                             file.bytes, " bytes");
         }
         chunk.offset = std::min(chunk.offset, range.offset);
@@ -79,8 +79,8 @@ Status addRowGroup(const parquet::FileMetaData& footer, int group, const files::
     return okStatus();
 }
 
-/// Columns of Parquet's type INTERVAL, which Arrow reads as bytes, and, where the footer's Arrow
-/// schema says nothing, other bytes of fixed length: of what type they are nobody knows.
+/// Columns of Parquet's type INTERVAL, which Arrow reads as bytes. If the footer has no Arrow
+/// schema, also other bytes of fixed length: their type is unknown.
 std::map<std::string, std::string> refusedOf(const parquet::SchemaDescriptor& schema,
                                              bool hasArrowTypes) {
     std::map<std::string, std::string> columns;
@@ -115,7 +115,7 @@ Result<files::FileFacts> parseParquetFooter(const files::DataFile& file,
     for (int group = 0; group < footer->num_row_groups(); ++group) {
         RETURN_IF_ERROR(addRowGroup(*footer, group, file, columns, facts));
     }
-    // Some writers leave the footer's count at 0; the row groups count what is there.
+    // Some writers leave the footer's count at 0; the row groups' counts are used.
     if (facts.rows != footer->num_rows() && footer->num_rows() != 0) {
         return dataLoss(file.path, ": corrupt: the footer counts ", footer->num_rows(),
                         " rows, its row groups ", facts.rows);

@@ -1,8 +1,8 @@
 #pragma once
-// Facts of self-describing files: Parquet and Arrow IPC, from their footers.
+// Facts of self-describing files, Parquet and Arrow IPC, from their footers.
 //
-// Failure: kDataLoss "PATH: ..." naming what is wrong: too short, no magic (truncated), footer
-// longer than the file, footer that cannot be parsed, column chunk outside the file.
+// Failure: kDataLoss "PATH: ..." with what is wrong: too short, no magic (truncated), footer longer
+// than the file, unreadable footer, column chunk outside the file.
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -22,22 +22,22 @@ class FileMetaData;
 
 namespace millrace::dataset {
 
-/// So many threads read the footers of objects: they wait for latency, not for a core.
+/// Number of threads that read the footers of objects: they wait for latency, not for a core.
 inline constexpr int kRemoteThreads = 32;
 
-/// By place in `columns`: what each of them takes in a record batch, whose layout is checked.
+/// Adds each column's bytes in a record batch, by index in `columns`; validates the batch's layout.
 /// `place`: of the batch, for messages.
 Status addDecodedBytes(const arrow::RecordBatch& batch, const std::string& place,
                        const std::map<std::string, std::size_t>& columns,
                        std::vector<std::int64_t>& decodedBytes);
 
-/// kFailedPrecondition when the footer of an Arrow IPC file is not of this hash.
+/// kFailedPrecondition if an Arrow IPC file's footer has another hash.
 Status verifyArrowFooter(const files::DataFile& file, const files::FileSource& source,
                          const std::string& contentHash);
 
-/// A Parquet file's columns as Arrow has them. Where a file says of Arrow's own types what Arrow
-/// does not know (Polars' integers of 128 bits), they are as Parquet stores them, and `refused`
-/// names those that this tells nothing of, and why.
+/// A Parquet file's columns as Arrow types. If the file's Arrow schema has types that Arrow does
+/// not know (Polars' integers of 128 bits), the columns have their Parquet types. `refused` names
+/// those whose meaning is unknown then, and why.
 Result<std::shared_ptr<arrow::Schema>> arrowSchemaOf(const parquet::FileMetaData& footer,
                                                      const std::string& path,
                                                      std::map<std::string, std::string>& refused);

@@ -21,7 +21,7 @@ namespace {
 
 using ArrayPtr = std::shared_ptr<arrow::Array>;
 
-/// Bytes of a value; 0: Arrow joins it.
+/// Bytes per value; 0: Arrow joins such columns.
 std::int64_t widthOf(const arrow::DataType& type) {
     const bool isPlain = arrow::is_primitive(type.id()) && type.id() != arrow::Type::BOOL;
     return isPlain ? static_cast<const arrow::FixedWidthType&>(type).bit_width() / 8 : 0;
@@ -29,7 +29,7 @@ std::int64_t widthOf(const arrow::DataType& type) {
 
 }  // namespace
 
-/// Bytes that may grow; zero where they were not written.
+/// Growing memory, zero until written.
 class JoinedColumn::Memory : public arrow::MutableBuffer {
  public:
     static Result<std::shared_ptr<Memory>> make(std::int64_t capacity, const std::string& place) {
@@ -40,7 +40,7 @@ class JoinedColumn::Memory : public arrow::MutableBuffer {
     explicit Memory(SystemMemory memory)
         : MutableBuffer(memory.as<std::uint8_t>(), 0), memory_(std::move(memory)) {}
 
-    /// What it holds; room for more is asked for once for all pieces to come, by `expected`.
+    /// Sets the size; if memory must grow, it grows once, to `expected`, for all pieces to come.
     Status resize(std::int64_t bytes, std::int64_t expected, const std::string& place) {
         if (static_cast<std::size_t>(bytes) > memory_.size()) {
             RETURN_IF_ERROR(
@@ -124,7 +124,7 @@ Status JoinedColumn::placeTexts(const Place& end) {
 
 void JoinedColumn::copy(std::size_t piece) {
     if (piece >= pieces_.size()) {
-        return;  // it is kept as it is
+        return;  // such a piece is kept, not copied
     }
     if (isText()) {
         copyTexts(*pieces_[piece], places_[piece]);

@@ -1,10 +1,10 @@
 #pragma once
-// A column put together from its pieces, one after the other, so that no piece is held longer than
-// until it was copied. Private to the room.
+// Joins a column from consecutive pieces, and releases each piece once it is copied. Private to
+// dataset.
 //
-// The memory is the system's own, in huge pages where it is large: what is looked up at random
-// places then misses the address cache less often.
-// Threads: one at a time, but for copy(). Failure: names the place.
+// Large columns use huge pages from the system, so that lookups at random positions miss the
+// address cache less often.
+// Threads: one at a time, except for copy(). Failure: names the place.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -21,22 +21,22 @@ namespace millrace::dataset {
 
 class JoinedColumn {
  public:
-    /// `rows`: of all pieces, which are of one type. `place`: for messages.
+    /// `rows`: of all pieces, which have one type. `place`: for messages.
     JoinedColumn(std::int64_t rows, std::string place);
     ~JoinedColumn();
     JoinedColumn(JoinedColumn&&) noexcept;
 
-    /// Makes room for the pieces that come next. Each is to be copied, then all are let go.
+    /// Makes room for the next pieces. Copy each one, then call letGo().
     Status place(std::vector<std::shared_ptr<arrow::Array>> pieces);
-    /// Any thread, each piece once.
+    /// Copies a piece; call it once per piece, from any thread.
     void copy(std::size_t piece);
     Status letGo();
-    /// After all pieces, of which there is at least one.
+    /// Call it after all pieces; at least one is required.
     Result<std::shared_ptr<arrow::Array>> finish();
 
  private:
     class Memory;
-    /// Where a piece begins.
+    /// Start of a piece.
     struct Place {
         std::int64_t row, byte;
     };
@@ -50,9 +50,9 @@ class JoinedColumn {
     std::int64_t rows_, done_ = 0, textBytes_ = 0, nulls_ = 0;
     std::shared_ptr<arrow::DataType> type_;
     std::shared_ptr<Memory> values_, offsets_, valid_;
-    std::vector<std::shared_ptr<arrow::Array>> pieces_;  ///< that are to be copied
-    std::vector<Place> places_;                          ///< theirs
-    std::vector<std::shared_ptr<arrow::Array>> kept_;    ///< of types that Arrow joins
+    std::vector<std::shared_ptr<arrow::Array>> pieces_;  ///< pieces to copy
+    std::vector<Place> places_;                          ///< their starts
+    std::vector<std::shared_ptr<arrow::Array>> kept_;    ///< pieces of types that Arrow joins
 };
 
 }  // namespace millrace::dataset

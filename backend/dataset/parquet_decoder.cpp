@@ -31,7 +31,7 @@ namespace {
 
 using ArrayPtr = std::shared_ptr<arrow::Array>;
 
-// Less is passed over sooner than looked up.
+// Reading past fewer bytes is faster than looking up an index.
 constexpr std::int64_t kBytesWorthAnIndex = 64 * 1024;
 
 class ParquetDecoder : public FileDecoder {
@@ -133,7 +133,7 @@ class ParquetDecoder : public FileDecoder {
             ASSIGN_OR_RETURN(pinned, pages::selectRows(std::move(pinned), wish, pool));
             return pages::zeroNullFloats(std::move(pinned), pool);
         } catch (const parquet::ParquetStatusException& e) {
-            // Memory that is short is not the file's fault.
+            // Too little memory is not the file's fault.
             return e.status().IsOutOfMemory() ? arrays::fromArrow(e.status(), place)
                                               : corruptAs(place, e.what());
         } catch (const std::bad_alloc&) {
@@ -147,7 +147,7 @@ class ParquetDecoder : public FileDecoder {
         return dataLoss(place, ": corrupt: ", what.substr(0, what.find('\n')));
     }
 
-    /// Null where Arrow's reader is to do it.
+    /// Returns null if Arrow's reader must be used.
     Result<ArrayPtr> decodePages(const SplitRange& split, int leaf,
                                  const parquet::ColumnChunkMetaData& chunk,
                                  const expr::DataType& type, const std::string& place,
@@ -155,8 +155,8 @@ class ParquetDecoder : public FileDecoder {
         const pages::RowStretch stretch{
             split.firstRow - firstRows_[static_cast<std::size_t>(split.chunk)], split.rows,
             group_->num_rows()};
-        // Early writers left the dictionary's header out of a chunk's size, which Arrow's reader
-        // knows.
+        // Early writers left the dictionary's header out of a chunk's size; Arrow's reader handles
+        // that.
         const bool hasTrueSizes = !footer_->writer_version().VersionLt(
             parquet::ApplicationVersion::PARQUET_816_FIXED_VERSION());
         if (stretch.begin < 0 || stretch.begin + stretch.rows > stretch.groupRows ||
@@ -197,12 +197,13 @@ class ParquetDecoder : public FileDecoder {
         return decodeRange(group, leaves, skip, split.rows, place);
     }
 
-    /// Arrow's own, for what the page decoder does not take: it looks at every column of the file.
+    /// Opens Arrow's reader, for columns that the page decoder does not support. It processes every
+    /// column of the file.
     Status openReader() {
         if (reader_ != nullptr) {
             return okStatus();
         }
-        // What Arrow wrote of its types stands beside the columns, for all of them at once.
+        // The Arrow schema is stored outside the columns' metadata, and for all columns at once.
         whole_ = input_.footer;
         if (whole_.kept != nullptr) {
             ASSIGN_OR_RETURN(whole_, input_.wholeFooter());
@@ -215,13 +216,13 @@ class ParquetDecoder : public FileDecoder {
         parquet::ArrowReaderProperties properties(/*use_threads=*/false);
         properties.set_pre_buffer(false);
         properties.set_batch_size(1 << 16);
-        // As nanoseconds they would end in 2262.
+        // Nanoseconds would overflow in 2262.
         properties.set_coerce_int96_timestamp_unit(arrow::TimeUnit::MICRO);
         return arrays::fromArrow(
             builder.memory_pool(input_.pool)->properties(properties)->Build(&reader_), input_.path);
     }
 
-    /// Decodes batch by batch and keeps only what lies in the range, so that memory stays bounded.
+    /// Decodes batch by batch and keeps only the rows in the range, so that memory stays bounded.
     Result<std::shared_ptr<arrow::ChunkedArray>> decodeRange(int group,
                                                              const std::vector<int>& leaves,
                                                              std::int64_t skip, std::int64_t rows,
@@ -246,7 +247,7 @@ class ParquetDecoder : public FileDecoder {
         return std::make_shared<arrow::ChunkedArray>(std::move(chunks));
     }
 
-    /// Whatever Arrow calls it, bytes that cannot be decoded are lost data.
+    /// Bytes that cannot be decoded are lost data, whatever code Arrow returns.
     static Status corrupt(const Status& status) {
         if (status.ok() || status.code() == absl::StatusCode::kResourceExhausted) {
             return status;
@@ -258,8 +259,8 @@ class ParquetDecoder : public FileDecoder {
     const std::shared_ptr<arrow::io::RandomAccessFile> file_;
     const std::shared_ptr<parquet::FileMetaData> footer_;
     pages::PageIndex index_;
-    pages::ParquetFooter whole_;                          ///< reader_'s
-    std::unique_ptr<parquet::arrow::FileReader> reader_;  ///< opened when it is needed
+    pages::ParquetFooter whole_;                          ///< used by reader_
+    std::unique_ptr<parquet::arrow::FileReader> reader_;  ///< opened on demand
     std::unique_ptr<parquet::RowGroupMetaData> group_;    ///< of row group groupOf_
     int groupOf_ = -1;
     std::vector<std::int64_t> firstRows_;

@@ -35,7 +35,7 @@ std::string percentDecoded(std::string_view text) {
 
 using Pairs = std::vector<std::pair<std::string, std::optional<std::string>>>;
 
-/// The KEY=VALUE components of a path, its last one left out; of a repeated key the last.
+/// The KEY=VALUE components of a path, except the file name; for a repeated key the last one.
 Pairs pairsOf(std::string_view path) {
     Pairs pairs;
     std::size_t begin = 0;

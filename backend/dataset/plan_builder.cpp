@@ -13,7 +13,7 @@
 namespace millrace::dataset {
 namespace {
 
-/// Collects the names that a part of a spec mentions; those of the schema are what it reads.
+/// Collects the names in a part of a spec; those in the schema are the columns that it reads.
 class NameCollector {
  public:
     void expression(const std::string& text) {
@@ -25,7 +25,7 @@ class NameCollector {
             all(expr::collectColumns(*tree));
         }
     }
-    /// The left side of a join: a name, or an expression.
+    /// Adds the left side of a join: a name, or an expression.
     void joined(const std::string& text) {
         names_.insert(text);
         expression(text);
@@ -88,7 +88,7 @@ std::int64_t decodedBytes(const files::FileFacts& facts, const files::ChunkFacts
     return bytes;
 }
 
-/// One split a chunk; a chunk of over twice the target is cut into equal row ranges within it.
+/// Adds one split per chunk; a chunk larger than twice the target is divided into equal row ranges.
 void addSplits(stream::PlanFile& file, std::int64_t chunk, std::int64_t firstRow, std::int64_t rows,
                std::int64_t bytes) {
     std::int64_t pieces = 1;
@@ -133,7 +133,8 @@ Result<std::vector<stream::PlanFile>> planFiles(const Dataset& dataset,
 expr::Schema storedColumns(const Dataset& dataset) {
     expr::Schema schema;
     for (const expr::Field& field : dataset.schema().fields) {
-        // The name of a null type reads back as nothing: such columns are looked up again.
+        // A null type's name cannot be parsed back: such schemas are left out, and columns looked
+        // up again.
         if (field.type.kind == expr::TypeKind::kNull) {
             return {};
         }
@@ -189,7 +190,7 @@ Status addTables(const spec::RunSpec& spec, const std::shared_ptr<FactsCache>& c
             tables.emplace(embedding.vocabulary->table.paths, embedding.vocabulary->table);
         }
     }
-    std::set<std::string> paths;  // the same file may be in several tables
+    std::set<std::string> paths;  // a file may belong to several tables
     for (const auto& [name, table] : tables) {
         ASSIGN_OR_RETURN(std::vector<stream::SideTable> files,
                          sideTablesOf(table, {spec.baseDir, cache}));
@@ -206,7 +207,7 @@ Status addTables(const spec::RunSpec& spec, const std::shared_ptr<FactsCache>& c
     return okStatus();
 }
 
-/// How many of the largest sizes together are at most `target`.
+/// How many of the largest sizes fit into `target` together.
 std::int64_t largestThatFit(std::vector<std::int64_t> sizes, std::int64_t target) {
     std::sort(sizes.begin(), sizes.end(), std::greater<>());
     std::int64_t sum = 0, count = 0;

@@ -15,7 +15,7 @@
 namespace millrace::dataset {
 namespace {
 
-/// What one row group holds of the column; one of a directory's value stands for the whole file.
+/// Values of the column in one row group; a value from a directory name applies to the whole file.
 struct Range {
     std::size_t file = 0;
     std::int64_t chunk = 0;

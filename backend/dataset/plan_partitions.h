@@ -1,11 +1,11 @@
 #pragma once
-// The partitions of a plan: which splits stand together, and in what order, when training goes by a
+// The partitions of a plan: groups of splits, and their order, for training in the order of a
 // column (spec key batch.order: {by: column}).
 //
-// A partition is all row groups with one value of the column, or a single row group that holds
-// several; partitions ascend, nulls are the last. That no two of them interleave is proved from
-// directory names and footers' statistics; no row is read.
-// Threads: pure. Failure: kInvalidArgument "batch.order: FILE: ..." where it cannot be proved.
+// A partition is all row groups with one value of the column, or a single row group with several
+// values; partitions ascend, nulls come last. Directory names and footers' statistics prove that no
+// two of them interleave; no row is read.
+// Threads: pure. Failure: kInvalidArgument "batch.order: FILE: ..." if that cannot be proved.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ namespace millrace::dataset {
 
 struct PartitionSummary {
     std::int64_t partitions = 0;
-    std::int64_t several = 0;  ///< of them, row groups that hold more than one value
+    std::int64_t several = 0;  ///< of these, row groups with more than one value
 };
 
 /// Numbers the partitions of `files` (those of `dataset`, in its order) by `column`.

@@ -17,8 +17,8 @@ constexpr int kBlocksLookedAt = 8;
 
 }  // namespace
 
-/// A stretch of a file; its fields but `range` belong to the read-ahead's lock, its bytes to the
-/// requests under way until `partsLeft` is 0.
+/// A range of a file. Its fields except `range` are guarded by the read-ahead's lock; its bytes
+/// belong to the running requests until `partsLeft` is 0.
 struct ReadAhead::Block {
     pages::ByteRange range;
     std::shared_ptr<arrow::Buffer> bytes;
@@ -32,9 +32,9 @@ struct ReadAhead::Part {
     pages::ByteRange range;
 };
 
-/// One split, announced or needed and not yet released.
+/// One split that was announced or needed, and not yet released.
 struct ReadAhead::Entry {
-    std::vector<std::string> wanted;  ///< announced, not asked for yet
+    std::vector<std::string> wanted;  ///< announced, not yet requested
     std::set<std::string> asked;
     std::vector<BlockPtr> blocks;
 };
@@ -44,7 +44,7 @@ ReadAhead::ReadAhead(std::shared_ptr<const Dataset> dataset, arrow::MemoryPool* 
     : dataset_(std::move(dataset)),
       pool_(pool == nullptr ? arrow::default_memory_pool() : pool),
       options_(options) {
-    // At least two: one may wait for room.
+    // At least two threads: one may wait for room.
     for (int i = 0; i < std::max(options_.connections, 2); ++i) {
         threads_.push_back(
             startThread(strCat("fetch-", i), [this](std::stop_token stop) { work(stop); }));
@@ -58,7 +58,7 @@ ReadAhead::~ReadAhead() {
         changed_.notifyAll();
     }
     for (std::jthread& thread : threads_) {
-        thread.request_stop();  // all at once: each has a request of its own to give up
+        thread.request_stop();  // stops all first: each has a request to abort
     }
     threads_.clear();
 }
@@ -80,7 +80,7 @@ void ReadAhead::need(const SplitRange& split, const std::vector<std::string>& co
     {
         MutexLock lock(mutex_);
         Entry& entry = entries_[key];
-        // What was only announced is asked for together with it, in one go.
+        // Requests the announced columns together with the needed ones, in one go.
         for (const std::vector<std::string>* names :
              {&columns, static_cast<const std::vector<std::string>*>(&entry.wanted)}) {
             for (const std::string& name : *names) {
@@ -110,7 +110,7 @@ void ReadAhead::release(const SplitRange& split) {
     changed_.notifyAll();
 }
 
-/// Blocks that were asked for at different times may lie across each other: a few are looked at.
+/// Blocks from different requests may overlap: checks a few.
 ReadAhead::BlockPtr ReadAhead::blockOfLocked(std::uint32_t file, std::int64_t offset,
                                              std::int64_t bytes) const {
     auto it = blocks_.upper_bound({file, offset});
@@ -226,7 +226,7 @@ std::vector<ReadAhead::BlockPtr> ReadAhead::blocksOf(
     return blocks;
 }
 
-/// False when the read-ahead ends. A lone block is let in whatever its size.
+/// Returns false once the read-ahead stops. A single block may exceed the limit.
 bool ReadAhead::waitForRoom(std::int64_t bytes) {
     MutexLock lock(mutex_);
     while (!isStopped_ && held_ > 0 && held_ + bytes > options_.bytesMax) {
@@ -236,14 +236,14 @@ bool ReadAhead::waitForRoom(std::int64_t bytes) {
 }
 
 void ReadAhead::expand(const Key& key, const std::vector<std::string>& columns, bool isUrgent) {
-    // A file that cannot be read is the reader's to complain about.
+    // If a file cannot be read, the reader will report it.
     const Result<std::vector<pages::ByteRange>> ranges = rangesOf(key, columns);
     if (!ranges.ok()) {
         return;
     }
     std::vector<BlockPtr> blocks = blocksOf(*ranges);
     if (isUrgent) {
-        std::reverse(blocks.begin(), blocks.end());  // each goes in front of the one before
+        std::reverse(blocks.begin(), blocks.end());  // each is put in front of the previous one
     }
     for (const BlockPtr& block : blocks) {
         if (!isUrgent && !waitForRoom(block->range.bytes)) {
@@ -263,7 +263,7 @@ void ReadAhead::add(const Key& key, BlockPtr block, bool isUrgent) {
     const auto entry = entries_.find(key);
     if (entry == entries_.end() ||
         !blocks_.emplace(std::pair(key.first, block->range.offset), block).second) {
-        return;  // released meanwhile
+        return;  // released meanwhile, or present already
     }
     entry->second.blocks.push_back(block);
     held_ += block->range.bytes;

@@ -1,16 +1,16 @@
 #pragma once
-// Fetches column chunks of objects before they are decoded, so that latency is not waited for.
+// Fetches column chunks of objects before they are decoded, to hide latency.
 //
 // Splits are announced in the order in which they will be read. Their column chunks become blocks:
-// ranges that lie near each other are one request, large blocks are cut into several; requests run
-// side by side on the read-ahead's own threads. What is fetched and not yet released stays below a
-// limit that holds latency x bandwidth (16 requests of 8 MB cover 100 ms at 1.2 GB/s) and is taken
-// from the caller's pool, so it counts against the memory limit; when the pool has nothing left,
-// splits are fetched only when they are needed.
+// adjacent ranges are merged into one request, large blocks are divided into several; requests run
+// in parallel on the read-ahead's own threads. Fetched but unreleased bytes stay below a limit that
+// covers latency x bandwidth (16 requests of 8 MB cover 100 ms at 1.2 GB/s). They are taken from
+// the caller's pool and so count against the memory limit. If the pool is exhausted, splits are
+// fetched only when they are needed.
 //
 // Threads: any; owns `connections` threads, named "fetch-N", joined by the destructor. Destroyed
-// before the pool. Failure: a request that fails is told to the reader of its bytes; what cannot be
-// planned (no footer, no memory) is left to the reader to fetch.
+// before the pool. Failure: the reader of the bytes gets the error of a failed request; what cannot
+// be planned (no footer, no memory) is left for the reader to fetch.
 #include <atomic>
 #include <deque>
 #include <map>
@@ -40,13 +40,14 @@ struct ReadAheadOptions {
     std::int64_t bytesMax = 128'000'000;  ///< fetched or being fetched, and not yet released
     int connections = 16;                 ///< requests at a time
     std::int64_t requestBytes = 8'000'000;
-    std::int64_t gapBytes = 256'000;  ///< read over rather than asked for anew
-    bool hasIndexes = false;          ///< page indexes too: rows will be left out
+    std::int64_t gapBytes = 256'000;  ///< gaps up to this size are read instead of starting a new
+                                      ///< request
+    bool hasIndexes = false;          ///< fetches page indexes too, since rows will be skipped
 };
 
 class ReadAhead : public files::FetchedBytes {
  public:
-    /// `pool` outlives the read-ahead and the buffers that take() gave.
+    /// `pool` outlives the read-ahead and the buffers from take().
     ReadAhead(std::shared_ptr<const Dataset> dataset, arrow::MemoryPool* pool,
               ReadAheadOptions options = {});
     ~ReadAhead() override;
@@ -55,11 +56,11 @@ class ReadAhead : public files::FetchedBytes {
 
     const ReadAheadOptions& options() const { return options_; }
 
-    /// These columns of the split will be read some time soon. Announced again: nothing happens.
+    /// Announces that these columns of the split will be read soon. Repeating it has no effect.
     void announce(const SplitRange& split, const std::vector<std::string>& columns);
-    /// They are read now: fetched before all that is only announced. Waits for the file's footer.
+    /// Fetches these columns before everything that is only announced. Waits for the file's footer.
     void need(const SplitRange& split, const std::vector<std::string>& columns);
-    /// The split is done with: its memory is given back.
+    /// Releases the split's memory.
     void release(const SplitRange& split);
 
     Result<std::shared_ptr<arrow::Buffer>> take(std::uint32_t file, std::int64_t offset,
@@ -67,7 +68,7 @@ class ReadAhead : public files::FetchedBytes {
 
     /// Requests made so far.
     std::int64_t requests() const { return requests_.load(); }
-    /// Most bytes held at a time so far.
+    /// Peak of the bytes held so far.
     std::int64_t bytesHeldMost() const { return heldMost_.load(); }
 
  private:

@@ -50,7 +50,7 @@ Result<std::shared_ptr<const Dataset>> openTable(const spec::TableRef& table,
     for (const files::DataFile& file : (*opened)->files()) {
         if (place.planned != nullptr && !place.planned->contains(file.path)) {
             return failedPrecondition("table ", table.text(), ": ", file.path,
-                                      " is no file of the plan: it came later; take it away, or "
+                                      " is not a file of the plan: it came later; take it away, or "
                                       "submit again");
         }
     }
@@ -66,7 +66,7 @@ Result<stream::SideTable> pinned(const files::DataFile& file) {
     return table;
 }
 
-/// Readers of one dataset for threads that come and go.
+/// A pool of readers of one dataset, for changing threads.
 class Readers {
  public:
     explicit Readers(std::shared_ptr<const Dataset> table) : table_(std::move(table)) {}
@@ -91,7 +91,7 @@ class Readers {
     std::vector<std::unique_ptr<SplitReader>> free_ MR_GUARDED_BY(mutex_);
 };
 
-/// One range for each thread, and more while they are short.
+/// One range per thread, and more as long as they are short.
 std::size_t endOfRound(const std::vector<SplitRange>& ranges, std::size_t begin, int threads) {
     std::int64_t rows = 0;
     std::size_t end = begin;
@@ -102,8 +102,8 @@ std::size_t endOfRound(const std::vector<SplitRange>& ranges, std::size_t begin,
     return end;
 }
 
-/// By column, its pieces of the ranges: a column of a range, where it is read alone, is one
-/// thread's, and columns are begun in the given order.
+/// The pieces of each column for the ranges. If columns can be read separately, each column of a
+/// range is a task of its own, and tasks start in the given order of columns.
 Result<std::vector<arrow::ArrayVector>> readRound(Readers& readers,
                                                   std::span<const SplitRange> ranges,
                                                   const std::vector<std::string>& columns,
@@ -147,7 +147,7 @@ Status appendAll(std::vector<JoinedColumn>& joined, std::vector<arrow::ArrayVect
     return okStatus();
 }
 
-/// The largest first: a thread that takes the last one then keeps the others waiting least.
+/// Largest first: whichever thread ends up with the last column keeps the others waiting least.
 Result<std::vector<std::size_t>> largestFirst(const Dataset& table,
                                               const std::vector<std::string>& columns) {
     std::vector<std::int64_t> bytes(columns.size());

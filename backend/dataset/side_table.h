@@ -1,8 +1,8 @@
 #pragma once
-// Side tables: small files that a join loads whole. CSV, Parquet or Arrow by the first name's
-// ending; several files are one table, in the order of a dataset's.
+// Side tables: small files that a join loads as a whole. CSV, Parquet or Arrow by the first name's
+// suffix; several files form one table, in a dataset's order.
 //
-// Types of CSV tables that are not given are inferred.
+// Types of CSV tables are inferred unless given.
 // Failure: names the table as written in the spec.
 #include <memory>
 #include <set>
@@ -26,47 +26,46 @@ struct TableRef;
 
 namespace millrace::dataset {
 
-/// Where tables are looked for.
+/// Where to look for tables.
 struct TablePlace {
     std::string baseDir;  ///< their paths are relative to it
     std::shared_ptr<FactsCache> cache;
-    /// Absolute paths, those of a plan: a table with another file is kFailedPrecondition, which
-    /// names the file. Nullptr: any.
+    /// The plan's files, as absolute paths: a table with any other file is kFailedPrecondition, and
+    /// the message names the file. Null: any file.
     std::shared_ptr<const std::set<std::string>> planned = nullptr;
-    int threads = 1;  ///< that load a table, side by side
+    int threads = 1;  ///< that load a table in parallel
 };
 
 /// The columns of the table.
 Result<expr::Schema> tableSchema(const spec::TableRef& table, const TablePlace& place);
 
-/// What is worth to know of how its files are read, as Dataset::notes().
+/// Notes on how its files are read, as Dataset::notes().
 Result<std::vector<std::string>> tableNotes(const spec::TableRef& table, const TablePlace& place);
 
-/// What these columns of the table need in memory, by its footer or first pass.
+/// Memory that these columns of the table need, from its footer or first pass.
 struct TableSize {
     std::int64_t rows = 0, bytes = 0;
 };
 Result<TableSize> tableSize(const spec::TableRef& table, const std::vector<std::string>& columns,
                             const TablePlace& place);
 
-/// These columns of the table, of their pinned types, one chunk each.
+/// Loads these columns of the table, in their pinned types, one chunk each.
 Result<std::shared_ptr<arrow::Table>> loadTable(const spec::TableRef& table,
                                                 const std::vector<std::string>& columns,
                                                 const TablePlace& place);
 
-/// A side table's files: absolute path, size, rows and content hash, as the plan and the receipt
-/// hold them.
+/// A side table's files: absolute path, size, rows and content hash, for the plan and the receipt.
 Result<std::vector<stream::SideTable>> sideTablesOf(const spec::TableRef& table,
                                                     const TablePlace& place);
 
-/// The same of a file that is no table and is used as it is; `path` is absolute.
+/// As sideTablesOf(), for a file that is not a table and is used unchanged; `path` is absolute.
 Result<stream::SideTable> sideFileOf(const std::string& path);
 
-/// A file of a planned side table as it is now, by its whole content. kFailedPrecondition, naming
-/// the file, when it is no longer the planned one.
+/// Checks the current file of a planned side table, by its whole content. kFailedPrecondition, with
+/// the file's name, if it is no longer the planned one.
 Result<files::DataFile> verifySideTable(const stream::SideTable& table);
 
-/// After the table was loaded: that it was loaded from the file that verifySideTable() gave.
+/// Call it after loading: verifies that the loaded file is the one from verifySideTable().
 Status verifyStill(const files::DataFile& checked);
 
 }  // namespace millrace::dataset

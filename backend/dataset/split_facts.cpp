@@ -28,7 +28,7 @@ Bound integerOf(const arrow::Scalar& scalar) {
     return static_cast<std::int64_t>(static_cast<const ScalarType&>(scalar).value);
 }
 
-/// Of a scalar of a pinned type; unknown for the others and for null.
+/// The bound from a scalar of a pinned type; unknown for other types and for null.
 Bound boundOf(const arrow::Scalar& scalar) {
     using arrow::Type;
     if (!scalar.is_valid) {
@@ -66,8 +66,8 @@ Bound boundOf(const arrow::Scalar& scalar) {
     }
 }
 
-/// The bound as a value of the dataset's type; unknown where the file has numbers and the dataset
-/// texts, or the reverse: texts have another order.
+/// The bound as a value of the dataset's type. Unknown if the file has numbers and the dataset
+/// texts, or the reverse: texts sort differently.
 Bound pinned(const std::shared_ptr<const arrow::Scalar>& scalar, const expr::DataType& type) {
     if (scalar == nullptr) {
         return {};
@@ -194,7 +194,7 @@ std::optional<std::vector<std::int64_t>> rowsNotRuledOut(
     return left;
 }
 
-/// Values are hashed as they are stored: only where that is the value itself.
+/// Hashes cover the stored form, so they are used only if that is the value itself.
 bool ParquetSplitFacts::mayHold(int leaf, const Bound& value) const {
     const parquet::ColumnDescriptor* column = footer_->schema()->Column(leaf);
     const auto* integer = std::get_if<std::int64_t>(&value);

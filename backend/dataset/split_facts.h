@@ -1,5 +1,5 @@
 #pragma once
-// What is known of a split's columns without reading it: for SplitPruner. Private to the room.
+// Facts about a split's columns that need no row to be read, for SplitPruner. Private to dataset.
 //
 // Threads: one at a time. Failure: none; what cannot be read is unknown.
 #include <map>
@@ -19,23 +19,22 @@ class FileMetaData;
 
 namespace millrace::dataset {
 
-/// A partition column is one value in all rows of its file.
+/// A partition column has one value in all rows of its file.
 ColumnFactsOfSplit partitionFacts(const PartitionColumn& column, std::size_t file);
 
 /// Statistics and bloom filters of one row group.
 class ParquetSplitFacts {
  public:
-    /// Everything is borrowed. `schema`: the dataset's, whose types the bounds are brought to.
+    /// All references are borrowed. `schema`: the dataset's; bounds are converted to its types.
     ParquetSplitFacts(std::shared_ptr<parquet::FileMetaData> footer,
                       const files::FileSource& source, int rowGroup, const expr::Schema& schema)
         : footer_(std::move(footer)), source_(source), rowGroup_(rowGroup), schema_(schema) {}
 
     std::optional<ColumnFactsOfSplit> of(const std::string& column) const;
 
-    /// The same of stretches of the row group that a page holds, in the order of their rows; empty:
-    /// nothing is known of pages.
+    /// Facts of the row group's pages, in row order; empty if nothing is known about pages.
     struct PageFacts {
-        std::int64_t begin = 0, end = 0;  ///< rows of the row group
+        std::int64_t begin = 0, end = 0;  ///< rows in the row group
         ColumnFactsOfSplit facts;
     };
     std::vector<PageFacts> pagesOf(const std::string& column, pages::PageIndex& index) const;
@@ -49,9 +48,8 @@ class ParquetSplitFacts {
     const expr::Schema& schema_;
 };
 
-/// Rows of [begin, begin + rows) of a row group, as offsets from `begin`, ascending, that the facts
-/// of pages do not rule out; absent: they rule out none. `of`: what is known of columns whose pages
-/// are not.
+/// Rows of [begin, begin + rows) of a row group, as ascending offsets from `begin`, that the pages'
+/// facts do not rule out; absent if no row is ruled out. `of`: facts of columns without page facts.
 std::optional<std::vector<std::int64_t>> rowsNotRuledOut(
     const std::map<std::string, std::vector<ParquetSplitFacts::PageFacts>>& pages,
     const ColumnLookup& of, const SplitPruner& pruner, std::int64_t begin, std::int64_t rows);

@@ -23,7 +23,7 @@ bool isIntegerKind(TypeKind kind) {
     return kind >= TypeKind::kInt8 && kind <= TypeKind::kUint64;
 }
 
-/// -1, 0, 1; absent when the two cannot be compared exactly.
+/// -1, 0, 1; absent if the two cannot be compared exactly.
 std::optional<int> compare(const Bound& a, const Bound& b) {
     const auto order = [](const auto& x, const auto& y) { return x < y ? -1 : y < x ? 1 : 0; };
     if (std::holds_alternative<std::string>(a) && std::holds_alternative<std::string>(b)) {
@@ -48,7 +48,7 @@ std::optional<int> compare(const Bound& a, const Bound& b) {
     return x && y ? std::optional(order(*x, *y)) : std::nullopt;
 }
 
-/// The column below casts that keep order and values; null when there is none.
+/// The column below casts that preserve order and values; null if there is no such column.
 const expr::ExprNode* columnOf(const Expr& expr) {
     const expr::ExprNode* node = expr.get();
     while (node->op == ExprOp::kCast && node->isImplicit) {
@@ -76,7 +76,7 @@ Bound temporalOf(const std::string& text, TypeKind kind) {
                : static_cast<const arrow::TimestampScalar&>(**scalar).value;
 }
 
-/// The value of a constant; monostate when it is none, or null.
+/// The value of a constant; monostate for null and for other expressions.
 Bound constantOf(const Expr& expr) {
     if (expr->op == ExprOp::kLiteral) {
         if (const auto* flag = std::get_if<bool>(&expr->literal)) {
@@ -126,7 +126,7 @@ bool isNullLiteral(const Expr& expr) {
     return node->op == ExprOp::kLiteral && node->literal.index() == 0;
 }
 
-/// Says whether an expression may be true, or false, for some row.
+/// Decides whether an expression may be true, or false, for some row.
 class Prover {
  public:
     explicit Prover(const ColumnLookup& columns) : columns_(columns) {}
@@ -135,7 +135,7 @@ class Prover {
         switch (expr->op) {
             case ExprOp::kLiteral: {
                 const auto* flag = std::get_if<bool>(&expr->literal);
-                return flag != nullptr && *flag == wanted;  // null is neither
+                return flag != nullptr && *flag == wanted;  // null is neither true nor false
             }
             case ExprOp::kAnd:
                 return wanted ? every(*expr, true) : any(*expr, false);
@@ -184,7 +184,7 @@ class Prover {
         return std::any_of(node.children.begin() + 1, node.children.end(), [&](const Expr& child) {
             const Bound value = constantOf(child);
             if (isNullLiteral(child)) {
-                return false;  // nothing is equal to it
+                return false;  // nothing equals null
             }
             return value.index() == 0 || mayCompare(node.children[0], ExprOp::kEqual, value);
         });
@@ -237,7 +237,7 @@ class Prover {
         return left.index() == 0 || mayCompare(node.children[1], mirrored(op), left);
     }
 
-    /// Whether some value of the column stands in this relation to `value`.
+    /// Whether some value of the column may be in this relation to `value`.
     bool mayCompare(const Expr& column, ExprOp op, const Bound& value) const {
         const auto facts = factsOf(column);
         if (!facts) {
@@ -254,7 +254,7 @@ class Prover {
         if (!least || !most) {
             return true;
         }
-        // Bounds leave NaN out, which stands above all numbers.
+        // Bounds exclude NaN, which is above all numbers.
         const bool mayBeNan = isFloatKind(columnOf(column)->type.kind);
         switch (op) {
             case ExprOp::kEqual:

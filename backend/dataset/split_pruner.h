@@ -1,10 +1,10 @@
 #pragma once
-// Which splits cannot hold a row that passes the filters: told from facts about their columns.
+// Finds splits without any row that passes the filters, from facts about their columns.
 //
-// The filters are those that see the dataset's own columns: `dataset.where` and the filter steps
-// before the first step that makes a column. A proof may only say too little: an operation that it
-// does not know proves nothing.
-// Threads: a value, made once a stream and shared.
+// It uses the filters on the dataset's own columns: `dataset.where` and the filter steps before the
+// first step that makes a column. It errs only on the safe side: an unknown operation proves
+// nothing.
+// Threads: a value, made once per stream and shared.
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -21,7 +21,7 @@ namespace millrace::dataset {
 /// Integers, bools (0, 1), dates (days) and timestamps (microseconds) as int64.
 using Bound = std::variant<std::monostate, std::int64_t, double, std::string>;
 
-/// What is known of a column in a split.
+/// Facts about a column in a split.
 struct ColumnFactsOfSplit {
     Bound min, max;        ///< monostate: unknown
     bool hasNulls = true;  ///< may hold nulls
@@ -30,18 +30,18 @@ struct ColumnFactsOfSplit {
     std::function<bool(const Bound&)> mayHold;
 };
 
-/// Absent: nothing is known of the column.
+/// Returns nothing for a column without facts.
 using ColumnLookup = std::function<std::optional<ColumnFactsOfSplit>(const std::string& column)>;
 
 class SplitPruner {
  public:
     SplitPruner() = default;
-    /// `isEval`: the evaluation's own `where`, and no steps. Filters that do not fit the schema are
-    /// left out: the recipe refuses them.
+    /// `isEval`: uses the evaluation's own `where`, and no steps. Filters that do not fit the
+    /// schema are skipped: the recipe rejects them.
     static SplitPruner make(const spec::RunSpec& spec, const expr::Schema& schema, bool isEval);
 
     bool hasFilters() const { return !filters_.empty(); }
-    /// Those that the filters name.
+    /// The columns that the filters use.
     const std::vector<std::string>& columns() const { return columns_; }
     /// Whether no row of such a split passes.
     bool provesEmpty(const ColumnLookup& columns) const;

@@ -216,8 +216,7 @@ Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readRows(
     return readAny(split, columns, &wish);
 }
 
-/// Partition columns stand in the path; the others are the decoder's. `wish`: null for all rows as
-/// they are.
+/// Partition columns come from the path, the others from the decoder. `wish`: null for all rows.
 Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readAny(
     const SplitRange& split, const std::vector<std::string>& columns, const pages::RowWish* wish) {
     if (dataset_->partitions().empty()) {
@@ -265,8 +264,7 @@ Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readStored(
                                   : decoder_->readRows(split, columns, *wish, pool_);
     const std::int64_t bytes = decoder_->bytesRead() - before;
     bytesRead_ += bytes;
-    // Bytes of a file that was changed meanwhile are none of the run's, whether they could be
-    // decoded or not.
+    // Bytes of a file that changed meanwhile are not the run's, whether they decode or not.
     RETURN_IF_ERROR(source_->verify());
     std::vector<ColumnCost> costs = decoder_->takeCosts();
     if (costs.empty() && !columns.empty()) {

@@ -25,12 +25,12 @@ namespace {
 
 using arrow::Type;
 
-/// So many threads parse the footers of files; so many schemas are held at once.
+/// Number of threads that parse footers; number of schemas held at once.
 constexpr int kThreads = 4;
 constexpr std::size_t kFilesAtOnce = 512;
-constexpr std::size_t kDateBytes = 10;  ///< of "2024-01-31"
+constexpr std::size_t kDateBytes = 10;  ///< length of "2024-01-31"
 
-/// Whether files say more of such a column than its pinned type.
+/// Whether files may have a more precise type than this pinned type.
 bool saysMore(const expr::DataType& type) {
     using K = expr::TypeKind;
     return !type.isList &&
@@ -60,7 +60,7 @@ Result<std::shared_ptr<arrow::Schema>> schemaOf(const Dataset& dataset, std::siz
     return reader->schema();
 }
 
-/// Without what only says how values are stored.
+/// Strips encodings: dictionaries, run-end encoding, extension types.
 TypePtr plain(TypePtr type) {
     for (;;) {
         if (type->id() == Type::DICTIONARY) {
@@ -81,7 +81,7 @@ TypePtr decimalOf(std::int32_t whole, std::int32_t scale) {
                                                           : arrow::decimal256(digits, scale);
 }
 
-/// One file's type of a column of this kind; null where it is the pinned one.
+/// One file's more precise type for a column of this kind; null if the pinned type is enough.
 TypePtr storedType(const arrow::DataType& type, expr::TypeKind kind) {
     if (const auto* decimal = dynamic_cast<const arrow::DecimalType*>(&type)) {
         return kind == expr::TypeKind::kDecimal
@@ -97,7 +97,7 @@ TypePtr storedType(const arrow::DataType& type, expr::TypeKind kind) {
     return isBinary && kind == expr::TypeKind::kString ? arrow::binary() : nullptr;
 }
 
-/// A type for the values of both; null stands for the pinned one.
+/// A type for the values of both; null means the pinned type.
 TypePtr united(const TypePtr& a, const TypePtr& b) {
     if (a == nullptr || b == nullptr) {
         return nullptr;
@@ -115,7 +115,7 @@ TypePtr united(const TypePtr& a, const TypePtr& b) {
     return a;
 }
 
-/// Puts together what the files say, one after the other.
+/// Combines the files' types, one file after another.
 class StoredTypes {
  public:
     explicit StoredTypes(std::vector<expr::Field> columns) : columns_(std::move(columns)) {}
@@ -124,7 +124,7 @@ class StoredTypes {
         for (const expr::Field& column : columns_) {
             const TypePtr found = arrays::findType(schema, column.name);
             if (found == nullptr) {
-                continue;  // missing here: nulls of any type
+                continue;  // missing in this file: nulls fit any type
             }
             const TypePtr type = storedType(*plain(found), column.type.kind);
             const auto [known, isNew] = types_.emplace(column.name, type);
@@ -146,7 +146,7 @@ class StoredTypes {
     std::map<std::string, TypePtr> types_;
 };
 
-/// Whether the times of a CSV column are written with a zone: the first one of each file tells.
+/// Whether the times of a CSV column have a zone: checks the first value of each file.
 Result<bool> hasZone(const Dataset& dataset, const std::string& column) {
     bool isZoned = false;
     for (std::size_t i = 0; i < dataset.files().size(); ++i) {
@@ -168,7 +168,7 @@ Result<bool> hasZone(const Dataset& dataset, const std::string& column) {
     return isZoned;
 }
 
-/// CSV says no more of a type than whether times have a zone; they are read as UTC.
+/// CSV adds only whether times have a zone; they are read as UTC.
 Status addZones(const Dataset& dataset, std::map<std::string, TypePtr>& types) {
     for (auto& [name, type] : types) {
         if (type->id() == Type::TIMESTAMP && dataset.partition(name) == nullptr) {
@@ -226,7 +226,7 @@ Result<std::shared_ptr<arrow::Array>> asStored(const std::shared_ptr<arrow::Arra
         return array;
     }
     if (dynamic_cast<const arrow::DecimalType*>(type.get()) == nullptr) {
-        return arrays::fromArrow(array->View(type), place);  // the same bytes under another name
+        return arrays::fromArrow(array->View(type), place);  // the same bytes as another type
     }
     arrow::compute::ExecContext context(arrow::default_memory_pool());
     context.set_use_threads(false);

@@ -1,12 +1,12 @@
 #pragma once
-// The types of a dataset's columns as its files have them, where the pinned ones say less: decimals
-// with their digits, times with their zone, binaries.
+// The types of a dataset's columns in its files, for columns whose pinned types are less precise:
+// decimals with their digits, times with their zone, binaries.
 //
-// What is read is pinned (arrow_bridge.h); a table that is written should have the types that the
-// dataset had. Where files differ, the type holds the values of all of them: decimals get the
-// larger number of digits on both sides of the point, times in several zones are in UTC, binaries
-// beside texts are texts. Times of CSV files are in UTC where they are written with a zone.
-// Threads: pure. Failure: as Dataset::facts(), for a file that cannot be opened.
+// Readers pin types (arrow_bridge.h), but a table that is written should have the dataset's own
+// types. If files differ, the type holds the values of all of them. Decimals get the larger number
+// of digits on both sides of the point, times in several zones become UTC, and binaries mixed with
+// texts become texts. Times of CSV files are in UTC if they are written with a zone.
+// Threads: pure. Failure: as in Dataset::facts(), for a file that cannot be opened.
 #include <map>
 #include <memory>
 #include <string>
@@ -24,11 +24,11 @@ namespace millrace::dataset {
 
 using TypePtr = std::shared_ptr<arrow::DataType>;
 
-/// Of the named columns of the dataset's schema; reads footers only where a column needs them.
+/// Types of the named columns of the dataset's schema; reads footers only for columns that need it.
 Result<std::map<std::string, TypePtr>> storedTypes(const Dataset& dataset,
                                                    const std::vector<std::string>& columns);
 
-/// A column of the pinned type, or decimals as texts, in a type that storedTypes() gave for it.
+/// Converts a column of the pinned type, or decimals as texts, to its type from storedTypes().
 Result<std::shared_ptr<arrow::Array>> asStored(const std::shared_ptr<arrow::Array>& array,
                                                const TypePtr& type, std::string_view place);
 

@@ -64,7 +64,7 @@ std::vector<const ElementaryCode*> codesHere() {
 
 constexpr std::int64_t kBlock = 512;
 
-/// Whether C's product, quotient or the number itself is this power.
+/// Whether C computes this power exactly rounded by a product, a quotient or the number itself.
 bool isExactPower(double y) {
     return static_cast<int>(y == 2) | static_cast<int>(y == 1) | static_cast<int>(y == -1);
 }

@@ -1,4 +1,5 @@
-// Elementary functions four values a turn. Compiled with -mavx; run where the machine has it.
+// Elementary functions, four values at a time. Compiled with -mavx; runs only if the machine has
+// it.
 #include <immintrin.h>
 #include <sleef.h>
 

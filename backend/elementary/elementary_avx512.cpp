@@ -1,4 +1,5 @@
-// Elementary functions eight values a turn. Compiled with -mavx512f; run where the machine has it.
+// Elementary functions, eight values at a time. Compiled with -mavx512f; runs only if the machine
+// has it.
 #include <immintrin.h>
 #include <sleef.h>
 

@@ -1,8 +1,8 @@
 #pragma once
-// Loops over SLEEF's functions, for files that are compiled for one kind of vectors each.
+// Loops over SLEEF's functions, for source files that are each compiled for one kind of vectors.
 //
-// Private to the room; includes nothing that has inline functions, which would be made for those
-// vectors too. Threads: pure.
+// Private to elementary. It must not include inline functions: the compiler would generate them for
+// those vectors as well. Threads: pure.
 #include <cstdint>
 
 #include "backend/elementary/elementary.h"
@@ -11,12 +11,12 @@ namespace millrace::elementary {
 
 extern const ElementaryCode kAvxElementary, kAvx512Elementary;
 
-/// SLEEF's log1p is 0 for the smallest numbers, which are their own, and infinite from 1e307 on,
-/// where ln is the same.
+/// SLEEF's log1p is 0 for the smallest numbers, where the result is the number itself, and infinite
+/// from 1e307 on, where ln gives the same result.
 inline constexpr double kLog1pIsItself = 0x1p-54, kLog1pIsLn = 1e300;
 
-/// log1p by SLEEF's log1p and ln. `V`: a vector with size(x) without signs, comparisons to masks,
-/// choose(mask, then, else) and any(mask).
+/// log1p from SLEEF's log1p and ln. `V`: a vector with size(x) (absolute values), comparisons to
+/// masks, choose(mask, then, else) and any(mask).
 template <class V, const typename V::Type (*kLog1p)(typename V::Type),
           const typename V::Type (*kLn)(typename V::Type)>
 const typename V::Type wholeLog1p(typename V::Type x) {
@@ -29,7 +29,7 @@ const typename V::Type wholeLog1p(typename V::Type x) {
     return value;
 }
 
-/// What is no number is this NaN: SLEEF's have another sign in some vectors than in others.
+/// Stores every NaN as this one: the sign of SLEEF's NaN depends on the vectors.
 template <class V>
 void storeValues(double* at, typename V::Type values) {
     V::store(at, V::choose(V::isNan(values), V::all(__builtin_nan("")), values));
@@ -73,7 +73,7 @@ void zipVectors(const double* x, const double* y, double* out, std::int64_t n) {
     }
 }
 
-/// All functions by SLEEF's for one kind of vectors, in the order of Elementary; the last is pow.
+/// All of SLEEF's functions for one kind of vectors, in the order of Elementary; pow is the last.
 template <class V, const typename V::Type (*kLn)(typename V::Type),
           const typename V::Type (*kLog1p)(typename V::Type),
           const typename V::Type (*kLog2)(typename V::Type),

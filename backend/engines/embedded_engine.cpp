@@ -36,7 +36,7 @@ EmbeddedOptions filledIn(EmbeddedOptions options) {
 
 constexpr std::size_t kLogReach = 64 << 10;
 
-// The last of what the guardian itself wrote into a worker's log.
+// The last lines that the guardian itself wrote into a worker's log.
 std::string guardiansWords(std::string_view log, std::size_t maxBytes) {
     std::string words;
     while (!log.empty()) {
@@ -55,10 +55,10 @@ std::string guardiansWords(std::string_view log, std::size_t maxBytes) {
 
 }  // namespace
 
-// The turn of one call to work on a gang. What it leaves is what others are told.
+// One call's exclusive turn on a gang. Its result is what other calls see meanwhile.
 class EmbeddedEngine::Turn {
  public:
-    /// Waits for the turn of another call to end.
+    /// Waits until another call's turn ends.
     Turn(EmbeddedEngine& engine, std::shared_ptr<Entry> entry)
         : engine_(engine), entry_(std::move(entry)) {
         MutexLock lock(engine_.mutex_);
@@ -67,7 +67,7 @@ class EmbeddedEngine::Turn {
         }
         entry_->isTaken = true;
     }
-    /// Nothing when another call has its turn.
+    /// Returns nothing if another call has the turn.
     static std::unique_ptr<Turn> tryTake(EmbeddedEngine& engine, std::shared_ptr<Entry> entry) {
         MutexLock lock(engine.mutex_);
         if (entry->isTaken) {
@@ -118,12 +118,12 @@ Result<std::unique_ptr<EmbeddedEngine>> EmbeddedEngine::open(const EmbeddedOptio
             entry->job = std::move(*job);
             {
                 Turn(*engine, entry);
-            }  // what others are told until the first list()
+            }  // sets the state that others see until the first list()
             MutexLock lock(engine->mutex_);
             engine->jobs_[key] = std::move(entry);
             continue;
         }
-        // One gang that cannot be read keeps no other from being adopted.
+        // An unreadable gang must not keep others from being adopted.
         logWarn("engine: gang not adopted", {{"gang", key}, {"error", messageOf(job.status())}});
         if (job.status().code() == absl::StatusCode::kNotFound) {
             removeLivingMark(options.root, key);
@@ -145,7 +145,7 @@ std::vector<std::string> EmbeddedEngine::recordedKeys() const {
     return engines::recordedKeys(options_.root);
 }
 
-// A gang that is followed; null for one that is on disk only (kept until list() told its end).
+// A followed gang; null for a gang that is only on disk (followed until list() reported its end).
 std::shared_ptr<EmbeddedEngine::Entry> EmbeddedEngine::entryOf(std::string_view key) {
     MutexLock lock(mutex_);
     const auto it = jobs_.find(key);
@@ -188,7 +188,7 @@ Status EmbeddedEngine::checkFits(const std::string& key, const schedule::Resourc
         formatBytes(static_cast<double>(options_.total.memoryBytes)));
 }
 
-// GPUs that no gang has which is not over: as long as a process of it may be left.
+// Grants GPUs that no unfinished gang has: a process of such a gang may still use them.
 Status EmbeddedEngine::grantGpus(GangRecord& record, Entry& entry) {
     const auto wanted = static_cast<std::size_t>(record.resources.gpus);
     MutexLock lock(mutex_);
@@ -210,7 +210,7 @@ Status EmbeddedEngine::grantGpus(GangRecord& record, Entry& entry) {
     return okStatus();
 }
 
-// From its files, or made on disk.
+// Loads the job from its files, or creates it on disk.
 Result<std::unique_ptr<EmbeddedJob>> EmbeddedEngine::openJob(GangRecord record, Entry& entry) {
     Result<std::unique_ptr<EmbeddedJob>> job =
         EmbeddedJob::load(options_.root, record.key, clock_, options_.here);
@@ -221,7 +221,7 @@ Result<std::unique_ptr<EmbeddedJob>> EmbeddedEngine::openJob(GangRecord record, 
     RETURN_IF_ERROR(grantGpus(record, entry));
     auto made = EmbeddedJob::create(options_.root, record, clock_, options_.here);
     if (absl::IsResourceExhausted(made.status())) {
-        return unavailable(messageOf(made.status()));  // a full disk passes by itself
+        return unavailable(messageOf(made.status()));  // a full disk is transient
     }
     return made;
 }
@@ -264,7 +264,7 @@ Result<bool> EmbeddedEngine::has(const std::string& key) {
     }
     RETURN_IF_ERROR(record.status());
     if (!record->isEnded && entryOf(key) == nullptr) {
-        // It could not be read when the engine was opened.
+        // It was unreadable when the engine was opened.
         auto entry = std::make_shared<Entry>();
         ASSIGN_OR_RETURN(entry->job, EmbeddedJob::load(options_.root, key, clock_, options_.here));
         {

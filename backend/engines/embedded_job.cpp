@@ -16,10 +16,10 @@ namespace {
 using Milliseconds = std::chrono::milliseconds;
 
 constexpr std::chrono::seconds kStartTimeout{30};
-// How much longer than the grace a guardian may take before it is taken for hung.
+// Time beyond the grace after which a guardian counts as hung.
 constexpr std::int64_t kHungGuardianMs = 5'000;
-// Between two questions to a guardian, and after how many without an answer it counts as silent:
-// a stopped one is seen within 15 seconds.
+// Interval between requests to a guardian, and number of unanswered ones after which it counts as
+// silent: a stopped one is detected within 15 seconds.
 constexpr std::int64_t kRenewMaxMs = 5'000;
 constexpr int kSilentAfter = 3;
 constexpr int kKilled = kExitSignal + SIGKILL;
@@ -33,7 +33,7 @@ std::string withRank(const std::string& argument, int number) {
     return out;
 }
 
-// Of a gang's end, for the logs of its workers; a control line has 4 KiB.
+// Why a gang ends, for its workers' logs; limited, since a control line has 4 KiB.
 std::string wordsFor(const std::string& reason) {
     constexpr std::size_t kMostBytes = 500;
     return reason.empty() ? "the workers that it was there for have ended"
@@ -156,7 +156,7 @@ std::vector<std::string> EmbeddedJob::environmentOf(const Worker& worker, const 
         if (record_.masterPort > 0) {
             all["MASTER_PORT"] = std::to_string(record_.masterPort);
         }
-        // All of the gang's, as under torchrun: a rank's own begin at LOCAL_RANK times its share.
+        // All GPUs of the gang, as in torchrun: a rank's own begin at LOCAL_RANK times its share.
         std::string gpus;
         for (const std::string& gpu : record_.gpus) {
             strAppend(&gpus, gpus.empty() ? "" : ",", gpu);
@@ -205,7 +205,7 @@ Status EmbeddedJob::startWorker(Worker& worker, const Group& group, int number,
         group.workingDirectory.empty() ? worker.directory : group.workingDirectory;
     options.timeout = kStartTimeout;
     ASSIGN_OR_RETURN(const SubprocessOutput output, Subprocess::run(options));
-    // A guardian of an earlier, interrupted start may hold the directory: then that one counts.
+    // The guardian of an earlier, interrupted start may hold the directory: uses that one then.
     for (int tries = 0; tries < 100 && !worker.guardian; ++tries) {
         refresh(worker);
         if (!worker.guardian && output.exitCode == 0) {
@@ -233,7 +233,7 @@ void EmbeddedJob::refresh(Worker& worker) {
     if (worker.guardian && !worker.line) {
         worker.line = std::make_unique<GuardianLine>(worker.guardian->controlSocket);
     }
-    // This is asked first: a guardian that ended in between has written its record by then.
+    // Checked first: if the guardian ends after this, its record is already written.
     const bool isGone = worker.guardian && fateOf(*worker.guardian, here_) == GuardianFate::kGone;
     const auto exit = readExitRecord(worker.directory);
     worker.exit = exit.ok() ? *exit : std::nullopt;
@@ -242,7 +242,7 @@ void EmbeddedJob::refresh(Worker& worker) {
     }
     const Result<int> numLeft = killLeftovers(worker.directory, worker.guardian->controlGroup);
     if (!numLeft.ok()) {
-        return;  // looked at again with the next state()
+        return;  // the next state() tries again
     }
     worker.exit = ExitRecord{kKilled, SIGKILL, clock_.wallMs(), "its guardian was killed"};
     worker.exit->isAssumed = true;
@@ -269,7 +269,7 @@ void EmbeddedJob::advance() {
     }
 }
 
-// Its place becomes free: the gang's owner submits it again, which starts what is missing.
+// Frees the worker's place: the gang's owner submits it again, which starts missing workers.
 void EmbeddedJob::replaceFailed() {
     const bool areRanksThere =
         std::none_of(workers_.begin(), workers_.end(),
@@ -284,7 +284,7 @@ void EmbeddedJob::replaceFailed() {
         logWarn(
             "engine: worker is replaced",
             {{"gang", record_.key}, {"worker", worker.record.name}, {"exit", worker.exit->code}});
-        // Counted first: whatever happens here, it ends.
+        // Counts the replacement first, so that repeated failures end.
         --worker.record.replacements;
         ++worker.record.numReplaced;
         worker.record.cpuSeconds += worker.exit->cpuSeconds;
@@ -352,7 +352,7 @@ void EmbeddedJob::end(Cause cause, std::string reason, Milliseconds grace) {
     }
 }
 
-// What a guardian was told on a connection that broke, it may not have heard.
+// If the connection broke, the guardian may not have received earlier requests.
 void EmbeddedJob::listen(Worker& worker) {
     if (!isLiving(worker)) {
         return;
@@ -368,7 +368,7 @@ bool EmbeddedJob::isSilent(const Worker& worker) {
     return worker.guardian && !worker.exit && worker.line->numUnanswered() >= kSilentAfter;
 }
 
-// Told again with a shorter grace, that counts.
+// A later call with a shorter grace takes effect.
 void EmbeddedJob::stop(Worker& worker, Milliseconds grace) {
     const std::int64_t killAtMs = steadyMs() + grace.count();
     if (!isLiving(worker) || (worker.killAtMs != 0 && killAtMs >= worker.killAtMs)) {
@@ -379,7 +379,7 @@ void EmbeddedJob::stop(Worker& worker, Milliseconds grace) {
     press(worker);
 }
 
-// Says what is still to be said to a worker that is to end; ends a guardian that does not do it.
+// Sends a pending stop request to an ending worker; kills a guardian that does not obey.
 void EmbeddedJob::press(Worker& worker) {
     if (!isLiving(worker) || worker.killAtMs == 0) {
         return;
@@ -402,7 +402,8 @@ void EmbeddedJob::finish() {
     for (Worker& worker : workers_) {
         if (isLiving(worker)) {
             isLeft = true;
-            stop(worker, endGrace_);  // also one that started after the others were told
+            stop(worker, endGrace_);  // includes a worker that started after the others were
+                                      // stopped
         }
     }
     if (!isLeft) {

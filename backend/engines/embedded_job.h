@@ -1,9 +1,9 @@
 #pragma once
-// EmbeddedJob: one gang on this machine, followed through its files and a control connection to
-// each of its guardians. Private to this room.
+// EmbeddedJob: one gang on this machine, tracked by its files and a control connection to each of
+// its guardians. Private to engines.
 //
-// Threads: one at a time, which the engine sees to. No call waits for a guardian; starting workers
-// waits for them.
+// Threads: one at a time, as the engine ensures. Only starting workers waits for guardians; no
+// other call does.
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,7 +15,7 @@
 
 namespace millrace::engines {
 
-/// With what a worker is kept: millrace-exec, and a pipe at whose end the worker ends (-1: none).
+/// The guardian program, millrace-exec, and a pipe whose closing ends the worker (-1: none).
 struct GuardianProgram {
     std::string path;
     int lifeFd = -1;
@@ -23,12 +23,12 @@ struct GuardianProgram {
 
 class EmbeddedJob {
  public:
-    /// Writes gang.json and the living mark: nothing is started yet.
+    /// Writes gang.json and the living mark; starts nothing yet.
     static Result<std::unique_ptr<EmbeddedJob>> create(const std::string& root,
                                                        const GangRecord& record, const Clock& clock,
                                                        const PidScope& here);
-    /// Reads the gang's files. Returns kNotFound for an unknown gang, and kUnavailable while a
-    /// worker that another machine or pid namespace started has no exit record: it may be alive.
+    /// Reads the gang's files. Returns kNotFound for an unknown gang. Returns kUnavailable while a
+    /// worker from another machine or pid namespace has no exit record: it may be alive.
     static Result<std::unique_ptr<EmbeddedJob>> load(const std::string& root, std::string_view key,
                                                      const Clock& clock, const PidScope& here);
 
@@ -36,12 +36,12 @@ class EmbeddedJob {
     const std::string& directory() const { return directory_; }
     std::string workerDirectory(std::string_view worker) const;
 
-    /// Starts every worker that has no guardian yet. One that cannot be started ends the gang with
-    /// Cause::kEngineFailed; an error that passes by itself is returned, and nothing is ended.
+    /// Starts every worker without a guardian. If one cannot be started, ends the gang with
+    /// Cause::kEngineFailed; a transient error is returned instead, and nothing is ended.
     Status startMissing(const Gang& gang, const GuardianProgram& program);
-    /// Reads the guardians' files and answers, draws the consequences, renews the orphan leases.
+    /// Reads the guardians' files and answers, acts on them, and renews the orphan leases.
     void advance();
-    /// Tells all workers to end; told again with a shorter grace, that counts.
+    /// Tells all workers to end; a later call with a shorter grace takes effect.
     void end(Cause cause, std::string reason, std::chrono::milliseconds grace);
     State state() const;
 
@@ -51,10 +51,10 @@ class EmbeddedJob {
         std::string directory;
         std::optional<GuardianRecord> guardian;
         std::optional<ExitRecord> exit;
-        std::unique_ptr<GuardianLine> line;  // from the guardian's record on
-        bool isToldToStop = false;           // on the line's present connection
-        std::int64_t killAtMs = 0;    // steady; when its guardian must have ended it; 0: never told
-        std::int64_t answeredMs = 0;  // wall; of the guardian's last answer; 0: none yet
+        std::unique_ptr<GuardianLine> line;  // set once the guardian's record exists
+        bool isToldToStop = false;           // on the current connection of `line`
+        std::int64_t killAtMs = 0;    // steady; deadline of its guardian to end it; 0: not stopped
+        std::int64_t answeredMs = 0;  // wall time of the guardian's last answer; 0: none yet
     };
 
     EmbeddedJob(std::string root, std::string directory, GangRecord record, const Clock& clock,
@@ -84,7 +84,7 @@ class EmbeddedJob {
     const PidScope here_;
     std::vector<Worker> workers_;
     std::chrono::milliseconds endGrace_{0};
-    std::int64_t renewedMs_ = 0;  // steady; 0: not yet
+    std::int64_t renewedMs_ = 0;  // steady; 0: never
 };
 
 }  // namespace millrace::engines

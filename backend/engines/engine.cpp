@@ -52,7 +52,7 @@ Json toJson(const Group& group) {
                  {"directory", group.workingDirectory},
                  {"users", group.isUsers},
                  {"replacements", group.replacements}};
-    if (group.place != RankPlace()) {  // a gang of one node keeps its hash
+    if (group.place != RankPlace()) {  // keeps the hash of single-node gangs
         json["place"] = toJson(group.place);
     }
     return json;

@@ -48,7 +48,7 @@ Status checkGroup(const Gang& gang, const Group& group) {
     return okStatus();
 }
 
-/// What a gang's key says: <run>.a<attempt>, and the part behind it.
+/// The parts of a gang's key: <run>.a<attempt>, and the rest.
 struct KeyParts {
     std::string_view run, part;
     int attempt = 0;
@@ -98,7 +98,7 @@ Cause causeOf(std::string_view text) {
     return Cause::kNone;
 }
 
-// 0: there is none.
+// Returns 0 if the file does not exist.
 std::int64_t changedMs(const std::string& path) {
     struct stat info{};
     return ::stat(path.c_str(), &info) == 0 ? info.st_mtim.tv_sec * 1000 : 0;
@@ -225,7 +225,7 @@ std::vector<std::string> recordedKeys(const std::string& root) {
     return keys;
 }
 
-// The record last: what could not be removed is found again.
+// Removes the record last: after a failure, the rest can be found again.
 Status removeGang(const std::string& directory, const GangRecord& record) {
     for (const WorkerRecord& worker : record.workers) {
         const std::string folder = strCat(directory, "/", worker.name);

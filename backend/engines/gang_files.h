@@ -1,5 +1,5 @@
 #pragma once
-// What the embedded engine keeps of a gang on disk, and what guardians tell there.
+// The embedded engine's files of a gang, and the files that guardians write there.
 //
 //   ROOT/.gangs/<key>                  an empty file for every gang that has not ended
 //   ROOT/<run>/a<attempt>/gang.json    GangRecord, written before anything is started
@@ -19,9 +19,9 @@ struct WorkerRecord {
     std::string name;
     int rank = -1;
     bool isCritical = true;
-    int replacements = 0;  ///< that are left of Group::replacements
+    int replacements = 0;  ///< remaining ones of Group::replacements
     int numReplaced = 0;
-    double cpuSeconds = 0;  ///< of those that were replaced, as the next one
+    double cpuSeconds = 0;  ///< of replaced workers, like the next member
     std::int64_t peakMemoryBytes = 0;
 };
 
@@ -37,25 +37,25 @@ struct GangRecord {
     int masterPort = 0;             ///< 0: no ranks, or none found yet
     std::vector<WorkerRecord> workers;
     bool isEnded = false;
-    Cause cause = Cause::kNone;  ///< set when the gang was told to end
+    Cause cause = Cause::kNone;  ///< set once the gang was told to end
     int exitCode = 0;
     std::string worker, reason;
 };
 
-/// kInvalidArgument with the place of what makes no sense.
+/// kInvalidArgument with the position of the invalid part.
 Result<GangRecord> recordOf(const Gang& gang);
 Status writeGangRecord(const std::string& directory, const GangRecord& record);
-/// kNotFound when there is none, kDataLoss when it cannot be read.
+/// kNotFound if it does not exist, kDataLoss if it is unreadable.
 Result<GangRecord> readGangRecord(const std::string& directory, std::string_view key);
 
-/// Keys of all gangs that have a record, ended ones too.
+/// Keys of all gangs with a record, including ended ones.
 std::vector<std::string> recordedKeys(const std::string& root);
 
-/// Record and workers' folders.
+/// Removes the record and the workers' folders.
 Status removeGang(const std::string& directory, const GangRecord& record);
 
-/// "<run>.a<attempt>" -> ROOT/<run>/a<attempt>; the same of "<run>.a<attempt>.<part>", a gang
-/// beside that one whose part is a letter and a number: "d3".
+/// "<run>.a<attempt>" -> ROOT/<run>/a<attempt>; the same for "<run>.a<attempt>.<part>", a separate
+/// gang of that attempt whose part is a letter and a number: "d3".
 Result<std::string> gangDirectoryOf(const std::string& root, std::string_view key);
 
 Status addLivingMark(const std::string& root, const std::string& key);
@@ -66,15 +66,15 @@ Result<std::vector<std::string>> livingMarks(const std::string& root);
 struct GuardianRecord {
     std::int64_t pid = 0, startTime = 0, commandPid = 0;
     std::string controlSocket;
-    std::string controlGroup;    ///< directory of the worker's; "": it has none
+    std::string controlGroup;    ///< directory of the worker's group; "": it has none
     PidScope scope;              ///< of the pids
-    std::int64_t writtenMs = 0;  ///< the file's time of change, wall time
+    std::int64_t writtenMs = 0;  ///< the file's modification time, wall time
 };
 std::optional<GuardianRecord> readGuardianRecord(const std::string& workerDirectory);
-/// Makes room for another guardian: what the one before wrote stays under other names.
+/// Renames the previous guardian's files, to make room for another guardian.
 Status setGuardianAside(const std::string& workerDirectory, int number);
 
-/// exit.json: from here on nothing of the worker is left.
+/// exit.json: nothing of the worker is left once it exists.
 struct ExitRecord {
     int code = 0, signal = 0;
     std::int64_t timeMs = 0;
@@ -83,12 +83,12 @@ struct ExitRecord {
     std::int64_t bootMs = 0;
     double cpuSeconds = 0;
     std::int64_t peakMemoryBytes = 0;
-    bool isAssumed = false;  ///< not read: nothing is left of the worker, and no record either
+    bool isAssumed = false;  ///< not read: nothing is left of the worker, not even a record
 };
-/// Whether `a` was written before `b`: by the time since the boot where both tell one boot, as the
-/// wall clock may have been set in between.
+/// Whether `a` was written before `b`. Compares the time since boot if both are from one boot, as
+/// the wall clock may have been set in between.
 bool isEarlier(const ExitRecord& a, const ExitRecord& b);
-/// Nothing when there is none; an error when it cannot be read for want of descriptors or memory.
+/// Nothing if there is none; an error if it is unreadable for lack of descriptors or memory.
 Result<std::optional<ExitRecord>> readExitRecord(const std::string& workerDirectory);
 
 }  // namespace millrace::engines

@@ -97,8 +97,8 @@ bool GuardianLine::say(const Json& request) {
     if (n == static_cast<ssize_t>(line.size())) {
         return true;
     }
-    // Half a line would spoil the next one. A full buffer is left alone: the guardian has plenty
-    // to read when it goes on.
+    // A partial line would corrupt the next one. A full buffer is harmless: the guardian has plenty
+    // to read when it continues.
     if (n >= 0 || (errno != EAGAIN && errno != EINTR)) {
         fd_.reset();
     }
@@ -134,7 +134,7 @@ bool GuardianLine::hear() {
 }
 
 Result<int> killLeftovers(std::string_view directory, const std::string& controlGroup) {
-    // Again until none is found: a process may fork while its siblings die.
+    // Repeats until none is found: a process may fork while its siblings die.
     std::set<pid_t> all;
     for (int round = 0; round < 10; ++round) {
         ASSIGN_OR_RETURN(const std::set<pid_t> found, killOnce(directory));
@@ -143,7 +143,7 @@ Result<int> killLeftovers(std::string_view directory, const std::string& control
             break;
         }
     }
-    // Those in the group, too, that cleaned their environment: they are not counted.
+    // Also ends processes in the group that cleared their environment: they are not counted.
     if (!controlGroup.empty() && !endGroup(controlGroup)) {
         return unavailable(controlGroup, ": processes in it have not ended yet");
     }

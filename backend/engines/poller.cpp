@@ -35,7 +35,7 @@ std::map<std::string, State> Poller::pollOnce() {
     }
     std::map<std::string, State> seen(std::make_move_iterator(all->begin()),
                                       std::make_move_iterator(all->end()));
-    // Not in the list is not yet an end: only the engine's word about the gang itself is.
+    // A gang missing in the list need not have ended: asks the engine about the gang itself.
     for (const auto& [key, before] : known_) {
         if (!seen.contains(key)) {
             const Result<State> state = engine_.state(key);

@@ -1,9 +1,9 @@
 #pragma once
-// Poller: looks at an engine's gangs again and again and tells which have changed.
+// Poller: polls an engine's gangs and reports those that have changed.
 //
 // Threads: pollOnce() by one thread at a time; run() starts one of its own ("engine-poll") that
 // calls the sink. The sink is called without a lock and may call the engine.
-// Owns: the memory of what was told. A new Poller tells of every gang from the start.
+// Owns: the reported states. A new Poller reports every gang from the start.
 #include <functional>
 #include <map>
 #include <string>
@@ -16,7 +16,7 @@
 namespace millrace::engines {
 
 struct PollerOptions {
-    std::chrono::milliseconds busy{100};    ///< between polls while a gang lives
+    std::chrono::milliseconds busy{100};    ///< between polls while a gang is alive
     std::chrono::milliseconds quiet{2000};  ///< otherwise; poke() ends the wait
 };
 
@@ -28,11 +28,11 @@ class Poller {
     Poller(Engine& engine, PollerOptions options = {});
     ~Poller();  ///< stops and joins the thread
 
-    /// One poll: the gangs that have changed since the one before, by key.
+    /// Polls once: returns the gangs that have changed since the previous poll, by key.
     std::map<std::string, State> pollOnce();
     /// Polls on a thread until destruction.
     void run(Sink sink);
-    /// Polls now: after a submit or a cancel.
+    /// Polls now: call it after a submit or a cancel.
     void poke();
 
  private:
@@ -40,7 +40,7 @@ class Poller {
 
     Engine& engine_;
     const PollerOptions options_;
-    std::map<std::string, State> known_;  // that live, by key
+    std::map<std::string, State> known_;  // gangs that are alive, by key
     Mutex mutex_;
     CondVar wake_;
     bool isPoked_ MR_GUARDED_BY(mutex_) = false;

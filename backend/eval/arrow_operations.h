@@ -1,8 +1,8 @@
 #pragma once
-// Operators by Arrow's kernels and the room's loops over Arrow arrays: for types that have no lane,
-// and for what fails in a lane, as the sentences are told here. Private to the room.
+// Operators by Arrow's kernels and by loops over Arrow arrays. Used for types without a lane, and
+// for a lane kernel's failed rows, since the error messages are made here. Private to eval.
 //
-// Threads: pure. Failure: kInvalidArgument, without a place.
+// Threads: pure. Failure: kInvalidArgument, without a position.
 #include <cstdint>
 #include <vector>
 
@@ -14,7 +14,8 @@ namespace millrace::eval {
 /// A literal as a scalar of its type.
 Result<Datum> literalScalar(const expr::ExprNode& node);
 
-/// One node that is no leaf, no branch (and, or, case, coalesce); the children are evaluated.
+/// Evaluates a node other than a leaf or a branch (and, or, case, coalesce), from its children's
+/// values.
 Result<Datum> evaluateByArrow(const expr::ExprNode& node, const std::vector<Datum>& children,
                               std::int64_t rows);
 

@@ -1,7 +1,7 @@
-// What evaluates an operand only for the rows that need it: and, or, case, coalesce.
+// Evaluates operands only for the rows that need them: and, or, case, coalesce.
 //
-// An operand that costs little is evaluated for all rows, which is faster than to pick some; where
-// that fails, and where it costs much, it is evaluated for the rows that count alone.
+// A cheap operand is evaluated for all rows, which is faster than selecting some. If that fails, or
+// if the operand is expensive, it is evaluated for the needed rows only.
 #include "backend/eval/branches.h"
 
 #include <cstring>
@@ -16,7 +16,8 @@ namespace {
 using Kind = ProgramNode::Kind;
 using expr::ExprOp;
 
-/// About ns a value; to pick a row's operands and put its value back costs as much.
+/// Nanoseconds per value, roughly; gathering a row's operands and scattering its value cost as
+/// much.
 constexpr int kCheap = 8;
 
 void knowns(const Values& values, std::int64_t n, std::uint8_t* out) {
@@ -31,7 +32,7 @@ alignas(8) constexpr std::uint8_t kZeros[8] = {};
 
 }  // namespace
 
-/// The node's values where `wanted` is 1; elsewhere anything.
+/// The node's values where `wanted` is 1; undefined elsewhere.
 Result<Values> Branches::evalWhere(ProgramRun::Frame& frame, int id, const std::uint8_t* wanted) {
     const ProgramNode& node = run_.program().node(id);
     const std::int64_t n = frame.n;
@@ -81,7 +82,7 @@ Result<Values> Branches::logic(ProgramRun::Frame& frame, int id) {
     const bool isAnd = node.expr->op == ExprOp::kAnd;
     const std::int64_t n = frame.n;
     ASSIGN_OR_RETURN(const Values left, run_.eval(frame, node.children[0]));
-    // Of each side what is true and what is false; the right one counts where the left decides not.
+    // Which rows each side makes true; the right side matters only where the left does not decide.
     ASSIGN_OR_RETURN(const auto leftTrue, run_.memory().block(/*isMask=*/true));
     ASSIGN_OR_RETURN(const auto open, run_.memory().block(/*isMask=*/true));
     RETURN_IF_ERROR(run_.memory().truths(left, n, leftTrue->mutable_data()));
@@ -110,7 +111,7 @@ Result<Values> Branches::logic(ProgramRun::Frame& frame, int id) {
     ASSIGN_OR_RETURN(result.dataHeld, run_.memory().block(/*isMask=*/true));
     std::uint8_t* const out = result.dataHeld->mutable_data();
     result.data = out;
-    // Where the right side was not asked it is as if false in `and`, and the left one true in `or`.
+    // A right side that was not evaluated acts as false in `and`; in `or` the left is then true.
     eachRow(isa_, n, [=](std::int64_t i) MILLRACE_ROW {
         const int both = isLeft[i] & isRight[i], any = isLeft[i] | isRight[i];
         out[i] = static_cast<std::uint8_t>(isAnd ? both : any);
@@ -128,7 +129,7 @@ Result<Values> Branches::logic(ProgramRun::Frame& frame, int id) {
     knowns(right, n, rightKnown->mutable_data());
     const std::uint8_t* const knowsLeft = leftKnown->data();
     const std::uint8_t* const knowsRight = rightKnown->data();
-    // Null unless both are known, or what is known decides.
+    // Null unless both sides are known, or the known side decides.
     eachRow(isa_, n, [=](std::int64_t i) MILLRACE_ROW {
         const int isFalse =
             (knowsLeft[i] & (isLeft[i] ^ 1)) | (isOpen[i] & knowsRight[i] & (isRight[i] ^ 1));
@@ -167,7 +168,7 @@ Result<Values> Branches::caseWhen(ProgramRun::Frame& frame, int id) {
     return result;
 }
 
-/// Of texts, lists and decimals.
+/// For texts, lists and decimals.
 Result<Values> Branches::caseByArrow(ProgramRun::Frame& frame, int id) {
     const ProgramNode& node = run_.program().node(id);
     const std::int64_t n = frame.n;
@@ -224,7 +225,8 @@ Result<Values> Branches::coalesce(ProgramRun::Frame& frame, int id) {
             if (n > 0) {
                 break;
             }
-            RETURN_IF_ERROR(run_.eval(frame, node.children[i]).status());  // whether it could be
+            RETURN_IF_ERROR(run_.eval(frame, node.children[i]).status());  // no rows: only for its
+                                                                           // error
             continue;
         }
         eachRow(isa_, n, [=](std::int64_t k) MILLRACE_ROW {
@@ -249,7 +251,7 @@ Result<Values> Branches::coalesce(ProgramRun::Frame& frame, int id) {
     return result;
 }
 
-/// Of texts, lists and decimals: the nulls of `some` filled with the next operand.
+/// For texts, lists and decimals: fills the nulls of `some` from the next operand.
 Result<Values> Branches::filledByArrow(ProgramRun::Frame& frame, int id, std::size_t child,
                                        const Values& some) {
     const ProgramNode& node = run_.program().node(id);

@@ -1,7 +1,7 @@
 #pragma once
-// The nodes of a program that evaluate an operand only for the rows that need it.
+// The nodes of a program that evaluate an operand only for the rows that need it. Private to eval.
 //
-// Private to the room. Threads: one. Failure: that of the operands.
+// Threads: one. Failure: that of the operands.
 #include <cstdint>
 
 #include "backend/eval/program_run.h"

@@ -1,5 +1,5 @@
-// cast and try_cast as DuckDB's: floats round to the nearest even whole number, text is trimmed,
-// what does not fit is an error (cast) or null (try_cast).
+// cast and try_cast as in DuckDB: floats round to the nearest even whole number, text is trimmed,
+// and a value that does not fit is an error (cast) or null (try_cast).
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -88,7 +88,7 @@ bool parseWhole(std::string_view text, T& out) {
     return error == std::errc() && end == text.data() + text.size() && !text.empty();
 }
 
-/// Beyond the range of doubles: infinite, or 0.
+/// Values outside the range of doubles become infinite, or 0.
 bool parseReal(std::string_view text, double& out) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
     if (error == std::errc::result_out_of_range) {
@@ -97,15 +97,17 @@ bool parseReal(std::string_view text, double& out) {
     return error != std::errc::invalid_argument && end == text.data() + text.size();
 }
 
-/// The digits of "12.5e3", and how many of them, or zeros behind them, stand before the point.
+/// The digits of "12.5e3", and how many of them (and of zeros appended to them) precede the point.
 struct DecimalText {
     std::string digits;
     std::int64_t numWhole = 0;
 };
 
-/// As from_chars reads doubles, without a sign; "inf" and "nan" are none. False: no such number.
+/// Accepts what from_chars accepts for doubles, except a sign, "inf" and "nan". Returns false for
+/// other texts.
 bool parseDecimal(std::string_view text, DecimalText& out) {
-    constexpr std::int64_t kFar = 1'000'000'000;  // of an exponent: beyond, or nothing but zeros
+    constexpr std::int64_t kFar = 1'000'000'000;  // limit of an exponent: beyond it a number is out
+                                                  // of range or 0
     const auto takeDigits = [&text](auto take) {
         while (!text.empty() && text.front() >= '0' && text.front() <= '9') {
             take(text.front());
@@ -132,8 +134,8 @@ bool parseDecimal(std::string_view text, DecimalText& out) {
     return text.empty() && !out.digits.empty();
 }
 
-/// A decimal number rounded to a whole one, halves away from zero: by its digits, as no double
-/// holds more than 15 of them. False: no number, or beyond To.
+/// Rounds a decimal number to a whole one, halves away from zero. Works on its digits, as a double
+/// holds no more than 15 of them. Returns false for other texts and for values beyond To.
 template <class To>
 bool parseRounded(std::string_view text, To& out) {
     const bool isNegative = text.starts_with('-');
@@ -174,7 +176,7 @@ bool parseBool(std::string_view text, bool& out) {
     return out || lower == "false" || lower == "f" || lower == "0" || lower == "no" || lower == "n";
 }
 
-/// Text to a number: "12", " +3 ", "4.5" (a whole number of it is rounded, halves away from zero),
+/// Converts text to a number: "12", " +3 ", "4.5" (a whole type rounds it, halves away from zero),
 /// "1e3".
 template <class To>
 bool parseText(std::string_view text, To& out) {
@@ -199,7 +201,7 @@ std::string shown(const arrow::Array& values, std::int64_t row) {
     return scalar.ok() ? "'" + (*scalar)->ToString().substr(0, 60) + "'" : "a value";
 }
 
-/// One output a row through `make(i, out) -> fits`.
+/// Makes one output per row with `make(i, out) -> fits`.
 template <class ArrowTo, class Builder, class Make>
 Result<ArrayPtr> castLoop(const arrow::Array& values, Builder& builder, const expr::DataType& to,
                           bool isTry, Make make) {
@@ -225,7 +227,8 @@ Result<ArrayPtr> castLoop(const arrow::Array& values, Builder& builder, const ex
     return array;
 }
 
-/// All values at once, with zeros under nulls; null where one does not fit, even of a null.
+/// Casts all values at once, with zeros under nulls; returns null if any value, even under a null,
+/// does not fit.
 template <class From, class To>
 Result<ArrayPtr> castAll(const arrow::Array& values, const std::shared_ptr<arrow::DataType>& to) {
     const std::int64_t n = values.length();
@@ -274,7 +277,7 @@ Result<ArrayPtr> castNumbers(const arrow::Array& values, const expr::DataType& t
     });
 }
 
-/// A date, or a time of which the date is taken; nothing else may stand behind the day.
+/// Parses a date, or the date of a time; nothing else may follow the day.
 bool parseDate(std::string_view text, std::int32_t& out) {
     constexpr std::size_t kDateChars = 10;
     std::int64_t ignored = 0;
@@ -324,9 +327,9 @@ Result<ArrayPtr> castByArrow(const ArrayPtr& values, const expr::DataType& to) {
     return out.make_array();
 }
 
-/// "2024-01-31", whatever the year; Arrow's texts of years beyond 32767 are no dates.
+/// Writes "2024-01-31" for any year; Arrow's texts are invalid for years beyond 32767.
 Result<ArrayPtr> datesAsTexts(const ArrayPtr& values) {
-    constexpr std::int32_t kLast = 106'751'991;  // as civilOfDays()
+    constexpr std::int32_t kLast = 106'751'991;  // as for civilOfDays()
     const auto& days = static_cast<const arrow::Date32Array&>(*values);
     arrow::StringBuilder builder(evaluationPool());
     for (std::int64_t i = 0; i < days.length(); ++i) {
@@ -347,7 +350,7 @@ Result<ArrayPtr> datesAsTexts(const ArrayPtr& values) {
 }
 
 bool hasFarDates(const arrow::Array& values) {
-    constexpr std::int32_t kFar = 11'000'000;  // days: years that Arrow writes as texts
+    constexpr std::int32_t kFar = 11'000'000;  // days: within it Arrow writes years correctly
     const auto& days = static_cast<const arrow::Date32Array&>(values);
     for (std::int64_t i = 0; i < days.length(); ++i) {
         if (days.IsValid(i) && (days.Value(i) > kFar || days.Value(i) < -kFar)) {
@@ -374,7 +377,7 @@ Result<ArrayPtr> castList(const ArrayPtr& values, const expr::DataType& from,
         list.null_bitmap(), list.null_count(), list.offset()));
 }
 
-/// To integers by their digits, as no double holds more than 15 of them; else by way of a double.
+/// Casts to integers by the digits, as a double holds no more than 15 of them; else via a double.
 Result<ArrayPtr> castDecimals(const ArrayPtr& values, const expr::DataType& to, bool isTry) {
     arrow::MemoryPool* const pool = evaluationPool();
     if (!to.isInteger()) {

@@ -1,9 +1,9 @@
 #pragma once
-// Days since 1970 as years, months and days of the Gregorian calendar, for every day that a
-// timestamp can name. Private to the room. Threads: pure.
+// Converts days since 1970 to years, months and days of the Gregorian calendar and back, for every
+// day that a timestamp can express. Private to eval. Threads: pure.
 //
-// The divisions are by constants of 32 bits (Neri and Schneider, "Euclidean affine functions and
-// their application to calendar algorithms", 2022): some ns a value, and no table.
+// All divisions are by 32-bit constants (Neri and Schneider, "Euclidean affine functions and their
+// application to calendar algorithms", 2022): a few ns per value, and no table.
 #include <cstdint>
 
 namespace millrace::eval {
@@ -14,16 +14,17 @@ struct CivilDay {
     std::int32_t day;    ///< 1 to 31
 };
 
-/// Below 0 too: floor(us / unit).
+/// floor(us / unit), also for negative us.
 constexpr std::int64_t floorUnits(std::int64_t us, std::int64_t unit) {
     return us / unit - (us % unit < 0 ? 1 : 0);
 }
 
 inline constexpr std::int64_t kMicrosOfDay = 86'400'000'000;
 
-/// `days`: within the 107 million that a timestamp's 64 bits of microseconds reach.
+/// `days`: within the 107 million days that a timestamp's 64 bits of microseconds cover.
 constexpr CivilDay civilOfDays(std::int32_t days) {
-    constexpr std::uint32_t kEras = 745;  // of 400 years: so far back no number is negative
+    constexpr std::uint32_t kEras = 745;  // eras of 400 years: an offset that makes all numbers
+                                          // positive
     constexpr std::uint32_t kEraDays = 146097, kDaysTo1970 = 719468;
     const std::uint32_t n = static_cast<std::uint32_t>(days) + kDaysTo1970 + kEraDays * kEras;
     const std::uint32_t n1 = 4 * n + 3;
@@ -41,7 +42,7 @@ constexpr CivilDay civilOfDays(std::int32_t days) {
             static_cast<std::int32_t>(month), static_cast<std::int32_t>((n3 & 0xffff) / 2141 + 1)};
 }
 
-/// Of a day of any month; `month` 1 to 12.
+/// Days since 1970 of a day in any month; `month` 1 to 12.
 constexpr std::int32_t daysOfCivil(std::int32_t year, std::int32_t month, std::int32_t day) {
     constexpr std::int64_t kEras = 745;
     const std::int64_t y = year + 400 * kEras - (month <= 2 ? 1 : 0);
@@ -50,9 +51,9 @@ constexpr std::int32_t daysOfCivil(std::int32_t year, std::int32_t month, std::i
     return static_cast<std::int32_t>(days - 719468 - 146097 * kEras);
 }
 
-/// Monday: 0.
+/// Monday is 0.
 constexpr std::int32_t weekdayOf(std::int32_t days) {
-    // 1970-01-01 was a Thursday, and so it was this many weeks before.
+    // 1970-01-01 was a Thursday, and so was the day this many weeks earlier.
     constexpr std::uint32_t kBefore = 7U * 20'000'000;
     return static_cast<std::int32_t>((static_cast<std::uint32_t>(days) + kBefore + 3) % 7);
 }

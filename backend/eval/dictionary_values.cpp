@@ -14,7 +14,7 @@ namespace {
 
 using arrays::TextCodes;
 
-/// The entries of a column as its rows.
+/// Presents the entries of a column as its rows.
 class EntriesInput final : public ExprInput {
  public:
     EntriesInput(const std::string& name, ArrayPtr entries)

@@ -1,9 +1,9 @@
 #pragma once
-// Expressions of one text column that came as a dictionary: evaluated once for each of its texts,
-// then looked up by row. Every function depends on its arguments alone, so both are the same.
+// Expressions of one dictionary-coded text column: evaluated once per distinct text, then looked up
+// by row. Every function depends on its arguments alone, so the result is the same.
 //
-// A text that belongs to no row may fail; then the rows are evaluated. So are they where there are
-// fewer of them than texts. Threads: pure. Failure: kResourceExhausted.
+// A text that no row uses may fail; the rows are evaluated then. They also are if there are fewer
+// rows than texts. Threads: pure. Failure: kResourceExhausted.
 #include <functional>
 #include <optional>
 
@@ -14,15 +14,15 @@
 
 namespace millrace::eval {
 
-/// What evaluates an expression over an input.
+/// Evaluates an expression over an input.
 using EvaluateCall = std::function<Result<ArrayPtr>(ExprInput&)>;
 
-/// Of an expression that reads the column `text` alone, one value a row; absent: it is to be
-/// evaluated over the rows.
+/// Evaluates an expression that reads only the column `text`, one value per row. Absent if it has
+/// to be evaluated over the rows.
 std::optional<ArrayPtr> evaluateEntries(const std::string& text, ExprInput& input,
                                         const EvaluateCall& evaluate);
 
-/// Of each row what was made of its entry (`made`: a value an entry, of any type).
+/// For each row, the value made from its entry (`made`: one value per entry, of any type).
 Result<ArrayPtr> gatherEntries(const arrays::TextCodes& coded, const ArrayPtr& made,
                                arrow::MemoryPool* pool);
 

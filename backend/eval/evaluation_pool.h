@@ -1,17 +1,19 @@
 #pragma once
-// The memory pool that the evaluations of a thread take their memory from: that of the segment
-// whose rows they run over, so that what expressions make counts against its limit.
+// The memory pool for evaluations in a thread: the pool of the segment whose rows they process, so
+// that results of expressions count against its limit.
 //
-// A recipe's run opens a scope around its work; without one it is Arrow's default pool. A scope and
-// not a parameter, because kernels are called through tables of functions that know values alone.
-// Threads: a scope is of the thread that made it. Ownership: the pool outlives what was made.
+// A recipe's run opens a scope around its work; without one, Arrow's default pool is used. It is a
+// scope and not a parameter, because kernels are called through function tables that take values
+// only.
+// Threads: a scope belongs to the thread that made it. Ownership: the pool outlives all memory from
+// it.
 namespace arrow {
 class MemoryPool;
 }  // namespace arrow
 
 namespace millrace::eval {
 
-/// Of the innermost scope of this thread; never null.
+/// The pool of this thread's innermost scope; never null.
 arrow::MemoryPool* evaluationPool();
 
 class EvaluationScope {

@@ -12,7 +12,7 @@
 namespace millrace::eval {
 namespace {
 
-/// Columns of no rows, to try expressions on.
+/// Columns without rows, for trial evaluations.
 class EmptyInput : public ExprInput {
  public:
     explicit EmptyInput(const expr::Schema& schema) : schema_(schema) {}
@@ -34,7 +34,7 @@ bool isPattern(expr::FunctionId id) {
            id == expr::FunctionId::kRegexpReplace;
 }
 
-/// Arrow compiles a regular expression only where there is a text, which EmptyInput has not.
+/// Arrow compiles a regular expression only if there is a text, and EmptyInput has none.
 Status checkPatterns(const expr::ExprNode& node) {
     if (node.function != nullptr && isPattern(node.function->id)) {
         ASSIGN_OR_RETURN(ArrayPtr text, asArray(Datum(arrow::StringScalar("")), 1));

@@ -1,6 +1,6 @@
 #pragma once
-// What the files of functions share: literal arguments, and the table of what evaluates which
-// function. Private to the room. Threads: pure.
+// Helpers of the function files: literal arguments, and the tables of functions and their kernels.
+// Private to eval. Threads: pure.
 #include <cstdint>
 #include <span>
 #include <string>
@@ -16,19 +16,19 @@ class ArrayBuilder;
 
 namespace millrace::eval {
 
-/// A literal argument; "" or `fallback` when it is left out.
+/// A literal argument; "" or `fallback` if it is omitted.
 std::string textArgument(const expr::ExprNode& node, std::size_t i);
 std::int64_t intArgument(const expr::ExprNode& node, std::size_t i, std::int64_t fallback);
 
-/// Bytes of the first character of a text that is not empty, were it no UTF-8.
+/// Bytes of the first character of a text that is not empty; works even without valid UTF-8.
 std::size_t characterBytes(std::string_view text);
 
-/// The texts of each row one after the other: null where one is, or without those that are.
+/// Joins the texts of each row: null if any is null, or with `skipsNulls` without the null ones.
 Result<Datum> joinTexts(const std::vector<Datum>& texts, std::int64_t rows, bool skipsNulls);
 
 Result<Datum> finished(arrow::ArrayBuilder& builder);
 
-/// What evaluates a call; the arguments are evaluated.
+/// Evaluates a call, with evaluated arguments.
 using FunctionCall = Result<Datum> (*)(const expr::ExprNode& node, const std::vector<Datum>& c,
                                        std::int64_t rows);
 struct FunctionKernel {
@@ -36,7 +36,7 @@ struct FunctionKernel {
     FunctionCall call;
 };
 
-/// Functions that make texts of texts.
+/// Functions from texts to texts.
 std::span<const FunctionKernel> textKernels();
 /// Functions over lists.
 std::span<const FunctionKernel> listKernels();

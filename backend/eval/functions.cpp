@@ -1,5 +1,5 @@
-// Function calls over evaluated arguments: Arrow's kernels where they mean what DuckDB means, own
-// loops elsewhere.
+// Function calls over evaluated arguments: by Arrow's kernels if they mean the same as DuckDB's
+// functions, else by own loops.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -79,14 +79,14 @@ Result<Datum> castResult(const Result<Datum>& value, const expr::DataType& type,
     return Datum(std::move(out));
 }
 
-/// Of what has no lane of numbers: dates, times, small integers.
+/// For types without a numeric lane: dates, times, small integers.
 Result<Datum> extreme(const ExprNode& node, const std::vector<Datum>& c, std::int64_t) {
     const arrow::compute::ElementWiseAggregateOptions options(/*skip_nulls=*/true);
     return callKernel(node.function->id == F::kLeast ? "min_element_wise" : "max_element_wise", c,
                       &options);
 }
 
-/// One output a row from a string.
+/// Makes one output per row from a string.
 template <class Builder, class Make>
 Result<Datum> mapText(const Datum& argument, std::int64_t rows, Builder& builder, Make make) {
     ASSIGN_OR_RETURN(const ArrayPtr array, asArray(argument, rows));
@@ -183,8 +183,8 @@ Result<Datum> hashCall(const std::vector<Datum>& c, std::int64_t rows) {
     return finished(builder);
 }
 
-/// Halves away from zero. A number that has no such digits, as they are below its last bit or it
-/// leaves the type's range on the way, is as round as it gets.
+/// Rounds halves away from zero. A number without the wanted digits (they are below its last bit,
+/// or scaling leaves the type's range) counts as rounded already.
 template <class T>
 T rounded(T value, std::int64_t digits, T power) {
     const T scaled = digits >= 0 ? value * power : value / power;
@@ -201,7 +201,7 @@ Result<Datum> roundReals(const Datum& argument, std::int64_t digits, std::int64_
     using T = typename ArrowType::c_type;
     ASSIGN_OR_RETURN(const ArrayPtr array, asArray(argument, rows));
     const auto& in = static_cast<const arrow::NumericArray<ArrowType>&>(*array);
-    // Beyond the range of doubles it is infinite.
+    // Infinite if outside the range of doubles.
     const auto power = static_cast<T>(std::pow(10.0, std::abs(static_cast<double>(digits))));
     arrow::NumericBuilder<ArrowType> builder(evaluationPool());
     if (!builder.Reserve(rows).ok()) {
@@ -228,17 +228,18 @@ Result<Datum> roundNumber(const ExprNode& node, const std::vector<Datum>& c, std
     if (node.type.isInteger() && digits >= 0) {
         return c[0];
     }
-    constexpr std::int64_t kMostDigits = 38;  // of a decimal; Arrow counts up to its digits
+    constexpr std::int64_t kMostDigits = 38;  // digits of a decimal; Arrow loops over its digits
     const arrow::compute::RoundOptions options(std::clamp(digits, -kMostDigits, kMostDigits),
                                                arrow::compute::RoundMode::HALF_TOWARDS_INFINITY);
     Result<Datum> made = castResult(callKernel("round", {c[0]}, &options), node.type, rows);
     if (!made.ok() && digits < 0 && node.type.isInteger()) {
-        return callKernel("subtract", {c[0], c[0]});  // 0: no integer of the type has such digits
+        return callKernel("subtract", {c[0], c[0]});  // 0: no integer of the type has that many
+                                                      // digits
     }
     return made;
 }
 
-/// NaN has none: 0.
+/// The sign of NaN is 0.
 Result<Datum> signOf(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
     Result<Datum> made = castResult(callKernel("sign", {c[0]}), node.type, rows);
     if (made.ok() || !arrow::is_floating(c[0].type()->id())) {
@@ -258,12 +259,13 @@ Result<Datum> nullIf(const ExprNode&, const std::vector<Datum>&, std::int64_t) {
     return internalError("nullif is a case after typing");
 }
 
-/// Its arguments have a lane whatever they are (lane_functions.cpp, lane_times.cpp, branches.cpp).
+/// For functions whose arguments always have a lane (lane_functions.cpp, lane_times.cpp,
+/// branches.cpp).
 Result<Datum> inLane(const ExprNode& node, const std::vector<Datum>&, std::int64_t) {
     return internalError(node.function->name, " is evaluated in its lane alone");
 }
 
-// Arrow's kernels by name, where they mean what DuckDB means.
+// Names of Arrow kernels with the same meaning as in DuckDB.
 struct KernelName {
     char text[24];
 };
@@ -273,13 +275,13 @@ Result<Datum> plain(const ExprNode&, const std::vector<Datum>& c, std::int64_t) 
     return callKernel(kName.text, c);
 }
 
-/// With the result brought to the call's type.
+/// Converts the result to the call's type.
 template <KernelName kName>
 Result<Datum> plainCast(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
     return castResult(callKernel(kName.text, c), node.type, rows);
 }
 
-/// With the argument brought to the call's type.
+/// Converts the argument to the call's type.
 template <KernelName kName>
 Result<Datum> whole(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
     const Result<Datum> number = castResult(c[0], node.type, rows);

@@ -38,13 +38,13 @@ std::uint64_t ValueHash::longText(const std::uint8_t* text, std::uint64_t length
 
 namespace {
 
-/// 1 + hash mod (buckets - 1) without a division or a branch a value.
+/// 1 + hash mod (buckets - 1), without a division or a branch per value.
 class IdHash {
  public:
     explicit IdHash(std::int64_t buckets)
         : modulus_(static_cast<std::uint64_t>(buckets > 1 ? buckets - 1 : 1)),
           shift_(std::bit_width(modulus_) - 1) {
-        // Of 65 bits for powers of two; one less makes the quotient too small by one at most, too.
+        // A power of two needs 65 bits; one less also makes the quotient too small by one at most.
         const unsigned __int128 one = 1;
         inverse_ = static_cast<std::uint64_t>(((one << (64 + shift_)) - 1) / modulus_);
     }
@@ -53,7 +53,9 @@ class IdHash {
             static_cast<std::uint64_t>((static_cast<unsigned __int128>(hash) * inverse_) >> 64) >>
             shift_;
         const std::uint64_t rest = hash - quotient * modulus_;
-        return 1 + static_cast<std::int64_t>(std::min(rest, rest - modulus_));  // or it wraps
+        return 1 + static_cast<std::int64_t>(std::min(rest, rest - modulus_));  // the subtraction
+                                                                                // wraps if rest is
+                                                                                // below modulus_
     }
 
  private:
@@ -89,8 +91,8 @@ void hashTexts(const arrow::StringArray& in, ValueHash& hash, Take take) {
     }
 }
 
-/// Calls take(row, hash) for all rows of integers or texts; what null rows get is not said. False:
-/// values of another kind.
+/// Calls take(row, hash) for all rows of integers or texts, with an undefined hash for null rows.
+/// Returns false for values of another kind.
 template <class Take>
 bool hashValues(const arrow::Array& values, std::uint64_t seed, Take take) {
     ValueHash hash(seed);

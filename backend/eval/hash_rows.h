@@ -1,7 +1,7 @@
 #pragma once
-// Hashes of rows' values: what hash01, `hash` and the ids of features are made of.
+// Hashes of rows' values, for hash01, `hash` and the ids of features.
 //
-// Threads: pure. Failure: kInvalidArgument for values that have no hash.
+// Threads: pure. Failure: kInvalidArgument for values that cannot be hashed.
 #include <cstdint>
 #include <vector>
 
@@ -10,14 +10,14 @@
 
 namespace millrace::eval {
 
-/// hash01's and `hash`'s kernel: XXH3-64 of the canonical bytes of each row's values.
-/// `seed` null: without a seed.
+/// The kernel of hash01 and `hash`: XXH3-64 of the canonical bytes of each row's values. `seed`
+/// null: unseeded.
 Result<std::vector<std::uint64_t>> hashRows(const std::vector<ArrayPtr>& columns, std::int64_t rows,
                                             const std::uint64_t* seed);
 
 /// 0 for null, else 1 + XXH3-64(canonical bytes, seed) mod (buckets - 1), as int64 without nulls.
-/// A list is hashed element by element; its null lists stay null. Of a dictionary of texts each is
-/// hashed once. `pool`: null for Arrow's default pool.
+/// Lists are hashed element by element; null lists stay null. Each text of a dictionary is hashed
+/// once. `pool`: null for Arrow's default pool.
 Result<ArrayPtr> hashIds(const ArrayPtr& values, std::int64_t buckets, std::uint64_t seed,
                          arrow::MemoryPool* pool = nullptr);
 

@@ -62,7 +62,7 @@ Result<Datum> callKernel(const std::string& name, const std::vector<Datum>& argu
 
 Result<ArrayPtr> asArray(const Datum& value, std::int64_t rows) {
     if (value.is_scalar()) {
-        // Arrow repeats no list 0 times.
+        // Arrow cannot repeat a list 0 times.
         arrow::Result<ArrayPtr> array =
             rows == 0 ? arrow::MakeEmptyArray(value.type(), evaluationPool())
                       : arrow::MakeArrayFromScalar(*value.scalar(), rows, evaluationPool());

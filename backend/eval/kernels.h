@@ -1,8 +1,8 @@
 #pragma once
-// Small wall around Arrow's compute functions: values, calls, own loops.
+// Thin wrapper around Arrow's compute functions: values, calls, own loops.
 //
-// No Arrow thread pool is used. Values are arrays of the input's rows, or scalars that stand for
-// them. Failure: Arrow's message, without a place.
+// Uses no Arrow thread pool. Values are arrays with one value per row, or scalars for all rows.
+// Failure: Arrow's message, without a position.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -31,13 +31,13 @@ Result<ArrayPtr> asArray(const Datum& value, std::int64_t rows);
 /// values[indices]; null where an index is null.
 Result<ArrayPtr> takeRows(const ArrayPtr& values, const ArrayPtr& indices);
 
-/// An int64 array of the numbers, -1 as null when `hasNulls`.
+/// An int64 array of the numbers; with `hasNulls`, -1 becomes null.
 Result<ArrayPtr> indexArray(const std::vector<std::int64_t>& numbers, bool hasNulls);
 
 /// A null of the type.
 Result<Datum> nullOf(const expr::DataType& type);
 
-/// `condition ? yes : no`, with a null condition taken as false.
+/// `condition ? yes : no`; a null condition counts as false.
 Result<Datum> choose(const Datum& condition, const Datum& yes, const Datum& no);
 
 }  // namespace millrace::eval

@@ -1,4 +1,4 @@
-// Kernels of casts between numbers, bools, dates and times. Texts and decimals are casts.cpp's.
+// Cast kernels between numbers, bools, dates and times. casts.cpp has those of texts and decimals.
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -84,9 +84,9 @@ LaneKernel castFrom(Lane to) {
     }
 }
 
-/// Midnight of days that have one in microseconds. Days beyond, such as the infinity of DuckDB and
-/// Postgres, are the first or last timestamp where they are compared with one and null in try_cast;
-/// what is wrong with them in a cast is Arrow's to say.
+/// Midnight of each day, if microseconds can express it. Other days, such as the infinity of DuckDB
+/// and Postgres, compare as the first or last timestamp and become null in try_cast. In a cast they
+/// fail, and Arrow makes the message.
 bool timesOfDates(LaneCall& call) {
     constexpr std::int64_t kDay = 86'400'000'000;
     constexpr auto kLast =

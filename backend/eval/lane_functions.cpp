@@ -90,7 +90,7 @@ bool isFiniteLane(LaneCall& call) {
     return true;
 }
 
-/// NaN is the largest; of equal ones (0 and -0) the first.
+/// NaN is the largest; of equal values (0 and -0) the first wins.
 template <class T, bool kIsLeast>
 MILLRACE_ROW inline T better(T best, T x) {
     if constexpr (!std::is_floating_point_v<T>) {
@@ -104,7 +104,7 @@ MILLRACE_ROW inline T better(T best, T x) {
     }
 }
 
-/// What least() and greatest() have so far, and where they have something.
+/// The best value so far of least() and greatest(), and the rows that have one.
 template <class T>
 struct Best {
     LaneCall& call;
@@ -151,7 +151,7 @@ struct Best {
     }
 };
 
-/// Nulls are left out; null where all are. Literals count before the others: of 0 and -0 they stay.
+/// Skips nulls; null if all are null. Literals come first, so they win between 0 and -0.
 template <class T, bool kIsLeast>
 bool extremeLane(LaneCall& call) {
     std::memset(call.valid, 0, static_cast<std::size_t>(call.n));

@@ -1,8 +1,8 @@
 #pragma once
-// The evaluator's own kernels: typed loops over lanes, found once for each node of a program.
+// The evaluator's own kernels: typed loops over lanes, found once per node of a program.
 //
-// What has none here is Arrow's to evaluate (arrow_operations.h), and so is what fails: Arrow's
-// sentence is the one that is told. Private to the room. Threads: pure.
+// Arrow evaluates nodes without a kernel here (arrow_operations.h), and repeats calls that fail, so
+// that errors always have Arrow's message. Private to eval. Threads: pure.
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -15,47 +15,49 @@ namespace millrace::eval {
 
 struct LaneCall {
     const expr::ExprNode& node;
-    std::span<const Values> args;  ///< at least one is not constant; of strict kernels none is null
+    std::span<const Values> args;  ///< at least one is not constant; for strict kernels none is a
+                                   ///< null constant
     std::int64_t n = 0;
     void* out = nullptr;  ///< `n` values of the node's lane
-    /// `n` bytes. A strict kernel finds 0 where an argument is null and may add to them; another
-    /// one writes all of them.
+    /// `n` bytes. A strict kernel finds 0 for null arguments and may set more zeros; any other
+    /// kernel writes all bytes.
     std::uint8_t* valid = nullptr;
-    bool hasNulls = false;  ///< whether `valid` counts; of strict kernels before the call too
+    bool hasNulls = false;  ///< whether `valid` is used; for strict kernels also set before the
+                            ///< call
     Isa isa = Isa::kPlain;
-    const char* error = nullptr;     ///< of a kernel that fails: the sentence; null: Arrow has it
-    const void* prepared = nullptr;  ///< what LaneKernel::prepare made
+    const char* error = nullptr;     ///< message of a kernel that failed; null: Arrow makes it
+    const void* prepared = nullptr;  ///< result of LaneKernel::prepare
 
     template <class T>
     T* to() const {
         return static_cast<T*>(out);
     }
-    /// Bytes of the rows that count, for kernels that add nulls.
+    /// Bytes of `valid`, for kernels that add nulls.
     std::uint8_t* writableNulls();
     bool isKnown(std::int64_t i) const { return !hasNulls || valid[i] != 0; }
 };
 
 struct LaneKernel {
-    /// False: some row fails; Arrow will say how.
+    /// Returns false if any row fails; Arrow makes the message then.
     bool (*run)(LaneCall& call) = nullptr;
-    bool isStrict = true;  ///< null where an argument is, and evaluated for the others
-    int cost = 1;          ///< about ns a value
-    /// Where not null: made once for a node, of those arguments that are constants (others are not
-    /// to be looked at); null when there is nothing to prepare.
+    bool isStrict = true;  ///< null if any argument is, and evaluated only for other rows
+    int cost = 1;          ///< approximate ns per value
+    /// Unless null: called once per node, to prepare from the constant arguments (it must ignore
+    /// others). Returns null if there is nothing to prepare.
     std::shared_ptr<const void> (*prepare)(std::span<const Values> args) = nullptr;
 };
 
-/// The kernel of a node whose children are typed; run == nullptr: Arrow's.
+/// The kernel of a node with typed children; run == nullptr: Arrow evaluates it.
 LaneKernel findLaneKernel(const expr::ExprNode& node);
 
-// The families that it is put together from.
+// The families of kernels that findLaneKernel() searches.
 LaneKernel findArithmetic(const expr::ExprNode& node);
 LaneKernel findComparison(const expr::ExprNode& node);
 LaneKernel findLaneCast(const expr::ExprNode& node);
 LaneKernel findLaneFunction(const expr::ExprNode& node);
 LaneKernel findLaneTime(const expr::ExprNode& node);
 
-/// f(x, y) of each row; one of the arguments may be a constant.
+/// Applies f(x, y) to each row; one of the arguments may be a constant.
 template <class T, class Out, class F>
 void zipLanes(const LaneCall& call, F f) {
     const T* const a = call.args[0].as<T>();

@@ -61,7 +61,7 @@ struct CheckedMultiply {
     }
 };
 
-/// Overflows under nulls are none.
+/// Overflows under nulls are ignored.
 template <class T, class Op>
 bool intArithmetic(LaneCall& call) {
     const T* const a = call.args[0].as<T>();
@@ -100,7 +100,7 @@ bool negate(LaneCall& call) {
     return true;
 }
 
-/// Null where the divisor is 0.
+/// Sets null where the divisor is 0.
 template <class T>
 void dropZeroDivisors(LaneCall& call) {
     const T* const b = call.args[1].as<T>();
@@ -127,7 +127,7 @@ bool floatDivide(LaneCall& call) {
     return true;
 }
 
-/// Both are whole and below 2^53: integers have the same remainder, and a fraction of the time.
+/// If both are whole and below 2^53, the integer remainder is the same and much faster.
 double remainder(double x, double y) {
     constexpr double kExact = 0x1p53;
     if (std::fabs(x) < kExact && std::fabs(y) < kExact && y != 0) {
@@ -152,7 +152,7 @@ bool floatModulo(LaneCall& call) {
     return true;
 }
 
-/// As in DuckDB min % -1 overflows, because min / -1 does.
+/// As in DuckDB, min % -1 overflows, because min / -1 does.
 template <class T, bool kIsModulo>
 bool intDivide(LaneCall& call) {
     const T* const a = call.args[0].as<T>();
@@ -274,7 +274,7 @@ bool compare(LaneCall& call) {
     return true;
 }
 
-/// Candidates that are all constants and too many to be tried one by one.
+/// Constant candidates that are too many for one comparison each.
 template <class T>
 struct SortedSet {
     std::vector<T> values;
@@ -303,7 +303,7 @@ std::shared_ptr<const void> prepareIn(std::span<const Values> args) {
     return set;
 }
 
-/// Whether the value is in the set, and null where it is not and the set has a null.
+/// Whether the value is in the set; null if it is not and the set has a null.
 template <class T>
 void inSorted(LaneCall& call, const SortedSet<T>& set) {
     const Values& value = call.args[0];
@@ -318,7 +318,7 @@ void inSorted(LaneCall& call, const SortedSet<T>& set) {
     }
 }
 
-/// Null when none is equal and one is null, or the value is.
+/// Null if no candidate is equal and one is null, or if the value is null.
 template <class T>
 bool in(LaneCall& call) {
     const Values& value = call.args[0];
@@ -329,7 +329,7 @@ bool in(LaneCall& call) {
     const T* const x = value.as<T>();
     const std::int64_t step = value.isConstant ? 0 : 1;
     std::uint8_t* const found = call.to<std::uint8_t>();
-    std::uint8_t* const open = call.valid;  // where a null was among the candidates
+    std::uint8_t* const open = call.valid;  // rows with a null among the candidates
     const auto n = static_cast<std::size_t>(call.n);
     std::memset(found, 0, n);
     std::memset(open, value.isAllNull() ? 1 : 0, n);

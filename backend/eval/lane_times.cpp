@@ -1,4 +1,4 @@
-// Kernels of dates and times: all in UTC but for timezone(), weeks begin on Monday.
+// Kernels of dates and times: all in UTC except timezone(); weeks begin on Monday.
 #include <array>
 #include <string_view>
 
@@ -22,7 +22,7 @@ CivilDay civilOf(std::int64_t us) {
     return civilOfDays(dayOf(us));
 }
 
-/// Beginnings before the first microsecond of all wrap around.
+/// A start before the first representable microsecond wraps around.
 std::int64_t timesUnit(std::int64_t count, std::int64_t unit) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(count) *
                                      static_cast<std::uint64_t>(unit));
@@ -32,8 +32,8 @@ std::int64_t ofDays(std::int64_t days) {
     return timesUnit(days, kMicrosOfDay);
 }
 
-// What each part of a time is, how far apart two times are in it, and where it began. Differences
-// are of the beginnings that lie between.
+// For each part of a time: its value, its running count, and its start. A difference is the number
+// of starts in between.
 
 struct Year {
     static std::int64_t number(std::int64_t us) { return civilOf(us).year; }
@@ -68,7 +68,7 @@ struct Month {
 };
 
 struct Week {
-    /// ISO 8601: that of the year to which its Thursday belongs.
+    /// ISO 8601: the number in the year that contains the week's Thursday.
     static std::int64_t number(std::int64_t us) {
         const std::int32_t day = dayOf(us);
         const std::int32_t thursday = day - weekdayOf(day) + 3;
@@ -76,7 +76,8 @@ struct Week {
     }
     static std::int64_t count(std::int64_t us) {
         const std::int32_t day = dayOf(us);
-        return (day - weekdayOf(day) + 3) / 7;  // 1969-12-29 was a Monday: whole weeks from there
+        return (day - weekdayOf(day) + 3) / 7;  // 1969-12-29 was a Monday: counts whole weeks from
+                                                // there
     }
     static std::int64_t begin(std::int64_t us) {
         const std::int32_t day = dayOf(us);
@@ -142,7 +143,7 @@ bool differences(LaneCall& call) {
 struct PartKernels {
     std::string_view name;
     bool (*number)(LaneCall&);
-    bool (*begin)(LaneCall&);       ///< null: nothing begins with it
+    bool (*begin)(LaneCall&);       ///< null: no start of such a part
     bool (*difference)(LaneCall&);  ///< null: not for date_diff
 };
 
@@ -178,7 +179,7 @@ LaneKernel ofPart(std::string_view name, bool (*PartKernels::*kernel)(LaneCall&)
     return {};
 }
 
-/// What clocks show in the zone: every time has one, also where clocks are set back.
+/// Local time in the zone: unique for every instant, even when clocks are set back.
 bool localTimes(LaneCall& call) {
     const TimeZone* const zone = call.node.children[0]->zone.get();
     if (zone == nullptr) {
@@ -186,7 +187,7 @@ bool localTimes(LaneCall& call) {
         return false;
     }
     const auto* const in = call.args[1].as<std::int64_t>();
-    TimeZone::Stretch stretch;  // neighbours are mostly of one
+    TimeZone::Stretch stretch;  // neighbours are mostly in the same stretch
     for (std::int64_t i = 0; i < call.n; ++i) {
         const std::int64_t seconds = floorUnits(in[i], kMicros);
         if (seconds < stretch.begin || seconds >= stretch.end) {

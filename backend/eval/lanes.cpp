@@ -64,7 +64,7 @@ Isa machineIsa() {
 }
 
 std::int64_t countOnes(const std::uint8_t* bytes, std::int64_t n) {
-    // Sums of up to 31 words of bytes stay below 256 in each byte.
+    // Up to 31 words of 0/1 bytes add up to less than 256 per byte.
     std::int64_t count = 0, i = 0;
     while (i + 8 <= n) {
         std::uint64_t sums = 0;
@@ -89,7 +89,7 @@ void bytesOfBits(const std::uint8_t* bits, std::int64_t offset, std::int64_t n, 
         out[i] = (bits[(offset + i) / 8] >> ((offset + i) % 8)) & 1;
     }
     for (; i + 8 <= n; i += 8) {
-        // Bit k to byte k, where it stands for 2^k; with 127 added it reaches the highest bit.
+        // Puts bit k into byte k, with value 2^k; adding 127 carries it into the highest bit.
         const std::uint64_t copies = bits[(offset + i) / 8] * 0x0101010101010101ULL;
         const std::uint64_t chosen = copies & 0x8040201008040201ULL;
         const std::uint64_t ones = ((chosen + 0x7f7f7f7f7f7f7f7fULL) >> 7) & 0x0101010101010101ULL;

@@ -1,8 +1,8 @@
 #pragma once
-// Values of some rows as plain memory: what the evaluator's own kernels work on.
+// Lanes: values of some rows as plain memory, on which the evaluator's own kernels work.
 //
-// A lane is one physical type: bools a byte each, dates as int32, times as int64. Texts, lists and
-// decimals have no lane; they stay Arrow's. Private to the room. Threads: values.
+// A lane is one physical type: bools as bytes, dates as int32, times as int64. Texts, lists and
+// decimals have no lane and stay in Arrow. Private to eval. Threads: values.
 #include <cstdint>
 #include <memory>
 
@@ -28,20 +28,20 @@ enum class Lane : std::uint8_t {
     kOther,  ///< an Arrow array or scalar
 };
 
-/// The lane of a type; kOther where it has none.
+/// The lane of a type; kOther if it has none.
 Lane laneOf(const expr::DataType& type);
-/// Bytes a value; 0 of kOther.
+/// Bytes per value; 0 for kOther.
 std::int64_t laneBytes(Lane lane);
 
-/// The values of an expression for some rows, or one value that stands for all of them.
+/// The values of an expression for some rows, or one value for all of them.
 struct Values {
     Lane lane = Lane::kOther;
     bool isConstant = false;
-    bool isNull = false;                  ///< of a constant: it is null, whatever the lane
-    const void* data = nullptr;           ///< one a row, or one; under nulls anything
-    const std::uint8_t* valid = nullptr;  ///< a byte a row: 0 where it is null; none: nothing is
+    bool isNull = false;                  ///< a null constant, in any lane
+    const void* data = nullptr;           ///< one per row, or one for all; undefined under nulls
+    const std::uint8_t* valid = nullptr;  ///< a byte per row: 0 where it is null; null: no nulls
     std::shared_ptr<arrow::Buffer> dataHeld, validHeld;  ///< own `data` and `valid`
-    arrow::Datum other;  ///< kOther; of a lane the array that it was, or a constant's scalar
+    arrow::Datum other;  ///< kOther's value; in a lane: its source array, or a constant's scalar
 
     template <class T>
     const T* as() const {
@@ -50,9 +50,9 @@ struct Values {
     bool isAllNull() const { return isConstant && isNull; }
 };
 
-/// What a loop may use. All give the same bits: there are no fused operations.
+/// Instructions that a loop may use. All give the same bits: operations are never fused.
 enum class Isa : std::uint8_t { kPlain, kAvx2 };
-/// The widest that this machine has.
+/// The widest that this machine supports.
 Isa machineIsa();
 
 template <class F>
@@ -62,7 +62,7 @@ __attribute__((target("avx2"))) void eachRowAvx2(std::int64_t n, F f) {
     }
 }
 
-/// f(i) of each row; `f` is inlined, and vectorised where it can be.
+/// Calls f(i) for each row; `f` is inlined, and vectorised if possible.
 template <class F>
 void eachRow(Isa isa, std::int64_t n, F f) {
     if (isa == Isa::kAvx2) {
@@ -83,7 +83,7 @@ __attribute__((target("avx2"))) Bits anyRowAvx2(std::int64_t n, F f) {
     return any;
 }
 
-/// All f(i) or'ed.
+/// Returns all f(i) or'ed together.
 template <class Bits, class F>
 Bits anyRow(Isa isa, std::int64_t n, F f) {
     if (isa == Isa::kAvx2) {
@@ -96,9 +96,10 @@ Bits anyRow(Isa isa, std::int64_t n, F f) {
     return any;
 }
 
-/// How many of `n` bytes of 0 and 1 are 1.
+/// Number of ones among `n` bytes of 0 and 1.
 std::int64_t countOnes(const std::uint8_t* bytes, std::int64_t n);
-/// Bits from `offset` on as bytes of 0 and 1, and back (from bit 0 on; the last byte filled up).
+/// Converts bits from `offset` on to bytes of 0 and 1, and back (from bit 0 on; pads the last
+/// byte).
 void bytesOfBits(const std::uint8_t* bits, std::int64_t offset, std::int64_t n, std::uint8_t* out);
 void bitsOfBytes(const std::uint8_t* bytes, std::int64_t n, std::uint8_t* out);
 

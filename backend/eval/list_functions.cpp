@@ -71,7 +71,7 @@ Result<Datum> listContains(const ListView& list, const Datum& wanted, std::int64
     return finished(builder);
 }
 
-/// Elements `first` to `last`, counted from 1 or (below 0) from the end.
+/// Elements `first` to `last`, counted from 1, or from the end if below 0.
 Result<Datum> listSlice(ListView list, std::int64_t first, std::int64_t last) {
     for (std::size_t i = 0; i < list.counts.size(); ++i) {
         const std::int64_t count = list.count(i);
@@ -86,7 +86,7 @@ Result<Datum> listSlice(ListView list, std::int64_t first, std::int64_t last) {
     return Datum(std::move(out));
 }
 
-/// The step `hash` as a function.
+/// The step `hash`, as a function.
 Result<Datum> hashCall(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
     ASSIGN_OR_RETURN(const ArrayPtr values, asArray(c[0], rows));
     ASSIGN_OR_RETURN(ArrayPtr ids, hashIds(values, intArgument(node, 1, 2),

@@ -18,13 +18,13 @@
 namespace millrace::eval {
 namespace {
 
-/// Bytes of a value where they stand side by side; 0: not of this type.
+/// Bytes per value of a type stored as fixed-width values; 0: another type.
 std::int64_t widthOf(const arrow::DataType& type) {
     const bool isFixed = arrow::is_primitive(type.id()) && type.id() != arrow::Type::BOOL;
     return isFixed ? static_cast<const arrow::FixedWidthType&>(type).bit_width() / 8 : 0;
 }
 
-// Of lists in a row's order, where their elements are: `total` of them.
+// Gathers the `total` elements of the lists, in row order.
 Result<ArrayPtr> takeElements(const ListView& view, std::int64_t total) {
     std::vector<std::int64_t> places;
     places.reserve(static_cast<std::size_t>(total));

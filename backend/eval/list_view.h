@@ -1,5 +1,5 @@
 #pragma once
-// The rows of a list column, whatever its layout: where each list begins among the elements.
+// The rows of a list column in any layout, as the start and length of each list in the elements.
 // Threads: a value.
 #include <cstdint>
 #include <vector>
@@ -17,7 +17,7 @@ struct ListView {
 
     std::int64_t rows() const { return static_cast<std::int64_t>(begins.size()); }
     bool isNull(std::size_t row) const { return counts[row] < 0; }
-    /// Elements of a row; a null list has none.
+    /// Number of elements in a row; a null list has none.
     std::int64_t count(std::size_t row) const { return counts[row] < 0 ? 0 : counts[row]; }
 };
 
@@ -26,11 +26,11 @@ bool isListArray(const arrow::Array& values);
 /// `lists` is a list or fixed-size list array.
 ListView viewLists(const arrow::Array& lists);
 
-/// A view's rows as lists with no other elements than their own; no row has more of them than the
-/// array that it was made of. `pool`: null for Arrow's default pool.
+/// Copies a view's rows into lists with only the elements they use. No row may have more elements
+/// than in the array behind the view. `pool`: null for Arrow's default pool.
 Result<ArrayPtr> copyLists(const ListView& view, arrow::MemoryPool* pool = nullptr);
 
-/// The elements of all lists, those that no row uses among them.
+/// The elements of all lists, including unused ones.
 ArrayPtr elementsOf(const ArrayPtr& lists);
 
 /// The same lists with other elements (one for each of elementsOf()).

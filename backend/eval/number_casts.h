@@ -1,6 +1,6 @@
 #pragma once
-// A number as one of another type, as DuckDB casts: floats to the nearest even whole number.
-// Private to the room. Threads: pure.
+// Converts a number to another type as DuckDB casts: floats to the nearest even whole number.
+// Private to eval. Threads: pure.
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -8,7 +8,7 @@
 
 namespace millrace::eval {
 
-/// False when it does not fit.
+/// Returns false if the value does not fit.
 template <class From, class To>
 bool convertNumber(From value, To& out) {
     if constexpr (std::is_same_v<To, bool>) {

@@ -30,13 +30,13 @@ std::size_t hashOf(const ExprNode& expr, const std::vector<int>& children) {
     return hash;
 }
 
-/// Equal but for the bits of NaN and the sign of 0, which make other constants.
+/// Equal, including the bits of NaN and the sign of 0, which make constants different.
 bool isSameLiteral(const expr::Literal& a, const expr::Literal& b) {
     const auto *x = std::get_if<double>(&a), *y = std::get_if<double>(&b);
     return a == b && (x == nullptr || y == nullptr || std::signbit(*x) == std::signbit(*y));
 }
 
-/// The input of an expression without columns.
+/// Input for expressions without columns.
 class NoColumns final : public ExprInput {
  public:
     std::int64_t rows() const override { return 1; }
@@ -157,7 +157,7 @@ const std::string* Program::textOf(const ProgramNode& made) const {
     return text;
 }
 
-/// What depends on no row is computed now; what fails stays, as it may be in a branch of no row.
+/// Evaluates what depends on no row. A node that fails stays, as its branch may never be taken.
 Status Program::fold(int id) {
     ProgramNode& made = nodes_[static_cast<std::size_t>(id)];
     if (made.kind == Kind::kConstant) {

@@ -1,9 +1,9 @@
 #pragma once
-// An expression made ready to be evaluated: a graph of typed nodes, each with its kernel.
+// A compiled expression: a graph of typed nodes, each with its kernel.
 //
-// Made once of a typed tree: constants are folded, equal sub-trees are one node, and what a lane
-// kernel can do is found. Private to the room.
-// Threads: immutable; run() from any thread. Failure: kInvalidArgument without a place.
+// Compiled once from a typed tree: folds constants, merges equal sub-trees, and finds the nodes
+// with a lane kernel. Private to eval.
+// Threads: immutable; run() from any thread. Failure: kInvalidArgument, without a position.
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -18,10 +18,10 @@ struct ProgramNode {
     enum class Kind : std::uint8_t {
         kConstant,
         kColumn,
-        kLane,   ///< `kernel`, and Arrow for what fails there
+        kLane,   ///< `kernel`; Arrow repeats a call that fails
         kArrow,  ///< evaluateByArrow()
         kIsNull,
-        kLogic,  ///< and, or; with what follows: children only where a row needs them
+        kLogic,  ///< and, or; from here on: evaluates children only for the rows that need them
         kCase,
         kCoalesce,
     };
@@ -30,23 +30,22 @@ struct ProgramNode {
     Lane lane = Lane::kOther;
     std::vector<int> children;
     LaneKernel kernel;
-    std::shared_ptr<const void> prepared;  ///< LaneKernel::prepare's
+    std::shared_ptr<const void> prepared;  ///< result of LaneKernel::prepare
     Values constant;
-    /// Of an operation that reads one column alone, and that one of texts: its name. Null: of
-    /// others, and of what reads no column.
+    /// Name of the only column that an operation reads, if that is a text column; else null.
     const std::string* text = nullptr;
-    int uses = 0;  ///< by other nodes; the root's by the result
-    int cost = 0;  ///< about ns a row, of all below it too
+    int uses = 0;  ///< number of users: other nodes, and the result for the root
+    int cost = 0;  ///< approximate ns per row, including all children
 };
 
 class Program {
  public:
     static Result<std::shared_ptr<const Program>> compile(const expr::Expr& expr);
 
-    /// One value a row. `failedRow` as evaluate()'s; the sentence is that of the first row that
-    /// fails, however many rows there are.
+    /// Returns one value per row. `failedRow`: as in evaluate(). An error is that of the first
+    /// failing row, regardless of the number of rows.
     Result<ArrayPtr> run(ExprInput& input, std::int64_t* failedRow, Isa isa) const;
-    /// The same of a part of it: node `id`.
+    /// As run(), for the part below node `id`.
     Result<ArrayPtr> runNode(int id, ExprInput& input, Isa isa) const;
 
     const ProgramNode& node(int id) const { return nodes_[static_cast<std::size_t>(id)]; }
@@ -62,7 +61,7 @@ class Program {
     Status fold(int id);
     void count();
 
-    const expr::Expr expr_;           ///< keeps what nodes point to
+    const expr::Expr expr_;           ///< owns what nodes point to
     std::vector<ProgramNode> nodes_;  ///< children first, the root last
     std::unordered_multimap<std::size_t, int> byHash_;
 };

@@ -22,7 +22,7 @@ namespace {
 using Kind = ProgramNode::Kind;
 using expr::ExprOp;
 
-/// Eight vectors of doubles of this many rows fit the second cache of a core.
+/// Eight vectors of this many doubles fit into a core's second-level cache.
 constexpr std::int64_t kMorselRows = 8192;
 
 std::size_t sizeOf(std::int64_t n) {
@@ -45,7 +45,7 @@ bool ProgramRun::isLeaf(int id) const {
     return program_.node(id).kind == Kind::kColumn || leaves_.contains(id);
 }
 
-// The largest parts of the expression that can be.
+// Looks up the largest parts of the expression for which that is possible.
 void ProgramRun::lookUpTexts(int id) {
     const ProgramNode& node = program_.node(id);
     if (node.kind == Kind::kConstant || leaves_.contains(id)) {
@@ -117,7 +117,7 @@ Result<Values> ProgramRun::eval(Frame& frame, int id) {
     return *std::move(found);
 }
 
-// What a frame, or one that it is a part of, has at hand.
+// Values that the frame, or one that contains it, already has.
 Result<std::optional<Values>> ProgramRun::knownIn(Frame& frame, int id) {
     const auto it = frame.known.find(id);
     if (it != frame.known.end()) {
@@ -194,7 +194,8 @@ Result<Values> ProgramRun::kernel(Frame& frame, int id) {
     if (node.kernel.isStrict && isNull) {
         return nullOfLane(node.lane);
     }
-    // Of no rows only what is the same for all is tried: a sum that overflows, not a cast.
+    // Without rows, evaluates only operators, to find errors that all rows share; no casts or
+    // calls.
     const bool isTried = node.expr->op != ExprOp::kCast && node.expr->op != ExprOp::kCall;
     const std::int64_t n = !isConstant ? frame.n : frame.n > 0 || isTried ? 1 : 0;
     ASSIGN_OR_RETURN(Values result, newValues(frame, id));
@@ -311,7 +312,7 @@ Result<ArrayPtr> ProgramRun::all(std::int64_t* failedRow) {
     if (root.lane != Lane::kOther) {
         return lanes(failedRow);
     }
-    // Texts and lists would have to be put together again: they are made at once.
+    // Texts and lists are made in one piece: morsels would have to be joined again.
     memory_.setRows(input_.rows());
     Frame frame;
     frame.n = input_.rows();
@@ -357,7 +358,7 @@ Status ProgramRun::evalMorsel(std::int64_t first, std::int64_t n) {
     return store(values, first, n);
 }
 
-// Zeros stand under nulls, so that the same rows have the same bytes however they were made.
+// Writes zeros under nulls, so that equal rows have equal bytes however they were made.
 Status ProgramRun::store(const Values& values, std::int64_t first, std::int64_t n) {
     const bool isNull = values.isAllNull();
     if (outValid_ == nullptr && (isNull || values.valid != nullptr)) {
@@ -400,7 +401,8 @@ Status ProgramRun::store(const Values& values, std::int64_t first, std::int64_t 
     return okStatus();
 }
 
-// The shortest beginning that still fails ends with the row; alone, it says what is wrong with it.
+// Finds the shortest failing prefix, which ends with the failing row; that row alone gives the
+// message.
 Status ProgramRun::firstFailure(const Status& whole, std::int64_t first, std::int64_t n,
                                 std::int64_t* failedRow) {
     if (whole.code() != absl::StatusCode::kInvalidArgument || n == 0) {

@@ -1,8 +1,9 @@
 #pragma once
-// One evaluation of a program over the rows of an input, some thousand rows a turn, so that what
-// nodes hand on stays in cache; the memory of values that nobody needs any more is used again.
+// One evaluation of a program over the rows of an input, some thousand rows at a time, so that
+// intermediate values stay in the cache. Reuses the memory of values that are no longer needed.
+// Private to eval.
 //
-// Private to the room. Threads: one. Failure: kInvalidArgument without a place, kResourceExhausted.
+// Threads: one. Failure: kInvalidArgument without a position, kResourceExhausted.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -16,30 +17,30 @@ namespace millrace::eval {
 
 class ProgramRun {
  public:
-    /// `root`: the node whose values are wanted.
+    /// `root`: the node to evaluate.
     ProgramRun(const Program& program, ExprInput& input, Isa isa, int root);
 
-    /// Every row's value. What reads one column of texts that are stored once is evaluated once a
-    /// text (dictionary_values.h).
+    /// Returns every row's value. Evaluates parts that read one dictionary-coded text column once
+    /// per text (dictionary_values.h).
     Result<ArrayPtr> all(std::int64_t* failedRow);
-    /// A node that reads no column; not constant where it has no value.
+    /// Evaluates a node that reads no column; the result is not constant if it lacks a value.
     Result<Values> evaluateConstant(int id);
 
-    /// Rows that are evaluated together: neighbours of the input, or some of another frame's.
+    /// Rows evaluated together: consecutive rows of the input, or some of another frame's.
     struct Frame {
         Frame* parent = nullptr;
-        const std::int64_t* rows = nullptr;  ///< of the parent; null: all from `first` on
+        const std::int64_t* rows = nullptr;  ///< rows of the parent; null: all from `first` on
         ArrayPtr rowsArray;                  ///< the same, for Arrow
         std::int64_t first = 0, n = 0;
         struct Known {
             Values values;
             int usesLeft = 0;
         };
-        std::unordered_map<int, Known> known;  ///< values that more than one node uses
+        std::unordered_map<int, Known> known;  ///< values that several nodes use
     };
     // For Branches.
     Result<Values> eval(Frame& frame, int id);
-    /// Values to be written, of the node's lane.
+    /// New values to write to, in the node's lane.
     Result<Values> newValues(const Frame& frame, int id);
     const Program& program() const { return program_; }
     ValueMemory& memory() { return memory_; }
@@ -66,8 +67,8 @@ class ProgramRun {
     const Isa isa_;
     const int root_;
     ValueMemory memory_;
-    /// Of nodes whose values for all rows were there before: columns, once they were asked for, and
-    /// what was evaluated once a text.
+    /// Values for all rows, by node: columns once they were read, and parts that were evaluated
+    /// once per text.
     std::unordered_map<int, ArrayPtr> leaves_;
     std::shared_ptr<arrow::Buffer> out_, outValid_;  ///< the result's values and validity
     std::uint8_t* outAt_ = nullptr;  ///< where the root may write this morsel's values

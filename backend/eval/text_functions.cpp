@@ -1,4 +1,4 @@
-// Functions that make texts of texts: what they make is written into one array as it is found.
+// Functions from texts to texts: they write their results directly into one array.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -34,10 +34,10 @@ bool isAscii(std::string_view text) {
     return (bits & 0x8080808080808080) == 0;
 }
 
-/// Bytes of the first `count` characters, or of all.
+/// Bytes of the first `count` characters, or of all if there are fewer.
 std::size_t bytesOfCharacters(std::string_view text, std::int64_t count) {
     const auto wanted = static_cast<std::size_t>(count);
-    // One more: it could belong to the last of them.
+    // Checks one byte more: it could belong to the last character.
     if (isAscii(text.substr(0, wanted < text.size() ? wanted + 1 : text.size()))) {
         return std::min(wanted, text.size());
     }
@@ -59,7 +59,7 @@ std::int64_t countCharacters(std::string_view text) {
     return count;
 }
 
-/// One part of each text: make(text).
+/// Makes one part of each text: make(text).
 template <class Make>
 Result<Datum> mapParts(const Datum& argument, std::int64_t rows, Make make) {
     ASSIGN_OR_RETURN(const ArrayPtr array, asArray(argument, rows));
@@ -92,7 +92,7 @@ Result<Datum> substring(const ExprNode& node, const Datum& argument, std::int64_
     });
 }
 
-/// left and right: the first or last n characters; n below 0 leaves out that many.
+/// left and right: the first or last n characters; a negative n leaves out that many.
 Result<Datum> textEnd(const ExprNode& node, const Datum& argument, std::int64_t rows) {
     const std::int64_t n = intArgument(node, 1, 0);
     const bool isLeft = node.function->id == F::kLeft;
@@ -107,8 +107,8 @@ Result<Datum> textEnd(const ExprNode& node, const Datum& argument, std::int64_t 
     });
 }
 
-/// Takes the part before the next separator from the text; without a separator a character. None
-/// when there is no other; `text` has no memory after the last.
+/// Takes the part before the next separator off the text; an empty separator splits characters.
+/// Returns nothing if no part is left; `text` has a null pointer after the last.
 std::optional<std::string_view> nextPart(std::string_view& text, std::string_view separator) {
     std::string_view part;
     if (separator.empty()) {
@@ -126,7 +126,7 @@ std::optional<std::string_view> nextPart(std::string_view& text, std::string_vie
     return part;
 }
 
-/// Part `index` from 0.
+/// The part at `index`, counted from 0.
 std::string_view partAt(std::string_view text, std::string_view separator, std::int64_t index) {
     std::optional<std::string_view> part = nextPart(text, separator);
     for (; index > 0 && part; --index) {
@@ -175,8 +175,8 @@ Result<Datum> replaceText(const ExprNode& node, const Datum& argument, std::int6
     return out.finish(std::move(validity));
 }
 
-/// The pattern with group `group` called g and the other groups not captured; group 0 is all of it.
-/// Arrow's kernel wants named groups only.
+/// Names group `group` of the pattern g and makes the other groups non-capturing; group 0 is the
+/// whole pattern. Arrow's kernel returns named groups only.
 Result<std::string> namedGroup(const std::string& pattern, std::int64_t group) {
     std::string out = group == 0 ? "(?P<g>" : "";
     std::int64_t seen = 0;
@@ -190,7 +190,7 @@ Result<std::string> namedGroup(const std::string& pattern, std::int64_t group) {
             isInSet = c != ']';
         } else if (c == '[') {
             isInSet = true;
-            for (const char first : {'^', ']'}) {  // "[^]x]": these two stand for themselves here
+            for (const char first : {'^', ']'}) {  // "[^]x]": these two are literal here
                 if (i + 1 < pattern.size() && pattern[i + 1] == first) {
                     out += pattern[++i];
                 }
@@ -242,11 +242,11 @@ void changeAscii(std::string_view from, char* to) {
     }
 }
 
-/// Changes all letters of UTF-8 texts, and only the ASCII letters of other texts.
+/// Changes all letters of valid UTF-8 texts, but only the ASCII letters of other texts.
 template <bool kIsUpper>
 Result<Datum> changeCaseOfAny(const ArrayPtr& array, std::int64_t rows) {
     const TextColumn in(*array);
-    std::vector<std::string> changed;  // of the rows that are no UTF-8, in order
+    std::vector<std::string> changed;  // of the rows without valid UTF-8, in order
     TextWriter whole(rows, static_cast<std::int64_t>(in.all().size()));
     for (std::int64_t i = 0; i < rows; ++i) {
         const std::string_view text = in.isNull(i) ? std::string_view() : in.text(i);
@@ -280,7 +280,7 @@ Result<Datum> changeCaseOfAny(const ArrayPtr& array, std::int64_t rows) {
     return out.finish(std::move(validity));
 }
 
-/// Texts of ASCII alone take the fast loop.
+/// Uses the fast loop for ASCII texts.
 template <bool kIsUpper>
 Result<Datum> changeCase(const ExprNode&, const Datum& argument, std::int64_t rows) {
     ASSIGN_OR_RETURN(const ArrayPtr array, asArray(argument, rows));
@@ -300,7 +300,7 @@ Result<Datum> changeCase(const ExprNode&, const Datum& argument, std::int64_t ro
     return out.finish(std::move(validity));
 }
 
-/// Blanks of the ends are left out.
+/// Trims blanks at the ends.
 template <bool kAtBegin, bool kAtEnd>
 Result<Datum> trimText(const ExprNode&, const Datum& argument, std::int64_t rows) {
     return mapParts(argument, rows, [](std::string_view text) {
@@ -314,7 +314,7 @@ Result<Datum> trimText(const ExprNode&, const Datum& argument, std::int64_t rows
     });
 }
 
-/// concat() leaves nulls out, as in DuckDB.
+/// concat() skips nulls, as in DuckDB.
 Result<Datum> concatTexts(const ExprNode&, const std::vector<Datum>& texts, std::int64_t rows) {
     return joinTexts(texts, rows, /*skipsNulls=*/true);
 }

@@ -21,7 +21,7 @@
 namespace millrace::eval {
 namespace {
 
-/// A place counts where the first byte and the last are the part's; the others are compared there.
+/// Finds positions where the part's first and last byte match, and compares the rest only there.
 __attribute__((target("avx2"))) std::size_t findAvx2(std::string_view text, std::string_view part) {
     const std::size_t last = part.size() - 1;
     const std::size_t inner = last > 1 ? last - 1 : 0;
@@ -76,7 +76,7 @@ void markAnywhere(Isa isa, const TextRows& rows, std::string_view part, std::uin
             at = rowEnd;
             ++row;
         } else {
-            ++at;  // it spans two rows
+            ++at;  // the hit spans two rows
         }
     }
 }
@@ -115,8 +115,8 @@ struct PlacedPart {
     std::string_view part;
 };
 
-/// What the pattern asks for, if it has no more than % at its ends. Of a whole text only ASCII:
-/// Arrow's rules of text that is no UTF-8 are not repeated here.
+/// What the pattern matches, if it has only % and only at its ends. A match of the whole text must
+/// be ASCII: Arrow's rules for invalid UTF-8 are not repeated here.
 std::optional<PlacedPart> placedPart(std::string_view pattern) {
     const std::size_t begin = std::min(pattern.find_first_not_of('%'), pattern.size());
     const std::size_t end = std::max(pattern.find_last_not_of('%') + 1, begin);

@@ -1,8 +1,8 @@
 #pragma once
-// Texts of a column as they are read and written: offsets and bytes, without a call a row.
+// Reads and writes a column's texts as offsets and bytes, without a call per row. Private to eval.
 //
-// Private to the room. Threads: a value. Failure: kResourceExhausted, or Arrow's sentence of a
-// column that has more bytes than its offsets can count.
+// Threads: a value. Failure: kResourceExhausted, or Arrow's message for a column with more bytes
+// than its offsets can address.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -25,13 +25,13 @@
 
 namespace millrace::eval {
 
-/// A text with the end of the memory that it lies in: so far may be read.
+/// A text with the end of its readable memory.
 struct TextPiece {
     std::string_view text;
     const char* memoryEnd;
 };
 
-/// An array of type utf8, which outlives it.
+/// The texts of an array of type utf8, which outlives it.
 class TextColumn {
  public:
     explicit TextColumn(const arrow::Array& array)
@@ -57,13 +57,13 @@ class TextColumn {
     }
     TextPiece piece(std::int64_t i) const { return {text(i), memoryEnd_}; }
     const char* memoryEnd() const { return memoryEnd_; }
-    /// All texts, one after the other (with what lies under nulls).
+    /// All texts as one (including the bytes under nulls).
     std::string_view all() const {
         return {bytes_ + ends_[0], static_cast<std::size_t>(ends_[rows_] - ends_[0])};
     }
-    /// Where row i ends in all().
+    /// The end of row i in all().
     std::int32_t end(std::int64_t i) const { return ends_[i + 1] - ends_[0]; }
-    /// The bits of an array of the same rows, from bit 0 on; null: it has no nulls.
+    /// The validity bits for an array of the same rows, from bit 0 on; null if no row is null.
     Result<std::shared_ptr<arrow::Buffer>> validity() const {
         if (valid_ == nullptr) {
             return std::shared_ptr<arrow::Buffer>();
@@ -83,10 +83,10 @@ class TextColumn {
     const char* memoryEnd_ = bytes_;
 };
 
-/// The texts of a new array, row by row. A failure is kept until finish().
+/// Writes the texts of a new array, row by row. Keeps a failure until finish().
 class TextWriter {
  public:
-    /// Room for `bytes` bytes is made at once.
+    /// Reserves `bytes` bytes at once.
     TextWriter(std::int64_t rows, std::int64_t bytes) : rows_(rows) {
         arrow::Result<std::unique_ptr<arrow::Buffer>> ends = arrow::AllocateBuffer(
             (rows + 1) * static_cast<std::int64_t>(sizeof(std::int32_t)), evaluationPool());
@@ -101,11 +101,11 @@ class TextWriter {
             take();
         }
     }
-    /// Adds to the text of the row.
+    /// Appends to the current row's text.
     void append(const TextPiece& piece) {
         const std::size_t n = piece.text.size();
         if (n == 0) {
-            return;  // it may have no memory at all
+            return;  // it may have a null pointer
         }
         if (static_cast<std::int64_t>(n) > room_ - used_ && !grow(static_cast<std::int64_t>(n))) {
             return;
@@ -118,14 +118,14 @@ class TextWriter {
         }
         used_ += static_cast<std::int64_t>(n);
     }
-    /// After the last piece of a row, null or not.
+    /// Call it after the last piece of each row, null or not.
     void endRow() {
         if (nextEnd_ != nullptr) {
             *nextEnd_++ = static_cast<std::int32_t>(used_);
         }
     }
-    /// Room for the texts of all rows, to be written at once; null: there is none. endRowAt() then
-    /// tells where each ends.
+    /// Room for the texts of all rows, to be written at once; null if there is none. Call
+    /// endRowAt() with each row's end then.
     char* rawBytes(std::size_t n) {
         if (static_cast<std::int64_t>(n) > room_) {
             return nullptr;
@@ -134,7 +134,7 @@ class TextWriter {
         return bytes_;
     }
     void endRowAt(std::int32_t end) { *nextEnd_++ = end; }
-    /// After the last row.
+    /// Call it after the last row.
     Result<Datum> finish(std::shared_ptr<arrow::Buffer> validity) {
         if (status_.ok()) {
             status_ = bytesHeld_->Resize(used_, /*shrink_to_fit=*/room_ - used_ > used_ / 8);
@@ -146,7 +146,7 @@ class TextWriter {
     }
 
  private:
-    /// A short piece is written with one copy of so many bytes.
+    /// A short piece is written with one copy of this many bytes.
     static constexpr std::int64_t kSpare = 16;
     static constexpr std::int64_t kMostBytes = std::numeric_limits<std::int32_t>::max() - 1;
 
@@ -175,7 +175,7 @@ class TextWriter {
     std::shared_ptr<arrow::ResizableBuffer> bytesHeld_;
     std::int32_t* nextEnd_ = nullptr;
     char* bytes_ = nullptr;
-    std::int64_t room_ = -1, used_ = 0;  ///< no room before there is memory
+    std::int64_t room_ = -1, used_ = 0;  ///< -1: no memory yet
 };
 
 }  // namespace millrace::eval

@@ -1,10 +1,10 @@
 #pragma once
-// XXH3-64 of one value's canonical bytes (backend/core/philox.h) without writing them to memory: of
-// an integer the tag 1 and eight bytes, of a text the tag 3, its length in eight bytes and itself.
+// XXH3-64 of one value's canonical bytes (backend/core/philox.h) without writing them to memory: an
+// integer is tag 1 and eight bytes; a text is tag 3, its length in eight bytes, and itself.
 //
-// Written after the specification (https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md,
-// XXH3: inputs of 9 to 16 and of 17 to 128 bytes); longer texts go to the library. Tests hold both
-// equal. Threads: a value; of texts one. Failure: none.
+// Implements the specification (https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md,
+// XXH3: inputs of 9 to 16 and of 17 to 128 bytes); longer texts use the library. Tests compare
+// both. Threads: a value; for texts one thread. Failure: none.
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -33,7 +33,7 @@ class ValueHash {
         return shortHash(kBefore, tag | value << 8, value);
     }
     std::uint64_t integer(std::uint64_t value) const { return word(1, value); }
-    /// `left`: bytes from `text` on that may be read, at least `length`.
+    /// `left`: number of readable bytes from `text` on, at least `length`.
     std::uint64_t text(const std::uint8_t* text, std::uint64_t length, std::uint64_t left) {
         if (length < 8) {
             return shortText(
@@ -70,25 +70,25 @@ class ValueHash {
         return h ^ h >> 32;
     }
 
-    /// Of 9 to 16 bytes: the first eight, and the last eight.
+    /// For 9 to 16 bytes: their first eight, and their last eight.
     std::uint64_t shortHash(std::uint64_t size, std::uint64_t first, std::uint64_t last) const {
         const std::uint64_t low = first ^ flipLow_, high = last ^ flipHigh_;
         return avalanche(size + __builtin_bswap64(low) + high + fold(low, high));
     }
-    /// `word` begins with the text; what is behind it may be anything.
+    /// `word` begins with the text; its other bytes may be anything.
     std::uint64_t shortText(std::uint64_t length, std::uint64_t word) const {
         const std::uint64_t last = length == 0 ? 0 : word << (64 - 8 * length);
         return shortHash(kBefore + length, 3 | length << 8, last);
     }
 
-    /// Of sixteen bytes, with the secret from word `at` on.
+    /// Mixes sixteen bytes, with the secret from word `at` on.
     std::uint64_t mix(std::uint64_t low, std::uint64_t high, std::size_t at) const {
         return fold(low ^ secret_[at], high ^ secret_[at + 1]);
     }
     std::uint64_t mix(const std::uint8_t* from, std::size_t at) const {
         return mix(load(from), load(from + 8), at);
     }
-    /// Of 8 to kLongest bytes.
+    /// For 8 to kLongest bytes.
     std::uint64_t midText(const std::uint8_t* text, std::uint64_t length) const {
         const std::uint64_t size = kBefore + length, begin = load(text);
         std::uint64_t sum = size * kPrime + mix(3 | length << 8, begin << 8, 0);
@@ -104,7 +104,7 @@ class ValueHash {
         }
         return avalanche(sum);
     }
-    /// Of the sixteen bytes from `place` on, of all that is hashed: they may begin in the length,
+    /// Mixes the sixteen bytes at `place` of the whole hashed input. They may begin in the length,
     /// of which only the first byte is not 0.
     std::uint64_t mixAt(std::uint64_t place, const std::uint8_t* text, std::uint64_t length,
                         std::size_t at) const {
@@ -118,7 +118,7 @@ class ValueHash {
 
     std::uint64_t seed_, flipLow_, flipHigh_;
     std::array<std::uint64_t, 16> secret_;
-    std::vector<unsigned char> bytes_;  ///< of a long text, used again
+    std::vector<unsigned char> bytes_;  ///< of a long text; reused
 };
 
 }  // namespace millrace::eval

@@ -110,7 +110,7 @@ Result<Values> ValueMemory::fromArray(const expr::DataType& type, ArrayPtr array
     const arrow::ArrayData& data = *array->data();
     const std::int64_t n = data.length;
     if (n == 0) {
-        values.data = kBools;  // nobody reads it
+        values.data = kBools;  // never read
         values.other = Datum(std::move(array));
         return values;
     }
@@ -242,7 +242,7 @@ Result<Values> ValueMemory::scatter(const Values& some, const std::vector<std::i
     return result;
 }
 
-/// Puts the values of `rows` into the result, which owns its memory.
+/// Writes the values of `rows` into the result, which owns its memory.
 Status ValueMemory::take(Values& result, const Values& from, const std::uint8_t* rows,
                          std::int64_t n) {
     if (result.valid == nullptr && (from.isAllNull() || from.valid != nullptr)) {
@@ -283,7 +283,7 @@ Status ValueMemory::take(Values& result, const Values& from, const std::uint8_t*
     return okStatus();
 }
 
-/// Bytes of the rows that are known and true.
+/// A byte per row: 1 if it is known and true.
 Status ValueMemory::truths(const Values& values, std::int64_t n, std::uint8_t* out) {
     if (values.isConstant) {
         const bool isTrue = !values.isNull && *values.as<std::uint8_t>() != 0;

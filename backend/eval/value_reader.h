@@ -1,5 +1,6 @@
 #pragma once
-// Reads single values of an array as canonical bytes or integers. Threads: a value.
+// Reads single values of an array as canonical bytes or integers; keys and hashes use it.
+// Threads: a value.
 #include <cstdint>
 
 #include <arrow/array/array_base.h>
@@ -11,11 +12,11 @@ namespace millrace::eval {
 
 class ValueReader {
  public:
-    /// The array outlives the reader. Refuses lists.
+    /// The array outlives the reader. Fails for lists.
     static Result<ValueReader> of(const arrow::Array& array);
     bool isNull(std::int64_t row) const { return array_->IsNull(row); }
     void append(std::int64_t row, CanonicalBytes& bytes) const;
-    /// Of integers, bools, dates (days) and timestamps (microseconds).
+    /// For integers, bools, dates (days) and timestamps (microseconds).
     std::int64_t integer(std::int64_t row) const;
 
  private:

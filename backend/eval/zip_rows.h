@@ -1,5 +1,5 @@
 #pragma once
-// The loop of operators and functions over the values of two columns. Private to the room.
+// The loop of operators and functions over the values of two columns. Private to eval.
 // Threads: pure. Failure: kResourceExhausted.
 #include <cstdint>
 
@@ -9,8 +9,8 @@
 
 namespace millrace::eval {
 
-/// One output a row: null where either value is, else what `make(x, y)` appends to the builder.
-/// Both are `Array`s of one length.
+/// Makes one output per row: null if either value is null, else what `make(x, y)` appends to the
+/// builder. Both arrays are `Array`s of equal length.
 template <class Array, class Builder, class Make>
 Result<Datum> zipRows(const arrow::Array& a, const arrow::Array& b, Builder& builder, Make make) {
     const auto& left = static_cast<const Array&>(a);

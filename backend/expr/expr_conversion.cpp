@@ -28,7 +28,8 @@ bool commonInteger(TypeKind a, TypeKind b, TypeKind& common) {
     return width <= 3;
 }
 
-bool areDigits(std::string_view text, std::string_view form) {  // 'd' a digit, else itself
+bool areDigits(std::string_view text, std::string_view form) {  // 'd' is a digit, other characters
+                                                                // stand for themselves
     if (text.size() != form.size()) {
         return false;
     }

@@ -1,6 +1,5 @@
 #pragma once
-// Which values of expressions may become which: literals, casts, number widths. Private to the
-// room.
+// Conversions between values of expressions: literals, casts, number widths. Private to expr.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,7 +13,7 @@ constexpr DataType scalar(TypeKind kind) {
 }
 
 bool isUnsigned(TypeKind kind);
-/// Whether an integer type holds the value.
+/// Whether an integer type can hold the value.
 bool fits(std::int64_t value, TypeKind kind);
 bool isDateText(std::string_view text);       ///< "2024-01-31"
 bool isTimestampText(std::string_view text);  ///< a date, or "2024-01-31 12:00[:00[.000000]][Z]"
@@ -23,11 +22,11 @@ bool isStringLiteral(const Expr& e);
 bool isNullLiteral(const Expr& e);
 bool isIntLiteral(const Expr& e);
 
-/// "; " and what would be right, of two that have no common type; or "".
+/// "; " and a suggestion for two operands without a common type; or "".
 std::string hintFor(const Expr& a, const Expr& b);
-/// Whether an explicit cast is possible.
+/// Whether an explicit cast exists.
 bool canCast(const DataType& from, const DataType& to);
-/// Brings a typed tree to `type`; literals change themselves, others get an implicit cast.
+/// Converts a typed tree to `type`: literals are changed, others get an implicit cast.
 Expr castTo(const Expr& expr, const DataType& type);
 
 }  // namespace millrace::expr

@@ -1,7 +1,7 @@
 #pragma once
-// Tokens of an expression. Private to the room.
+// Splits an expression into tokens. Private to expr.
 //
-// Failure: the first piece of text that is no token ends the list with kError and a message.
+// Failure: at the first invalid text the list ends with kError and a message.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,13 +23,13 @@ enum class TokenKind {
 
 struct Token {
     TokenKind kind = TokenKind::kEnd;
-    std::string text;   ///< names as written, strings without quotes, symbols, what stands between
-                        ///< `${` and `}`; kError: the message
+    std::string text;   ///< names as written, strings without quotes, symbols, the content of
+                        ///< `${...}`; kError: the message
     std::string lower;  ///< kName in lower case
     std::uint32_t offset = 0, size = 0;  ///< bytes of the text
 };
 
-/// The tokens of `text`; the last is kEnd or kError.
+/// The tokens of `text`; the last one is kEnd or kError.
 std::vector<Token> tokenize(std::string_view text);
 
 /// "'x'", "number 3", "the end": for messages.

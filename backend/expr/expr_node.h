@@ -1,5 +1,5 @@
 #pragma once
-// How nodes of an expression tree are made. Private to the room.
+// Constructors for the nodes of an expression tree. Private to expr.
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace millrace::expr {
 
-/// Operations above each other; bounds every recursion over a tree.
+/// Limit of nested operations; bounds every recursion over a tree.
 inline constexpr int kExprDepthMax = 1000;
-/// Nodes of a tree, shared ones (`between`, `case x`) counted as often as they are used.
+/// Limit of a tree's nodes; shared nodes (`between`, `case x`) count each time they are used.
 inline constexpr std::uint32_t kExprNodesMax = 20000;
 
 Expr makeNode(ExprOp op, std::uint32_t offset, std::vector<Expr> children);

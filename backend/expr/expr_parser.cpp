@@ -1,6 +1,6 @@
-// Expression text -> untyped tree: precedence by recursive descent, PostgreSQL's and DuckDB's
-// order: or; and; not; is; comparison (no chains); in, between, like; ||; + -; * / // %; ^; unary
-// -; :: [].
+// Expression text -> untyped tree, by recursive descent. Precedence as in PostgreSQL and DuckDB:
+// or; and; not; is; comparison (no chains); in, between, like; ||; + -; * / // %; ^; unary -; ::
+// [].
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -319,14 +319,14 @@ class Parser {
         return expr;
     }
 
-    /// The type's name follows.
+    /// Parses a cast up to its type's name, which comes next.
     Expr cast(ExprOp op, std::uint32_t offset, Expr value) {
         const Token first = peek();
         if (first.kind != TokenKind::kName) {
             return fail(first, strCat("expected a type, not ", describeToken(first)));
         }
         std::string name = take().text;
-        if (isSymbol("(")) {  // decimal(10, 2): read and ignored beyond its kind
+        if (isSymbol("(")) {  // decimal(10, 2): parses the digits and ignores them
             while (peek().kind == TokenKind::kInteger || isSymbol(",")) {
                 take();
             }
@@ -387,7 +387,7 @@ class Parser {
         return makeLiteral(value, token.offset);
     }
 
-    /// One that only uint64 holds: as cast('18446744073709551615' as uint64).
+    /// An integer that only uint64 can hold, as cast('18446744073709551615' as uint64).
     Expr parseLargeInteger(const Token& token, const std::string& text) {
         std::uint64_t value = 0;
         const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -1,4 +1,4 @@
-// Types of expressions: bottom-up, implicit conversions made explicit, names resolved.
+// Types expressions: bottom-up, makes implicit conversions explicit, resolves names.
 #include <algorithm>
 #include <variant>
 
@@ -149,7 +149,7 @@ class Typer {
         return withType(expr, field->type);
     }
 
-    /// Brings all to one type; false after an error that says `verb`.
+    /// Converts all to one type; returns false after an error that contains `verb`.
     bool unify(std::vector<Expr>& parts, const Expr& at, std::string_view verb) {
         DataType common = scalar(TypeKind::kNull);
         const Expr* first = nullptr;
@@ -169,7 +169,7 @@ class Typer {
         if (common.isNull()) {
             common = kInt32Type;
         }
-        // A decimal's digits are the column's own, which a null of the expression has none of.
+        // A decimal's digits come from its column, and a null in an expression has none.
         if (common.kind == TypeKind::kDecimal &&
             std::any_of(parts.begin(), parts.end(), isNullLiteral)) {
             common.kind = TypeKind::kDouble;
@@ -496,7 +496,7 @@ class Typer {
                                                    : ""));
             return false;
         }
-        if (arg->type.kind == TypeKind::kDate) {  // one beyond timestamps has no parts
+        if (arg->type.kind == TypeKind::kDate) {  // far dates have no timestamp, and no parts
             ExprNode node = *makeNode(ExprOp::kTryCast, arg->offset, {arg});
             node.type = scalar(TypeKind::kTimestamp);
             node.isImplicit = true;

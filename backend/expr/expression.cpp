@@ -107,7 +107,7 @@ std::string caseText(const ExprNode& node) {
     return strCat(text, " else ", expressionText(node.children.back()), " end");
 }
 
-/// A digit behind the minus would be read as one literal: -0 becomes 0.
+/// A digit after the minus would be read as part of one literal: -0 would become 0.
 std::string negationText(const std::string& operand) {
     const bool isDigit = operand[0] >= '0' && operand[0] <= '9';
     return isDigit ? strCat("(- (", operand, "))") : strCat("(- ", operand, ")");

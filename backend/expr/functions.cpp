@@ -320,7 +320,7 @@ std::vector<Function> stringFunctions() {
     };
 }
 
-/// A part of a time: one argument, an integer.
+/// A part of a time: takes one argument and returns an integer.
 Function partOfTime(F id, std::string_view name, std::vector<std::string_view> aliases,
                     std::string_view doc) {
     return {id, name, std::move(aliases), {P::kTime}, {}, false, R::kInt64, "t", doc};
@@ -358,7 +358,7 @@ std::vector<Function> timeFunctions() {
          R::kTimestamp,
          "part, t",
          "the beginning of the year, quarter, month, week (Monday), day, hour, minute or second "
-         "that t lies in"},
+         "that contains t"},
         {F::kDateDiff,
          "date_diff",
          {"datediff"},
@@ -367,7 +367,7 @@ std::vector<Function> timeFunctions() {
          false,
          R::kInt64,
          "part, from, to",
-         "how many beginnings of such a part lie between the two; below 0 when `to` is earlier"},
+         "how many such parts begin between the two; below 0 when `to` is earlier"},
         {F::kEpoch,
          "epoch",
          {},
@@ -514,7 +514,7 @@ int revisionOf(FunctionId id) {
         case FunctionId::kLog10:
         case FunctionId::kExp:
         case FunctionId::kPow:
-            return 2;  // 1: rounded from the x87 unit's long doubles
+            return 2;  // revision 1 rounded from the x87 unit's long doubles
         default:
             return 1;
     }

@@ -1,8 +1,8 @@
 #pragma once
-// The functions that expressions may call: names, signatures, result types, text for the reference.
+// The functions of expressions: names, signatures, result types, text for the reference.
 //
-// Semantics are DuckDB's unless `doc` says otherwise. A null argument gives null unless `doc` says
-// otherwise.
+// Semantics are DuckDB's unless `doc` states otherwise. A null argument gives null unless `doc`
+// states otherwise.
 #include <span>
 #include <string>
 #include <string_view>
@@ -85,10 +85,10 @@ enum class FunctionId {
     kTimeZone,
 };
 
-/// What an argument may be, and what it is cast to before the call.
+/// Allowed arguments, and the type to which they are cast before the call.
 enum class ParamKind {
-    kAny,            ///< taken as it is
-    kNumber,         ///< an integer, float or double; taken as it is
+    kAny,            ///< not cast
+    kNumber,         ///< an integer, float or double; not cast
     kDouble,         ///< any number, cast to double
     kInt64,          ///< any integer, cast to int64
     kLiteralInt,     ///< an integer literal (may be negative)
@@ -111,34 +111,35 @@ enum class ResultKind {
     kStringList,
     kInt64List,
     kTimestamp,
-    kFirst,    ///< the type of the first argument; of a fixed-size list one of any size
+    kFirst,    ///< the type of the first argument; for a fixed-size list: a list of any size
     kSame,     ///< the common type of the kSame arguments
     kElement,  ///< the element type of the first argument
     kRounded   ///< float for float, else double
 };
 
-/// One overload. After typing, a call's children have exactly the types that `params` say.
+/// One overload. After typing, a call's children have exactly the types in `params`.
 struct Function {
     FunctionId id;
     std::string_view name;                  ///< canonical, lower case
     std::vector<std::string_view> aliases;  ///< other names
     std::vector<ParamKind> params;          ///< the required ones
-    std::vector<ParamKind> optional;        ///< may be left out from the right
-    bool isVariadic = false;                ///< the last of `params` may be repeated
+    std::vector<ParamKind> optional;        ///< may be omitted from the right
+    bool isVariadic = false;                ///< the last of `params` may repeat
     ResultKind result;
     std::string_view arguments;  ///< for the reference: "s, pattern[, group]"
     std::string_view doc;
 };
 
-/// What kTimePart may be, sorted; `mayTruncate`: only what date_trunc and date_diff know.
+/// Values of kTimePart, sorted; `mayTruncate`: only those that date_trunc and date_diff support.
 std::vector<std::string> timeParts(bool mayTruncate);
 
 /// Every overload, in the order of the reference.
 std::span<const Function> allFunctions();
-/// The overloads of a name or alias, without regard to case; empty when unknown.
+/// The overloads of a name or alias, ignoring case; empty if unknown.
 std::vector<const Function*> findFunctions(std::string_view name);
-/// How often the values of a function have changed, counted from 1: the stream hash of a spec that
-/// calls one of a later revision has it, so that streams of different values differ by name.
+/// Counts the changes of a function's values, from 1. A spec that calls a function of a later
+/// revision has the revision in its stream hash, so that streams of different values have different
+/// hashes.
 int revisionOf(FunctionId id);
 /// Every name and alias, sorted.
 std::vector<std::string> functionNames();

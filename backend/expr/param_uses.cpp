@@ -5,7 +5,7 @@
 namespace millrace::expr {
 namespace {
 
-/// Those between the quotes of a text literal, whose token is `token`.
+/// Adds the uses inside the quotes of a text literal with token `token`.
 void addInText(std::string_view text, const Token& token, std::vector<ParamUse>& out) {
     const std::string_view literal = text.substr(token.offset, token.size);
     for (std::size_t at = 0; (at = literal.find("${", at)) != std::string_view::npos; at += 2) {

@@ -13,7 +13,7 @@ struct TypeName {
     TypeKind kind;
 };
 
-/// The first name of a kind is the one that messages and JSON use.
+/// The first name of each kind is used in messages and JSON.
 constexpr TypeName kTypeNames[] = {
     {"null", TypeKind::kNull},        {"bool", TypeKind::kBool},
     {"int8", TypeKind::kInt8},        {"int16", TypeKind::kInt16},
@@ -98,8 +98,8 @@ Result<DataType> parseType(std::string_view name) {
                                         : strCat("; did you mean '", near, "'?"));
 }
 
-// Schemas have thousands of columns, of names that begin alike: the last letter tells most of them
-// apart without a call.
+// Schemas may have thousands of columns with a common prefix: comparing the last letter rejects
+// most of them without a call.
 const Field* Schema::find(std::string_view name) const {
     for (const Field& field : fields) {
         if (field.name.size() == name.size() &&

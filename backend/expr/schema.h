@@ -1,5 +1,5 @@
 #pragma once
-// Column types and schemas as plain values: what expressions are typed against (no Arrow here).
+// Column types and schemas as plain values, against which expressions are typed (no Arrow here).
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -11,7 +11,7 @@
 namespace millrace::expr {
 
 enum class TypeKind {
-    kNull,  ///< the type of `null` alone
+    kNull,  ///< only the type of `null`
     kBool,
     kInt8,
     kInt16,
@@ -31,14 +31,14 @@ enum class TypeKind {
 
 /// A column's type: a scalar, or a list of scalars.
 struct DataType {
-    TypeKind kind = TypeKind::kNull;  ///< of the elements when isList
+    TypeKind kind = TypeKind::kNull;  ///< of the elements if isList
     bool isList = false;
     std::int32_t listSize = 0;  ///< elements of a fixed-size list; 0: any number
     bool nullable = true;
 
     /// "int64", "string[]", "float[16]".
     std::string name() const;
-    /// Equal but for nullability.
+    /// Equal except for nullability.
     bool isSame(const DataType& other) const {
         return kind == other.kind && isList == other.isList && listSize == other.listSize;
     }
@@ -53,8 +53,8 @@ struct DataType {
     bool operator==(const DataType&) const = default;
 };
 
-/// A type by its SQL or Arrow name, without regard to case: "int", "bigint", "int64", "double",
-/// "varchar", "string", "float[]", ... kInvalidArgument with the nearest name otherwise.
+/// A type by its SQL or Arrow name, ignoring case: "int", "bigint", "int64", "double", "varchar",
+/// "string", "float[]", ... kInvalidArgument with the nearest name otherwise.
 Result<DataType> parseType(std::string_view name);
 
 struct Field {
@@ -63,16 +63,17 @@ struct Field {
     bool operator==(const Field&) const = default;
 };
 
-/// A column that stands in the data and cannot be read as it is.
+/// A column in the data that cannot be read directly.
 struct RefusedColumn {
     std::string name;
-    std::string why;  ///< "is a map<string, int64>: ..., write ... instead": what follows its name
-    bool hasFields = false;  ///< a struct: its fields are columns of their own, by path
-    bool differs = false;    ///< between the files of a dataset, each of which has it or lacks it
+    std::string why;  ///< "is a map<string, int64>: ..., write ... instead": the text after its
+                      ///< name
+    bool hasFields = false;  ///< a struct: its fields are columns by path
+    bool differs = false;    ///< differs between the files of a dataset, or some files lack it
     bool operator==(const RefusedColumn&) const = default;
 };
 
-/// Columns in order. Names are compared exactly; a struct's fields are columns `user.age`.
+/// Columns in order. Names must match exactly; a struct's fields are columns such as `user.age`.
 struct Schema {
     std::vector<Field> fields;
     std::vector<RefusedColumn> refused;
@@ -80,22 +81,22 @@ struct Schema {
     const Field* find(std::string_view name) const;
     std::vector<std::string> names() const;
     const RefusedColumn* findRefused(std::string_view name) const;
-    /// What to say of a name that find() does not know: "unknown column 'x'; did you mean 'y'?", or
-    /// why the column of this name cannot be read.
+    /// The message for a name that find() does not know: "unknown column 'x'; did you mean 'y'?",
+    /// or why the column of this name cannot be read.
     std::string whyUnknown(std::string_view name) const;
-    /// The same of a side table's column: "movies.csv has no column 'x'; ...".
+    /// As whyUnknown(), for a side table: "movies.csv has no column 'x'; ...".
     std::string whyUnknownIn(std::string_view table, std::string_view name) const;
-    /// Adds the column, or replaces the type of the one with this name.
+    /// Adds the column, or replaces the type of an existing one.
     void set(std::string_view name, const DataType& type);
     bool operator==(const Schema&) const = default;
 };
 
-/// A schema's columns by name, for who asks for many of a wide one again and again: Schema::find()
-/// goes through all of them. The schema outlives it, where it is and as it is.
+/// A schema's columns by name, for repeated lookups in a wide schema, where Schema::find() would
+/// scan all columns. The schema must outlive it unchanged.
 class ColumnIndex {
  public:
     explicit ColumnIndex(const Schema& schema);
-    /// Null: there is none.
+    /// Null if the column does not exist.
     const Field* find(std::string_view name) const;
 
  private:

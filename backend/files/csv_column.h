@@ -1,6 +1,6 @@
 #pragma once
-// What the first pass over a CSV file saw of a column: how many values look like what, and the
-// first of each.
+// First-pass statistics of a CSV column: number of values per form, and the first value of each
+// form.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -11,17 +11,17 @@
 namespace millrace::files {
 
 enum class CsvForm {
-    kInt,     ///< a whole number of 64 bits with a sign
+    kInt,     ///< a signed whole number of 64 bits
     kUint,    ///< from 2^63 on, below 2^64
     kDouble,  ///< a fraction, an exponent, inf
-    kBool,    ///< true, false and their usual writings
+    kBool,    ///< true, false and their common variants
     kDate,
     kTime,
     kTooLarge,  ///< a whole number of more than 64 bits
     kText,
-    // Counted beside these.
-    kNegative,  ///< of kInt: below 0
-    kInexact,   ///< of kInt: no double holds it
+    // Counted in addition to these.
+    kNegative,  ///< kInt below 0
+    kInexact,   ///< kInt that no double can hold
     kWord       ///< null, unless the column is text
 };
 inline constexpr std::size_t kCsvForms = 11, kCsvValueForms = 8;
@@ -36,11 +36,11 @@ struct CsvPlace {
 
 struct CsvColumn {
     std::array<std::int64_t, kCsvForms> counts{};
-    std::vector<CsvPlace> firsts;  ///< of each form that there is
+    std::vector<CsvPlace> firsts;  ///< one per form that occurs
     bool operator==(const CsvColumn&) const = default;
 
     std::int64_t count(CsvForm form) const { return counts[static_cast<std::size_t>(form)]; }
-    /// Null when there is none.
+    /// Null if the form does not occur.
     const CsvPlace* first(CsvForm form) const {
         const auto at = std::find_if(firsts.begin(), firsts.end(),
                                      [form](const CsvPlace& place) { return place.form == form; });

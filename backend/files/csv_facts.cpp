@@ -1,4 +1,4 @@
-// What CSV files alone have among their facts, as text and back.
+// Converts the CSV-specific facts to text and back.
 #include "backend/core/json.h"
 #include "backend/files/file_facts.h"
 

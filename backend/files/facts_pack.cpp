@@ -1,21 +1,17 @@
 #include "backend/files/facts_pack.h"
 
-#include <algorithm>
 #include <cstring>
-#include <filesystem>
 #include <string_view>
-#include <system_error>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "backend/core/file_cache.h"
 #include "backend/core/files.h"
 #include "backend/core/hash.h"
 
 namespace millrace::files {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::string_view kMagic = "millrace facts 4\n";
 constexpr std::size_t kSumBytes = 32;
@@ -31,7 +27,7 @@ void putText(std::string& out, std::string_view text) {
     out.append(text);
 }
 
-/// Reads what putNumber and putText wrote; after a failure everything is 0 or empty.
+/// Reads the output of putNumber and putText; after a failure everything is 0 or empty.
 class PackReader {
  public:
     explicit PackReader(std::string_view bytes) : rest_(bytes) {}
@@ -56,7 +52,7 @@ class PackReader {
         rest_.remove_prefix(text.size());
         return text;
     }
-    /// A number of things of at least 8 bytes each.
+    /// A count of items with at least 8 bytes each.
     std::size_t count() {
         const std::int64_t value = number();
         if (value < 0 || static_cast<std::size_t>(value) > rest_.size() / 8 + 1) {
@@ -76,7 +72,7 @@ class PackReader {
     bool hasFailed_ = false;
 };
 
-/// The columns alone: what most files of a directory share.
+/// Only the columns, which most files of a directory share.
 std::string shapeOf(const expr::Schema& schema) {
     std::string text;
     putNumber(text, static_cast<std::int64_t>(schema.fields.size()));
@@ -195,30 +191,6 @@ std::string_view pathOf(std::string_view key) {
     return key.substr(0, key.find('\n'));
 }
 
-/// Removes the oldest files of the cache until it is small enough.
-void boundCache(const std::string& directory) {
-    std::error_code error;
-    std::vector<std::pair<fs::file_time_type, fs::path>> files;
-    std::int64_t bytes = 0;
-    for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
-        files.emplace_back(entry.last_write_time(error), entry.path());
-        bytes += static_cast<std::int64_t>(entry.file_size(error));
-    }
-    if (bytes <= kCacheBytesMax) {
-        return;
-    }
-    std::sort(files.begin(), files.end());
-    for (const auto& [time, path] : files) {
-        const auto size = static_cast<std::int64_t>(fs::file_size(path, error));
-        if (bytes <= kCacheBytesMax / 2) {
-            return;
-        }
-        if (fs::remove(path, error)) {
-            bytes -= size;
-        }
-    }
-}
-
 }  // namespace
 
 std::string packPath(const std::string& cacheDirectory, const std::string& key) {
@@ -269,7 +241,7 @@ void addToPack(const std::string& cacheDirectory, const std::string& path, Facts
     if (!makeDirectories(cacheDirectory, 0700).ok()) {
         return;
     }
-    // Keys of one file stand together, its path being their first line.
+    // Keys of one file are adjacent: its path is their first line.
     for (const auto& [key, facts] : added) {
         const std::string own = strCat(pathOf(key), "\n");
         auto at = pack.lower_bound(own);
@@ -278,9 +250,9 @@ void addToPack(const std::string& cacheDirectory, const std::string& path, Facts
         }
         pack.emplace(key, facts);
     }
-    // Not synced: a pack that is lost or torn is made again.
+    // Not synced: a lost or torn pack is rebuilt.
     writeFileAtomic(path, packText(pack), 0600).IgnoreError();
-    boundCache(cacheDirectory);
+    boundFileCache(cacheDirectory, {kCacheBytesMax, kCacheBytesMax / 2});
 }
 
 }  // namespace millrace::files

@@ -1,10 +1,10 @@
 #pragma once
-// The facts cache on disk: the facts of the files of one directory are one file, so that a hundred
-// thousand small files are read back in a second. Read and written by dataset::FactsCache.
+// The facts cache on disk: one pack file holds the facts of all files in a directory, so that a
+// hundred thousand small files load in a second. dataset::FactsCache reads and writes it.
 //
-// A pack is written aside and renamed; one that is torn, of another version or of other options is
-// as good as none. All packs together stay below kCacheBytesMax: the oldest go first.
-// Threads: any; two processes that write the same pack leave that of the last one.
+// A pack is written aside and renamed. A pack that is torn, or of another version or other options,
+// is ignored. All packs together stay below kCacheBytesMax: the oldest are removed first.
+// Threads: any; if two processes write the same pack, the last one wins.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -16,16 +16,16 @@ namespace millrace::files {
 
 inline constexpr std::int64_t kCacheBytesMax = std::int64_t{2} << 30;
 
-/// By the cache's key, whose first line is the file's path and whose last names the options.
+/// By the cache's key: its first line is the file's path, its last line identifies the options.
 using FactsByKey = std::map<std::string, std::shared_ptr<const FileFacts>>;
 
-/// Where the pack of the key's directory and options lies.
+/// Path of the pack for the key's directory and options.
 std::string packPath(const std::string& cacheDirectory, const std::string& key);
 
 FactsByKey readPack(const std::string& path);
 
-/// Of two entries for one file the later one in `added` wins. A pack that cannot be written is no
-/// error.
+/// If two entries are for one file, the later one in `added` wins. Failing to write a pack is not
+/// an error.
 void addToPack(const std::string& cacheDirectory, const std::string& path, FactsByKey pack,
                const FactsByKey& added);
 

@@ -5,7 +5,7 @@
 namespace millrace::files {
 namespace {
 
-constexpr int kVersion = 5;  ///< of the facts on disk; another one is read anew
+constexpr int kVersion = 5;  ///< of the facts on disk; facts of another version are read again
 
 }  // namespace
 
@@ -17,7 +17,7 @@ std::string ReadOptions::cacheKey() const {
                              static_cast<int>(csvDelimiter), "/", csvHasHeader ? 1 : 0);
     strAppend(&key, "/", csvReading());
     for (const auto& [name, type] : csvTypes) {
-        // Which rows are left out depends on the types.
+        // Which rows are dropped depends on the types.
         strAppend(&key, csvDropsBadRows ? strCat("/", dumpJson(Json::array({name, type}))) : "");
     }
     return key;

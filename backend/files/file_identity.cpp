@@ -31,8 +31,8 @@ Status changed(const DataFile& checked, std::string_view what) {
                               "and resume the run, or start a new one on the new content");
 }
 
-/// What tells `now` from `checked`; empty: nothing does. Where inodes mean nothing, size and time
-/// of the last write have to do.
+/// How `now` differs from `checked`; empty: not at all. If inodes are unreliable, compares only
+/// size and time of the last write.
 std::string difference(const DataFile& checked, const DataFile& now) {
     const std::string size = now.bytes == checked.bytes
                                  ? strCat("its ", now.bytes, " bytes are as many as before")

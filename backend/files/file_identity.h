@@ -1,7 +1,7 @@
 #pragma once
-// What tells that a data file still is the one whose facts were checked: of a local file device,
-// inode, size, time of change and time of the inode's change; of an object its ETag, which goes
-// with every request (backend/objects).
+// Identity of a data file: tells whether it still is the file whose facts were checked. A local
+// file has device, inode, size, modification time and inode change time; an object has its ETag,
+// which every request sends (backend/objects).
 //
 // Threads: pure functions of files. Failure: kFailedPrecondition "PATH: changed since the run was
 // planned: WHAT at WHEN; ...".
@@ -19,23 +19,23 @@ namespace millrace::files {
 /// Fills in size, times and inode.
 void setIdentity(const struct stat& info, DataFile& file);
 
-/// Whether `file` was looked at: a plan's files are not before they are first touched.
+/// Whether `file` has been examined: a plan's files have not, until they are first used.
 bool hasIdentity(const DataFile& file);
 
-/// Whether such a file system (networkFileSystemOf()'s name) may give a file another inode at any
-/// time: user-space ones forget theirs under memory pressure.
+/// Whether such a file system (a name from networkFileSystemOf()) may change a file's inode at any
+/// time: user-space ones forget inodes under memory pressure.
 bool givesInodesAnew(std::string_view fileSystem);
 
-/// The number of bytes against the planned one.
+/// Compares the number of bytes with the planned one.
 Status verifySize(const DataFile& planned, std::int64_t bytes);
 
-/// The hash of what was read again, a footer or a content, against the one in the plan.
+/// Compares the hash of a footer or content that was read again with the plan's hash.
 Status verifyHash(const DataFile& file, std::string_view now, std::string_view planned);
 
-/// An open file against the one that was checked.
+/// Compares an open file with the checked one.
 Status verifyOpen(const DataFile& checked, int fd);
 
-/// The file at the path by now; OK for objects.
+/// Compares the file now at the path with the checked one; OK for objects.
 Status verifyAtPath(const DataFile& checked);
 
 }  // namespace millrace::files

@@ -29,9 +29,9 @@ bool isWild(std::string_view text) {
     return text.find_first_of("*?[{") != std::string_view::npos;
 }
 
-/// Whether a name is passed over by a part of a pattern that does not ask for it. What a check of
-/// the file system has found (lost+found) is no data, and only root may enter it: which files there
-/// are would depend on who lists them.
+/// Whether a name is skipped because the pattern's part does not ask for it. Files recovered by a
+/// file system check (lost+found) are not data, and only root may enter that directory: the list of
+/// files would depend on the user.
 bool isHidden(std::string_view name, std::string_view part) {
     if (name == "lost+found") {
         return part != name;
@@ -43,7 +43,8 @@ bool isDataName(std::string_view name, std::string_view format) {
     return spec::formatOfName(name) == format;
 }
 
-/// "{a,b}" anywhere, also nested: the alternatives of the first brace, each expanded again.
+/// Expands "{a,b}" at any position, also nested: each alternative of the first brace is expanded
+/// further.
 Status expandBraces(const std::string& pattern, int level, std::vector<std::string>& out) {
     const std::size_t open = pattern.find('{');
     if (out.size() >= kAlternativesMax || level > kBracesMax) {
@@ -72,7 +73,7 @@ Status expandBraces(const std::string& pattern, int level, std::vector<std::stri
             return okStatus();
         }
     }
-    out.push_back(pattern);  // an unclosed brace stands for itself
+    out.push_back(pattern);  // an unclosed brace is literal
     return okStatus();
 }
 
@@ -89,7 +90,7 @@ std::vector<std::string> splitPath(std::string_view path) {
     std::size_t begin = 0;
     while (begin <= path.size()) {
         const std::size_t end = std::min(path.find('/', begin), path.size());
-        // Stars for any depth next to each other say no more than one of them.
+        // Adjacent ** components mean the same as one.
         const bool isAgain =
             !parts.empty() && parts.back() == "**" && path.substr(begin, end - begin) == "**";
         if (end > begin && !isAgain) {
@@ -100,8 +101,8 @@ std::vector<std::string> splitPath(std::string_view path) {
     return parts;
 }
 
-/// Walks the wildcard part of a glob. A directory is walked under one name: links that lead to
-/// another one's files, or to one around them, are errors that name the link.
+/// Walks the wildcard part of a glob. Each directory is walked under one name only: a link to a
+/// directory that was already walked, or that contains the link, is an error that names it.
 class GlobWalk {
  public:
     explicit GlobWalk(std::vector<std::string>& found) : found_(found) {}
@@ -141,10 +142,11 @@ class GlobWalk {
     using Place = std::pair<::dev_t, ::ino_t>;
     struct Name {
         std::string name;
-        bool isFile;  ///< the directory says so: nothing more need be asked
+        bool isFile;  ///< as the directory entry shows: needs no further check
     };
 
-    /// Whether the path is a directory; an error when it will be walked and another path led to it.
+    /// Whether the path is a directory; an error if it will be walked and was reached by another
+    /// path.
     Result<bool> enter(const std::string& path, bool willWalk) {
         struct stat info{};
         if (::stat(path.c_str(), &info) != 0) {
@@ -153,7 +155,7 @@ class GlobWalk {
                 return invalidArgument(path, ": a link that leads back to itself; remove it");
             }
             if (error == ENOENT) {
-                return false;  // a link to nothing: listing it as a file names it
+                return false;  // a dangling link: listing it as a file reports it
             }
             return errnoStatus(error, path);
         }
@@ -166,11 +168,11 @@ class GlobWalk {
         }
         const bool isAround = path.starts_with(at->second + "/");
         return invalidArgument(path, ": a link to ", at->second,
-                               isAround ? ", which it lies in; remove the link"
+                               isAround ? ", which contains it; remove the link"
                                         : ": its rows would be read twice; remove one of the two");
     }
 
-    /// Names of a directory that are not hidden, or that `part` asks for; none when it is no
+    /// Names in a directory, without hidden ones that `part` does not ask for; none if it is not a
     /// directory.
     Result<std::vector<Name>> namesIn(const std::string& directory, const std::string& part) {
         struct stat info{};
@@ -201,10 +203,10 @@ class GlobWalk {
 struct Entry {
     std::string fixed;               ///< absolute directory, or the file's directory
     std::vector<std::string> names;  ///< sorted paths below it
-    std::vector<DataFile> objects;   ///< of a store: one a name; empty for local files
+    std::vector<DataFile> objects;   ///< in a store: one per name; empty for local files
 };
 
-/// Whether the path's components match those of a glob, with `**` for any number of directories.
+/// Whether the path's components match a glob's, with `**` for any number of directories.
 bool matchesParts(std::span<const std::string> pattern, std::span<const std::string> path) {
     if (pattern.empty() || path.empty()) {
         return pattern.empty() && path.empty();
@@ -223,7 +225,7 @@ bool matchesParts(std::span<const std::string> pattern, std::span<const std::str
            (pattern.size() > 1 && matchesParts(pattern.subspan(1), path));
 }
 
-/// Keeps of the objects below `entry.fixed` those that one of the patterns names.
+/// Keeps only the objects below `entry.fixed` that match one of the patterns.
 void keepMatches(Entry& entry, std::vector<DataFile> objects,
                  const std::vector<std::string>& patterns, std::string_view format) {
     std::vector<std::vector<std::string>> parts;
@@ -265,7 +267,7 @@ Result<std::vector<DataFile>> objectsBelow(const objects::ObjectStore& store,
     return files;
 }
 
-/// Objects of a store: one, those below a prefix, or those that match a glob.
+/// Lists objects of a store: a single one, those below a prefix, or the matches of a glob.
 Result<Entry> listObjects(const std::string& written, std::string_view format) {
     const std::size_t bucket = std::string_view("s3://").size();
     const std::size_t slash = written.find('/', bucket);
@@ -377,14 +379,14 @@ Result<Entry> listEntry(const std::string& written, const std::string& baseDir,
     return errnoStatus(errno, written);
 }
 
-/// The files of one entry of dataset.path, from the first on.
+/// The files of one entry of dataset.path, from index `first` on.
 struct Stretch {
     std::size_t first = 0;
     std::string written;  ///< the entry
     std::string fixed;    ///< Entry::fixed
     bool isSingle = false;
 
-    /// A file's path as the user wrote it.
+    /// A file's path in the form that the user wrote.
     std::string asWritten(const std::string& name) const {
         if (isWild(written)) {
             return fixed + name;
@@ -397,15 +399,15 @@ struct Stretch {
     }
 };
 
-/// Whether symbolic links alone make the two paths differ. Hard links are files of their own right:
-/// stores that keep equal files once make them, and whoever made them meant the rows twice.
+/// Whether the paths differ only by symbolic links. Hard links count as separate files:
+/// deduplicating stores create them, and users who create them want the rows twice.
 bool isOnePath(const std::string& a, const std::string& b) {
     std::error_code failed;
     const fs::path first = fs::canonical(a, failed);
     return !failed && first == fs::canonical(b, failed) && !failed;
 }
 
-/// Files of one relative path take what the user wrote; a file may be named once.
+/// Gives files with equal relative paths the path as written; a file may be listed once only.
 Status tellApart(std::vector<DataFile>& files, const std::vector<Stretch>& stretches) {
     std::unordered_map<std::string_view, std::size_t> uses;
     std::unordered_set<std::string_view> seen;

@@ -1,12 +1,12 @@
 #pragma once
-// The files that dataset.path names: one file, a directory, a glob, or a list of these.
+// Lists the files in dataset.path: one file, a directory, a glob, or a list of these.
 //
-// Globs know *, ?, [..], ** (any depth) and {a,b}. Order: the entries as given; below one entry in
-// byte order of the path under its fixed part (the directories before the first wildcard). Names
-// that start with '.' or '_' are skipped below a directory or a wildcard.
-// Links are followed; one that leads around in a circle, or to files that are read under another
-// name too, is an error. Failure: one sentence that names the path as written; kNotFound for what
-// is not there, kInvalidArgument for such links and for more than 10,000 alternatives of a pattern.
+// Globs support *, ?, [..], ** (any depth) and {a,b}. Order: the entries as given; within an entry
+// by the bytes of the path below its fixed part (the directories before the first wildcard). Names
+// that start with '.' or '_' are skipped below a directory or a wildcard. Links are followed; a
+// link in a cycle, or to files that are also read under another name, is an error. Failure: one
+// sentence that names the path as written; kNotFound for missing files, kInvalidArgument for such
+// links and for more than 10,000 alternatives of a pattern.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -16,8 +16,8 @@
 
 namespace millrace::files {
 
-/// One data file as it was found. `relativePath` is what draws are keyed by: the path below the
-/// entry's fixed part, or the path as written where two entries would share one.
+/// One data file that was found. `relativePath` is the key of random draws: the path below the
+/// entry's fixed part, or the path as written if several entries would share it.
 struct DataFile {
     std::string path;  ///< absolute
     std::string relativePath;
@@ -25,16 +25,16 @@ struct DataFile {
     std::int64_t mtimeNs = 0;
     std::uint64_t inode = 0;
     std::uint64_t device = 0;   ///< local files: of the file system
-    std::int64_t changeNs = 0;  ///< of the inode (ctime), which no one can set back
-    std::string etag;           ///< of an object, as its facts were read; empty: not told
+    std::int64_t changeNs = 0;  ///< of the inode (ctime), which nobody can set back
+    std::string etag;           ///< of an object when its facts were read; empty: unknown
 };
 
-/// `baseDir`: what relative paths are relative to. `format` (parquet, csv, arrow) chooses which
-/// names count as data files below a directory.
+/// `baseDir`: base of relative paths. `format` (parquet, csv, arrow) decides which names are data
+/// files below a directory.
 Result<std::vector<DataFile>> listFiles(const std::vector<std::string>& paths,
                                         const std::string& baseDir, std::string_view format);
 
-/// Size, time and inode of one file, as listFiles gives them. `written`: the path for messages.
+/// Size, time and inode of one file, as in listFiles(). `written`: the path for messages.
 Result<DataFile> statFile(const std::string& path, std::string_view written);
 
 /// Whether `name` matches one path component of a glob (*, ?, [..]; braces already expanded).

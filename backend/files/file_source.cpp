@@ -21,7 +21,7 @@
 namespace millrace::files {
 namespace {
 
-/// An object as Arrow's readers see it: ranges fetched ahead first, the store for the rest.
+/// Presents an object to Arrow's readers: uses ranges fetched ahead, and the store for the rest.
 class ObjectFile final : public InlineFile {
  public:
     using InlineFile::ReadAt;
@@ -105,7 +105,7 @@ class ObjectFile final : public InlineFile {
                                    bytes, " bytes at ", position));
         }
         MutexLock lock(mutex_);
-        etag_ = etag_.empty() ? read->etag : etag_;  // all later reads are of this version
+        etag_ = etag_.empty() ? read->etag : etag_;  // all later reads must have this version
         return bytes;
     }
 
@@ -145,7 +145,7 @@ Result<FileSource> FileSource::openAhead(const DataFile& file, arrow::MemoryPool
         return errnoStatus(errno, file.path);
     }
     RETURN_IF_ERROR(verifyOpen(file, fd.get()));
-    source.fd_ = fd.get();  // the file's from here on
+    source.fd_ = fd.get();  // the file owns it from here on
     ASSIGN_OR_RETURN(source.input_, localFile(std::move(fd), file.path, pool));
     return source;
 }

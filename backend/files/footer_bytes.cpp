@@ -21,8 +21,8 @@ Result<std::string> readFooter(const DataFile& file, const FileSource& source,
         return dataLoss(file.path, ": ", file.bytes, " bytes are too few for ", kind,
                         " file; it is truncated or of another format");
     }
-    // One request for most footers; the rest of a longer one is a second, which costs a store's
-    // latency, but of a file on disk less than to copy what is not wanted.
+    // One request is enough for most footers. A longer one needs a second request, which costs a
+    // store's latency; for a file on disk that is cheaper than copying unneeded bytes.
     const std::int64_t guess =
         std::min(file.bytes, objects::isObjectUri(file.path) ? kFooterGuess : kFooterGuessOnDisk);
     ASSIGN_OR_RETURN(std::string end, source.readText(file.bytes - guess, guess));

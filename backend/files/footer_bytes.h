@@ -1,9 +1,8 @@
 #pragma once
-// The footer of a file that ends with one: its bytes, its length, its magic.
+// Reads the footer of a file that ends with one: its bytes, its length, its magic.
 //
-// Threads: any, one FileSource each. Failure: kDataLoss "PATH: ..." naming what is wrong: too
-// short, no magic (truncated), a footer longer than the file; kInvalidArgument for an encrypted
-// one.
+// Threads: any, one FileSource each. Failure: kDataLoss "PATH: ..." with what is wrong: too short,
+// no magic (truncated), a footer longer than the file; kInvalidArgument for an encrypted footer.
 #include <string>
 #include <string_view>
 

@@ -34,7 +34,7 @@ class LocalFile final : public InlineFile {
         if (position < 0 || bytes < 0) {
             return arrow::Status::Invalid("a read of ", bytes, " bytes at ", position);
         }
-        // Who wants a footer alone reads it alone.
+        // The first read is often the footer only, so it does not load the whole file.
         if (bytes_ > kSmall || !std::exchange(wasRead_, true)) {
             return readSystem(position, bytes, out);
         }
@@ -50,7 +50,7 @@ class LocalFile final : public InlineFile {
     }
     arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(std::int64_t position,
                                                          std::int64_t bytes) override {
-        // Not more than there is: what a damaged file asks for is not allocated.
+        // Limits the allocation to the file's size, as a damaged file may request more.
         const std::int64_t room = std::max<std::int64_t>(bytes_ - position, 0);
         ARROW_ASSIGN_OR_RAISE(auto buffer, arrow::AllocateResizableBuffer(
                                                std::clamp<std::int64_t>(bytes, 0, room), pool_));
@@ -63,8 +63,9 @@ class LocalFile final : public InlineFile {
     }
 
  private:
-    static constexpr std::int64_t kMostAtOnce = 1 << 30;  // Linux cuts a read at 2 GB
-    static constexpr std::int64_t kSmall = 64 << 10;  // to be read at once costs less than twice
+    static constexpr std::int64_t kMostAtOnce = 1 << 30;  // Linux limits a read to 2 GB
+    static constexpr std::int64_t kSmall = 64 << 10;  // up to this size, one whole read is cheaper
+                                                      // than two reads
 
     arrow::Result<std::int64_t> readSystem(std::int64_t position, std::int64_t bytes,
                                            void* out) const {
@@ -90,8 +91,8 @@ class LocalFile final : public InlineFile {
     UniqueFd fd_;
     const std::int64_t bytes_;
     arrow::MemoryPool* const pool_;
-    bool wasRead_ = false;         ///< a small file, once
-    std::unique_ptr<char[]> all_;  ///< of a small file, from the second read on
+    bool wasRead_ = false;         ///< for a small file: read once already
+    std::unique_ptr<char[]> all_;  ///< content of a small file, from the second read on
     std::int64_t allBytes_ = 0;
 };
 

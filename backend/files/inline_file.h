@@ -1,10 +1,10 @@
 #pragma once
-// A file whose asynchronous reads are done at once, by the thread that asks.
+// A file whose asynchronous reads run at once, in the calling thread.
 //
-// Arrow's readers fetch a footer by ReadAsync even where they are called synchronously. Done on
-// Arrow's I/O threads, such a thread may give its last reference to the buffer back after the
-// reader has returned, that is to a pool that is gone by then. Here no other thread ever holds a
-// buffer of the file's pool. Threads: one at a time.
+// Arrow's readers fetch a footer by ReadAsync even in synchronous calls. On Arrow's I/O threads,
+// such a thread might release its last reference to the buffer after the reader has returned, to a
+// pool that no longer exists. Here no other thread ever holds a buffer of the file's pool.
+// Threads: one at a time.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -22,8 +22,8 @@ class MemoryPool;
 
 namespace millrace::files {
 
-/// What a file must have: ReadAt() of both kinds, which may be short at the end of the file. Reads
-/// without a position go on where the last one ended.
+/// Subclasses provide both forms of ReadAt(), which may be short at the end of the file. Reads
+/// without a position continue where the last one ended.
 class InlineFile : public arrow::io::RandomAccessFile {
  public:
     using Bytes = std::shared_ptr<arrow::Buffer>;
@@ -53,8 +53,8 @@ class InlineFile : public arrow::io::RandomAccessFile {
     std::int64_t position_ = 0;
 };
 
-/// A local file by pread: nothing is read ahead, but a file of at most 64 kB is read whole by its
-/// second read. Failure: what the system says of its size.
+/// A local file, read by pread without read-ahead; a file of at most 64 kB is loaded by its second
+/// read. Failure: the system's error for its size.
 Result<std::shared_ptr<InlineFile>> localFile(UniqueFd fd, const std::string& path,
                                               arrow::MemoryPool* pool);
 

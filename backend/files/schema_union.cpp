@@ -9,7 +9,7 @@ namespace {
 
 using K = expr::TypeKind;
 
-/// How many bits of a number hold without loss: integers by sign, or a float's mantissa.
+/// Bits that a number holds without loss: of integers with their sign, or of a float's mantissa.
 struct NumberKind {
     int bits = 0;
     bool isSigned = false, isFloat = false;
@@ -38,8 +38,8 @@ std::optional<NumberKind> numberKind(K kind) {
     }
 }
 
-/// The smallest type that holds the values of both; false when there is none. Integers of 64 bits
-/// beside floats are doubles: reading one that no double holds fails.
+/// The smallest type that holds the values of both; false if there is none. Integers of 64 bits
+/// combined with floats become doubles: reading one that no double can hold fails.
 bool widerKind(K a, K b, K& wider) {
     if ((a == K::kDate && b == K::kTimestamp) || (a == K::kTimestamp && b == K::kDate)) {
         wider = K::kTimestamp;
@@ -79,7 +79,7 @@ bool widerType(const expr::DataType& a, const expr::DataType& b, expr::DataType&
     return (a.isList == b.isList || isNull) && widerKind(a.kind, b.kind, wider.kind);
 }
 
-/// Whether the reader can make `to` of `from`, or finds the value of which it cannot.
+/// Whether the reader can convert `from` to `to`, or reports the value that it cannot convert.
 bool canRead(const expr::DataType& from, const expr::DataType& to) {
     if (from.isNull()) {
         return true;
@@ -97,8 +97,17 @@ bool canRead(const expr::DataType& from, const expr::DataType& to) {
     return !from.isList && ((isWhole && to.kind == K::kString) || (from.isString() && toNumber));
 }
 
+/// Not those of a side table, which has its CSV options elsewhere and no more keys.
+bool hasDatasetKeys(const ReadOptions& options) {
+    return options.csvKey == ReadOptions().csvKey;
+}
+
 /// The type that columns of both could be given.
-std::string fixFor(std::string_view name, const expr::DataType& a, const expr::DataType& b) {
+std::string fixFor(std::string_view name, const expr::DataType& a, const expr::DataType& b,
+                   const ReadOptions& options) {
+    if (!hasDatasetKeys(options)) {
+        return "; all files of a side table must have it in one type";
+    }
     for (const K kind : {K::kString, K::kDouble}) {
         const expr::DataType type{kind, a.isList, 0, true};
         if (canRead(a, type) && canRead(b, type)) {
@@ -126,7 +135,7 @@ Result<SchemaUnion> SchemaUnion::make(const std::vector<DataFile>& files,
 
 void SchemaUnion::add(std::size_t file, const expr::Schema& one) {
     if (!isEmpty_ && one == last_) {
-        return;  // most files are as the one before
+        return;  // most files equal the previous one
     }
     const std::size_t known = columns_.size();
     for (std::size_t i = 0; i < known; ++i) {
@@ -166,7 +175,7 @@ void SchemaUnion::widen(Column& column, std::size_t file, const expr::Schema& on
     expr::DataType wider;
     if (!widerType(type, other->type, wider)) {
         column.why = strCat("is ", other->type.name(), " in ", files_[file].path, ", but ",
-                            type.name(), " in ", before, fixFor(name, type, other->type));
+                            type.name(), " in ", before, fixFor(name, type, other->type, options_));
         return;
     }
     column.origin = wider.isSame(type) ? column.origin : file;
@@ -211,7 +220,9 @@ void SchemaUnion::give(Column& column, const expr::DataType& type, std::size_t f
 
 std::string SchemaUnion::notIn(std::size_t without, std::size_t with) const {
     return strCat("is not in ", files_[without].path, ", but in ", files_[with].path,
-                  "; `dataset.missing_columns: null` reads it as null there");
+                  hasDatasetKeys(options_)
+                      ? "; `dataset.missing_columns: null` reads it as null there"
+                      : "; all files of a side table must have it");
 }
 
 expr::Schema SchemaUnion::take() {

@@ -1,11 +1,11 @@
 #pragma once
-// One schema out of the schemas of a dataset's files.
+// Combines the schemas of a dataset's files into one schema.
 //
-// A type widens from file to file where no value can change unnoticed: integers to wider ones,
-// integers and floats to double (the reader refuses an integer that no double holds), dates to
-// timestamps. `ReadOptions::types` chooses the type instead. A column that still differs between
-// files, or that some of them lack, is refused with both files and the fix: a spec that uses it
-// fails, all others do not notice. Threads: one at a time.
+// A type widens from file to file if no value can change unnoticed: integers to wider ones,
+// integers and floats to a float type (the reader rejects an integer that no double can hold),
+// dates to timestamps. `ReadOptions::types` overrides the type. A column that still differs between
+// files, or that some of them lack, is rejected, and the message names both files and the fix. Only
+// specs that use the column fail. Threads: one at a time.
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -20,18 +20,19 @@ namespace millrace::files {
 
 class SchemaUnion {
  public:
-    /// Both outlive it. Failure: kInvalidArgument for a type that `options.types` misspells.
+    /// Both references outlive it. Failure: kInvalidArgument for a misspelled type in
+    /// `options.types`.
     static Result<SchemaUnion> make(const std::vector<DataFile>& files, const ReadOptions& options);
 
-    /// Adds the columns of files[file]. Those of CSV files have the types of all files already.
+    /// Adds the columns of files[file]. Those of CSV files already have the types of all files.
     void add(std::size_t file, const expr::Schema& one);
     expr::Schema take();
 
  private:
     struct Column {
         expr::Field field;
-        std::size_t origin = 0;  ///< the file that its type is from
-        std::string why;         ///< it is refused; "": it is not
+        std::size_t origin = 0;  ///< the file that determined its type
+        std::string why;         ///< why it is rejected; "": it is not
     };
 
     SchemaUnion(const std::vector<DataFile>& files, const ReadOptions& options)
@@ -39,8 +40,8 @@ class SchemaUnion {
     void widen(Column& column, std::size_t file, const expr::Schema& one);
     void addNew(const expr::Field& field, std::size_t file);
     void addRefused(const expr::Schema& one, std::size_t file);
-    /// The type that the user gives to a column of the file's `type`; refuses the column if that
-    /// cannot be read as it.
+    /// Gives the column the user's type; rejects the column if the file's `type` cannot be read as
+    /// it.
     void give(Column& column, const expr::DataType& type, std::size_t file) const;
     std::string notIn(std::size_t without, std::size_t with) const;
 
@@ -50,7 +51,7 @@ class SchemaUnion {
     std::vector<Column> columns_;
     std::unordered_map<std::string, std::size_t> places_;  ///< by name
     std::vector<expr::RefusedColumn> refused_;
-    std::unordered_map<std::string, std::size_t> refusedIn_;  ///< by name: the first file
+    std::unordered_map<std::string, std::size_t> refusedIn_;  ///< by name: the first file with it
     expr::Schema last_;
     std::size_t first_ = 0;
     bool isEmpty_ = true;

@@ -1,7 +1,7 @@
 #pragma once
-// Which rows of a carried column are null, and which elements of its lists, in frames that become a
-// table: mask columns of its own, which stand right behind the column. Training's frames have none:
-// there a null is 0 or empty.
+// Masks for the null rows of a carried column, and for the null elements of its lists, in frames
+// that become a table. They are columns of their own, directly after the carried column. Frames for
+// training have no masks: a null is 0 or empty there.
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -12,17 +12,17 @@
 
 namespace millrace::frame {
 
-/// uint8 [rows], 1 where the carried column `name` has a value.
+/// uint8 [rows], 1 if the carried column `name` has a value.
 inline ColumnSpec carryMask(std::string_view name) {
     return ColumnSpec::fixed(Role::kMask, DType::kUint8, strCat("carry:", name));
 }
 
-/// uint8 lists like those of the carried column `name`, 1 where an element has a value.
+/// uint8 lists shaped like those of the carried column `name`, 1 if an element has a value.
 inline ColumnSpec elementMask(std::string_view name) {
     return ColumnSpec::list(Role::kMask, DType::kUint8, strCat("elements:", name));
 }
 
-/// The masks behind a carried column.
+/// The masks that follow a carried column.
 struct CarryMasks {
     bool ofRows = false, ofElements = false;
 

@@ -15,7 +15,7 @@
 namespace millrace::frame {
 namespace {
 
-// Of a frame's header and directory, which compress well and are small.
+// For a frame's header and directory, which are small and compress well.
 constexpr CodecChoice kHeadChoice{Codec::kZstd, 1};
 constexpr std::size_t kChecksumAt = offsetof(CodedHeader, checksum);
 
@@ -39,7 +39,8 @@ struct Payload {
     Extent extent;
 };
 
-// The payloads of a checked frame in the directory's order; what several columns share stands once.
+// The payloads of a checked frame in directory order; a payload that columns share is included
+// once.
 std::vector<Payload> payloadsOf(const std::byte* frame) {
     const auto& header = *reinterpret_cast<const FrameHeader*>(frame);
     const auto* entries = reinterpret_cast<const ColumnEntry*>(frame + sizeof(FrameHeader));
@@ -304,7 +305,7 @@ Status FrameDecoder::decodeSummed(std::span<const std::byte> coded, std::span<st
     ASSIGN_OR_RETURN(const CodedHeader header, headerOf(coded));
     RETURN_IF_ERROR(checkPlace(header, memory));
     RETURN_IF_ERROR(decodeParts(header, coded, memory));
-    // A payload may lie over the head of a forged directory, so all is checked once more.
+    // A payload may overlap the head of a forged directory, so everything is checked again.
     return checked(memory, CheckLevel::kFull);
 }
 

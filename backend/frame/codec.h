@@ -1,11 +1,11 @@
 #pragma once
-// Coded frames: how a frame travels between machines, each column with the codec that pays.
+// Coded frames: the form of a frame between machines, with the cheapest codec for each column.
 //
-// A frame in memory is never coded; FrameEncoder makes the bytes for the wire, FrameDecoder puts
-// them straight into the place where the frame will be read (docs/formats/frame.md). CodecChooser
-// measures the candidates on a stream's first frames: what a codec saves on the link against what
-// it costs to code and to decode.
-// Threads: one object a thread; contexts and buffers are kept between frames. Failure: kDataLoss
+// A frame in memory is never coded. FrameEncoder makes the bytes for the wire; FrameDecoder decodes
+// them directly into the frame's final memory (docs/formats/frame.md). CodecChooser measures the
+// candidates on a stream's first frames: the time that a codec saves on the link against its time
+// to encode and decode.
+// Threads: one object per thread; contexts and buffers are kept between frames. Failure: kDataLoss
 // with what is wrong; no input reads or writes out of bounds.
 #include <cstddef>
 #include <cstdint>
@@ -25,16 +25,16 @@ enum class Codec : std::uint8_t { kNone = 0, kLz4 = 1, kZstd = 2 };
 
 struct CodecChoice {
     Codec codec = Codec::kNone;
-    int level = 0;  ///< zstd's, negative ones included
+    int level = 0;  ///< zstd's, may be negative
     bool operator==(const CodecChoice&) const = default;
 
     /// "none", "lz4", "zstd:-5".
     std::string text() const;
-    /// kInvalidArgument for another word or a level that zstd does not have.
+    /// kInvalidArgument for an unknown word or an invalid zstd level.
     static Result<CodecChoice> parse(std::string_view text);
 };
 
-/// One choice a column of the layout, in its order.
+/// One choice per column of the layout, in order.
 using CodecPlan = std::vector<CodecChoice>;
 
 inline constexpr std::uint32_t kCodedMagic = 0x4352464dU;  // "MFRC"
@@ -46,7 +46,7 @@ struct CodedHeader {
     std::uint16_t headerBytes;  ///< 64
     std::uint64_t totalBytes;   ///< of the coded frame
     std::uint64_t frameBytes;   ///< of the frame
-    /// The frame's head, then the payloads in the directory's order; 0: the frame follows as it is.
+    /// The frame's head, then the payloads in directory order; 0: the frame follows uncoded.
     std::uint32_t parts;
     std::uint32_t reserved;
     std::uint64_t checksum;   ///< XXH3-64 of the coded frame with this field 0
@@ -62,7 +62,7 @@ struct CodedPart {
 };
 static_assert(sizeof(CodedPart) == 16);
 
-/// zstd's and lz4's memory, and the calls that both sides share.
+/// The memory of zstd and lz4, and the calls that both sides share.
 class CodecContext {
  public:
     CodecContext();
@@ -70,16 +70,16 @@ class CodecContext {
     CodecContext(CodecContext&&) noexcept;
     CodecContext& operator=(CodecContext&&) noexcept;
 
-    /// How many bytes encode() may write.
+    /// Upper bound of the bytes that encode() writes.
     static std::size_t mostBytes(CodecChoice choice, std::size_t bytes);
     struct Encoded {
         Codec codec = Codec::kNone;
         std::size_t bytes = 0;
     };
-    /// Codes `from` to the front of `to`, which has mostBytes(); what does not get smaller is
-    /// stored as it is, and said so.
+    /// Encodes `from` into the front of `to`, which must have mostBytes(). Input that does not get
+    /// smaller is stored unchanged, and the result says so.
     Encoded encode(CodecChoice choice, std::span<const std::byte> from, std::span<std::byte> to);
-    /// False: the bytes do not decode to exactly `to`.
+    /// Returns false if the bytes do not decode to exactly `to`.
     bool decode(Codec codec, std::span<const std::byte> from, std::span<std::byte> to);
 
  private:
@@ -89,19 +89,19 @@ class CodecContext {
 
 class FrameEncoder {
  public:
-    /// `plan`: one choice a column of the frames; empty: none is coded.
+    /// `plan`: one choice per column of the frames; empty: no column is coded.
     explicit FrameEncoder(CodecPlan plan) : plan_(std::move(plan)) {}
-    /// Into `out`, whose contents go. kInvalidArgument for a frame of another layout.
+    /// Encodes into `out`, replacing its contents. kInvalidArgument for a frame of another layout.
     Status encode(const FrameView& frame, std::vector<std::byte>& out);
-    /// Room that the frame may need. kInvalidArgument for a frame of another layout.
+    /// Upper bound of the encoded bytes. kInvalidArgument for a frame of another layout.
     Result<std::size_t> mostBytes(const FrameView& frame) const;
-    /// To the front of `out`, which has mostBytes(): how many bytes it took.
+    /// Encodes into the front of `out`, which must have mostBytes(); returns the number of bytes.
     std::size_t encode(const FrameView& frame, std::span<std::byte> out);
 
-    /// Before a frame that was written straight behind it and is not coded.
+    /// Bytes to reserve before a frame that stays uncoded; wrap() fills them.
     static constexpr std::size_t kPlainHead = sizeof(CodedHeader);
-    /// Makes `out` a coded frame: of kPlainHead bytes that are filled here and the frame.
-    /// `isSummed`: with its checksum, for a frame that leaves the machine.
+    /// Makes a coded frame of `out`: kPlainHead bytes, filled here, and the frame. `isSummed`: adds
+    /// the checksum, for a frame that leaves the machine.
     static void wrap(std::span<std::byte> out, bool isSummed);
 
  private:
@@ -113,18 +113,18 @@ class FrameEncoder {
 
 class FrameDecoder {
  public:
-    /// The bytes that the frame needs; kDataLoss when the coded bytes are damaged, or say more than
+    /// Bytes that the frame needs; kDataLoss if the coded bytes are damaged, or claim more than
     /// `mostBytes`.
     static Result<std::uint64_t> frameBytes(std::span<const std::byte> coded,
                                             std::uint64_t mostBytes);
-    /// Likewise of a frame in memory that is shared with who coded it: there is no checksum.
+    /// As frameBytes(), for a frame in memory shared with its encoder, without a checksum.
     static Result<std::uint64_t> sharedBytes(std::span<const std::byte> coded,
                                              std::uint64_t mostBytes);
-    /// Into exactly frameBytes() of memory, aligned to 64 bytes; the frame is checked in full.
+    /// Decodes into exactly frameBytes() of memory, aligned to 64 bytes; checks the frame in full.
     Status decode(std::span<const std::byte> coded, std::span<std::byte> memory);
-    /// Likewise, of bytes whose checksum frameBytes() has held to be right: it is not made again.
+    /// As decode(), for bytes whose checksum frameBytes() has verified: does not compute it again.
     Status decodeSummed(std::span<const std::byte> coded, std::span<std::byte> memory);
-    /// Likewise, of a frame in shared memory: checked as one in memory is.
+    /// As decode(), for a frame in shared memory: checks it like one in memory.
     Status decodeShared(std::span<const std::byte> coded, std::span<std::byte> memory);
 
  private:
@@ -133,13 +133,13 @@ class FrameDecoder {
     CodecContext context_;
 };
 
-/// What one codec did to one column.
+/// Measurement of one codec on one column.
 struct CodecMeasure {
     CodecChoice choice;
     std::uint64_t bytes = 0, codedBytes = 0;
     double encodeNs = 0, decodeNs = 0;
 
-    /// Nanoseconds to code, send and decode the column at a link's speed (bytes a nanosecond).
+    /// Nanoseconds to encode, send and decode the column on a link of this speed (bytes per ns).
     double costNs(double bytesPerNs) const {
         return encodeNs + decodeNs + static_cast<double>(codedBytes) / bytesPerNs;
     }
@@ -148,18 +148,18 @@ struct CodecMeasure {
 /// By column of a layout, then by candidate.
 using CodecMeasures = std::vector<std::vector<CodecMeasure>>;
 
-/// The one with the least cost; `measures` is not empty.
+/// The choice with the lowest cost; `measures` must not be empty.
 CodecChoice cheapestOf(std::span<const CodecMeasure> measures, double bytesPerNs);
-/// The cheapest of each column. `linkBytesPerSecond` above 0.
+/// The cheapest choice per column. `linkBytesPerSecond` must be above 0.
 CodecPlan cheapestOf(const CodecMeasures& measures, double linkBytesPerSecond);
 
 class CodecChooser {
  public:
     explicit CodecChooser(const FrameLayout& layout);
-    /// Measures the candidates on a frame's columns, at most kSampleBytes of each payload.
+    /// Measures the candidates on a frame's columns, on at most kSampleBytes of each payload.
     static constexpr std::size_t kSampleBytes = 256 * 1024;
     Status add(const FrameView& frame);
-    /// The cheapest of each column. `linkBytesPerSecond` above 0.
+    /// The cheapest choice per column. `linkBytesPerSecond` must be above 0.
     CodecPlan choose(double linkBytesPerSecond) const {
         return cheapestOf(measures_, linkBytesPerSecond);
     }

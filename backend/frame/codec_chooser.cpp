@@ -1,4 +1,4 @@
-// CodecChooser: candidates measured on a stream's first frames.
+// CodecChooser: measures candidates on a stream's first frames.
 #include <algorithm>
 #include <chrono>
 
@@ -40,7 +40,7 @@ Status CodecChooser::add(const FrameView& frame) {
             if (sample.empty()) {
                 continue;
             }
-            // What was left out weighs as much as what was measured.
+            // Extrapolates from the sample to the whole payload.
             const double scale =
                 static_cast<double>(extent.bytes) / static_cast<double>(sample.size());
             for (CodecMeasure& measure : measures_[c]) {

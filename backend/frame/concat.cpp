@@ -15,7 +15,7 @@ bool fits(const ColumnSpec& spec, const ColumnEntry& e) {
            spec.width == e.width && spec.dedup == ((e.flags & kDedup) != 0);
 }
 
-/// The stored items that rows [from, to) use: a range, as requests are runs of adjacent rows.
+/// The stored items used by rows [from, to): a range, as requests are runs of adjacent rows.
 Result<Items> requestsOf(const RowRange& range) {
     const FrameView& frame = *range.frame;
     if (frame.inverseColumn() < 0 || range.from == range.to) {
@@ -31,12 +31,12 @@ Result<Items> requestsOf(const RowRange& range) {
     return Items{*low, *high + 1};
 }
 
-/// Values of list column `c` in items [from, to); offsets may be unchecked.
+/// Number of values of list column `c` in items [from, to); offsets may be unchecked.
 Result<std::uint64_t> valuesIn(const FrameView& frame, std::size_t c, const Items& items) {
     const std::span<const std::int64_t> offsets = frame.offsets(c);
     const std::int64_t from = offsets[items.from], to = offsets[items.to];
     if (from < 0 || to < from || static_cast<std::uint64_t>(to) > frame.entry(c).values) {
-        return dataLoss("frame: column '", frame.name(c), "': offsets lie outside its values");
+        return dataLoss("frame: column '", frame.name(c), "': offsets are outside its values");
     }
     return static_cast<std::uint64_t>(to - from);
 }
@@ -98,7 +98,7 @@ Result<FrameConcat> FrameConcat::make(const FrameLayout& layout, std::span<const
 
 namespace {
 
-/// Where the next range goes in one column.
+/// Position of the next range in one column.
 struct WriteAt {
     std::uint64_t item = 0, value = 0;
 };

@@ -12,7 +12,7 @@ bool isKnownDType(DType type) {
     return sizeOf(type) != 0;
 }
 
-/// What a role allows besides what every column obeys.
+/// Checks the rules of a role, beyond those of every column.
 const char* checkRole(const ColumnEntry& e) {
     const bool lists = e.encoding == Encoding::kLists;
     const auto is = [&](DType type, bool wantLists) {
@@ -64,7 +64,7 @@ const char* checkSizes(const FrameHeader& h, const ColumnEntry& e) {
     if (e.values > h.totalBytes || e.data.bytes != e.values * sizeOf(e.dtype) ||
         !isInside(e.data, first, h.totalBytes,
                   isPacked(e.role) ? sizeOf(e.dtype) : kPayloadAlignment)) {
-        return "a column's values lie outside the frame";
+        return "a column's values are outside the frame";
     }
     if (!lists) {
         const bool fits = e.width > 0 && e.values == std::uint64_t{e.items} * e.width;
@@ -74,7 +74,7 @@ const char* checkSizes(const FrameHeader& h, const ColumnEntry& e) {
     }
     if (e.width != 1 || e.offsets.bytes != (std::uint64_t{e.items} + 1) * sizeof(std::int64_t) ||
         !isInside(e.offsets, first, h.totalBytes)) {
-        return "a list column's offsets lie outside the frame";
+        return "a list column's offsets are outside the frame";
     }
     if (e.role != Role::kWeighted) {
         return isAbsent(e.weights) ? nullptr : "a column without weights has some";
@@ -82,7 +82,7 @@ const char* checkSizes(const FrameHeader& h, const ColumnEntry& e) {
     return e.weights.bytes == e.values * sizeof(float) &&
                    isInside(e.weights, first, h.totalBytes, sizeof(float))
                ? nullptr
-               : "a list column's weights lie outside the frame";
+               : "a list column's weights are outside the frame";
 }
 
 const char* checkEntry(const FrameHeader& h, const ColumnEntry& e) {
@@ -98,7 +98,7 @@ const char* checkEntry(const FrameHeader& h, const ColumnEntry& e) {
     }
     const std::uint64_t names = h.directoryBytes - h.columns * sizeof(ColumnEntry);
     if (e.nameOffset > names || e.nameBytes > names - e.nameOffset) {
-        return "a column's name lies outside the directory";
+        return "a column's name is outside the directory";
     }
     return checkSizes(h, e);
 }
@@ -119,7 +119,7 @@ const char* checkHeader(const FrameHeader& h, std::size_t size) {
     }
     if (h.directoryBytes < h.columns * sizeof(ColumnEntry) ||
         h.directoryBytes > size - sizeof(FrameHeader)) {
-        return "the column directory lies outside the frame";
+        return "the column directory is outside the frame";
     }
     return nullptr;
 }

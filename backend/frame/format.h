@@ -1,8 +1,8 @@
 #pragma once
-// The bytes of a frame: header, column directory, payloads (docs/formats/frame.md).
+// The byte format of a frame: header, column directory, payloads (docs/formats/frame.md).
 //
 // Plain structs without dependencies, shared by FrameView, FrameWriter and the C library. All
-// numbers are little-endian; the structs are copied as they are on little-endian machines.
+// numbers are little-endian; little-endian machines copy the structs unchanged.
 #include <cstddef>
 #include <cstdint>
 
@@ -21,11 +21,12 @@ enum class Role : std::uint8_t {
     kVector = 4,     ///< float32 [rows, width]: one vector feature
     kId = 5,         ///< int64 [rows]
     kList = 6,       ///< int64 values, int64 offsets [items + 1]
-    kWeighted = 7,   ///< as kList, with float32 weights beside the values
+    kWeighted = 7,   ///< as kList, with one float32 weight per value
     kSequence = 8,   ///< list columns of one group share one offsets buffer
-    kLabel = 9,      ///< float32 [rows]; one a head, named by it
+    kLabel = 9,      ///< float32 [rows]; one per head, with its name
     kWeight = 10,    ///< float32 [rows]; label weight x row weight
-    kMask = 11,      ///< uint8 [rows]; 1 where the label is not null. Carried: carry_mask.h
+    kMask = 11,      ///< uint8 [rows]; 1 if the label is not null. For carried columns:
+                     ///< carry_mask.h
     kCarry = 12,     ///< any type, [rows] or lists; passed through
     kInverse = 13,   ///< uint32 [rows]: the stored item of each row, for columns flagged kDedup
 };
@@ -53,7 +54,7 @@ enum class Encoding : std::uint8_t {
 inline constexpr std::uint16_t kDedup = 1;  ///< items are requests; the inverse column maps rows
 
 /// Header flags.
-inline constexpr std::uint32_t kSealed = 1;  ///< `checksum` holds
+inline constexpr std::uint32_t kSealed = 1;  ///< `checksum` is valid
 
 struct FrameHeader {
     std::uint32_t magic;
@@ -75,8 +76,8 @@ struct FrameHeader {
 static_assert(sizeof(FrameHeader) == 128);
 
 struct Extent {
-    /// From the frame's first byte; 0 with bytes 0: absent. A multiple of 64, of what isPacked() of
-    /// its own type's size.
+    /// Offset from the frame's first byte; 0 with bytes 0: absent. A multiple of 64 or, for
+    /// isPacked() columns, of the size of its own type.
     std::uint64_t offset;
     std::uint64_t bytes;  ///< stored bytes, without padding
 };
@@ -85,16 +86,16 @@ struct ColumnEntry {
     Role role;
     DType dtype;
     Encoding encoding;
-    std::uint8_t codec;  ///< 0: none. Others only between machines
+    std::uint8_t codec;  ///< 0: none. Other values only between machines
     std::uint16_t flags;
     std::uint16_t group;       ///< sequences: columns of one group share offsets; else 0
-    std::uint32_t width;       ///< values an item for kFixed; 1 for kLists
+    std::uint32_t width;       ///< values per item for kFixed; 1 for kLists
     std::uint32_t nameOffset;  ///< from the end of the entries
     std::uint32_t nameBytes;
     std::uint32_t items;  ///< rows, or requests for kDedup
     std::uint64_t values;
     Extent data;
-    Extent offsets;             ///< int64 [items + 1], first 0, last `values`, never falling
+    Extent offsets;             ///< int64 [items + 1], first 0, last `values`, never decreasing
     Extent weights;             ///< float32 [values], kWeighted only
     std::uint8_t reserved[48];  ///< 0
 };
@@ -121,8 +122,8 @@ constexpr std::size_t sizeOf(DType type) {
     return 0;
 }
 
-/// Values of these roles lie directly behind one another in the order of the columns, and so do
-/// their weights: ids for many embedding tables are one tensor.
+/// Values of columns with these roles are contiguous in the order of the columns, and so are their
+/// weights: ids for many embedding tables form one tensor.
 constexpr bool isPacked(Role role) {
     return role == Role::kId || role == Role::kList || role == Role::kWeighted;
 }
@@ -131,15 +132,15 @@ constexpr std::uint64_t alignUp(std::uint64_t bytes) {
     return (bytes + kPayloadAlignment - 1) & ~std::uint64_t{kPayloadAlignment - 1};
 }
 
-/// How much of a frame is checked: kDirectory is what stays in one machine's memory, kFull what
-/// comes from elsewhere (offsets, inverse indices, and the checksum where there is one).
+/// Extent of checks: kDirectory for frames that stay in one machine's memory, kFull for frames from
+/// elsewhere (also checks offsets, inverse indices, and the checksum if there is one).
 enum class CheckLevel { kDirectory, kFull };
 
-/// Null when the bytes hold a frame that can be read without leaving them, else what is wrong (a
+/// Null if the bytes are a frame that can be read without leaving them, else what is wrong (a
 /// static sentence). `bytes` must be 8-byte aligned. Never reads beyond `size`.
 const char* checkFrame(const void* bytes, std::size_t size, CheckLevel level);
 
-/// XXH3-64 of a checked frame with its checksum field as 0.
+/// XXH3-64 of a checked frame, with its checksum field as 0.
 std::uint64_t frameChecksum(const void* bytes, std::size_t size);
 
 }  // namespace millrace::frame

@@ -1,11 +1,10 @@
 #pragma once
-// Frames in memory: FrameLayout (columns of a run), FrameWriter (sizes first, then typed places to
-// fill), FrameView (reads what it has checked), FrameConcat (rows of several frames in one).
+// Frames in memory: FrameLayout (a run's columns), FrameWriter (first sizes, then typed memory to
+// fill), FrameView (reads a checked frame), FrameConcat (rows of several frames in one).
 //
 // Threads: a layout is shared and never changes; a writer and a view belong to one thread, their
 // spans may be filled or read by several. Owns: writer and view borrow the memory and the layout.
-// Failure: sizes that do not fit together and bytes that are no frame; no input reads out of
-// bounds.
+// Failure: inconsistent sizes, and bytes that are not a frame; no input reads out of bounds.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -41,23 +40,23 @@ class FrameView;
 /// The columns of every frame of a stream. Columns 0 and 1 are always row_file and row_number.
 class FrameLayout {
  public:
-    /// `columns` without the row ids, which are put in front. `streamHash`: 32 hex digits or empty.
-    /// kInvalidArgument: names longer than 1024 bytes, two columns of one role and name, kDedup
-    /// without an inverse column (added when missing), a width of 0.
+    /// `columns` without the row ids, which are prepended. `streamHash`: 32 hex digits or empty.
+    /// kInvalidArgument: names longer than 1024 bytes, two columns with the same role and name, a
+    /// width of 0. Adds the inverse column that kDedup needs, if it is missing.
     static Result<FrameLayout> make(std::vector<ColumnSpec> columns, std::string_view streamHash);
 
     const std::vector<ColumnSpec>& columns() const { return columns_; }
     std::size_t numColumns() const { return columns_.size(); }
     int find(Role role, std::string_view name) const;  ///< -1: none
     int inverseColumn() const { return inverse_; }     ///< -1: none
-    /// Whether it is a frame of this layout and stream.
+    /// Whether the frame has this layout and stream.
     bool isOf(const FrameView& frame) const;
 
  private:
     friend class FrameWriter;
     std::vector<ColumnSpec> columns_;
     std::vector<std::uint32_t>
-        offsetsOwner_;  ///< whose offsets a column uses (itself, or a group's)
+        offsetsOwner_;  ///< the column whose offsets it uses (itself, or one of its group)
     std::string names_;
     std::vector<std::uint32_t> nameOffsets_;
     std::uint8_t streamHash_[16] = {};
@@ -65,7 +64,7 @@ class FrameLayout {
     int inverse_ = -1;
 };
 
-/// A frame's name: its number in the sequence stands in the ring's entry.
+/// Identity of a frame; its sequence number is in the ring's entry.
 struct FrameId {
     std::uint32_t epoch = 0;
     std::uint64_t segment = 0;
@@ -92,18 +91,18 @@ class FrameBuffer {
 
 class FrameWriter {
  public:
-    /// Made once and used for many frames: declaring and binding allocate nothing.
+    /// Make it once and reuse it for many frames: declaring and binding allocate nothing.
     explicit FrameWriter(const FrameLayout& layout);
 
     /// Phase 1. `values[c]` = number of values of list column c (ignored for fixed ones, equal
     /// within a group); size = numColumns. Returns the frame's bytes.
     Result<std::uint64_t> declare(std::uint32_t rows, std::span<const std::uint64_t> values,
                                   std::uint32_t requests = 0);
-    /// Phase 2. `memory` is at least the declared bytes, 64-byte aligned; header, directory,
-    /// padding and the offsets' first and last values are written at once.
+    /// Phase 2. `memory` has at least the declared bytes, 64-byte aligned; writes header,
+    /// directory, padding and the first and last value of the offsets at once.
     Status bind(std::span<std::byte> memory, const FrameId& id);
 
-    /// Places to fill after bind; T must be of the column's dtype.
+    /// Memory to fill after bind; T must match the column's dtype.
     template <class T>
     std::span<T> values(std::size_t column) const {
         const ColumnEntry& e = entries_[column];
@@ -112,7 +111,7 @@ class FrameWriter {
         return {reinterpret_cast<T*>(memory_ + e.data.offset), e.values};
     }
     std::span<std::int64_t> offsets(std::size_t column) const;  ///< items + 1; empty when fixed
-    /// The column's values whatever their type.
+    /// The column's values as bytes, for any type.
     std::byte* bytesOf(std::size_t column) const { return memory_ + entries_[column].data.offset; }
     std::span<float> weights(std::size_t column) const;
     std::uint32_t rows() const { return rows_; }
@@ -166,7 +165,7 @@ class FrameView {
     int inverse_ = -1;
 };
 
-/// Writes the checksum into a frame that leaves the machine's memory; the bytes were checked.
+/// Writes the checksum into a frame that leaves the machine's memory; the bytes must be checked.
 void seal(std::span<std::byte> frame);
 
 /// Rows [from, to) of a frame.
@@ -175,10 +174,10 @@ struct RowRange {
     std::uint32_t from = 0, to = 0;
 };
 
-/// Puts row ranges of frames of one layout together: open rests and tails are frames too.
+/// Concatenates row ranges of frames with one layout, such as remainders of earlier frames.
 class FrameConcat {
  public:
-    /// kInvalidArgument for ranges beyond their frame or frames of another layout.
+    /// kInvalidArgument for ranges beyond their frame, or frames of another layout.
     static Result<FrameConcat> make(const FrameLayout& layout, std::span<const RowRange> ranges);
     std::uint64_t totalBytes() const { return writer_.totalBytes(); }
     std::uint32_t rows() const { return writer_.rows(); }

@@ -23,7 +23,7 @@ Status parseHash(std::string_view hex, std::uint8_t (&out)[16]) {
     return okStatus();
 }
 
-/// What checkFrame would refuse later is refused here, by name.
+/// Rejects, with the column's name, what checkFrame would reject later.
 Status checkColumn(const ColumnSpec& c) {
     if (c.name.size() > kMaxNameBytes) {
         return invalidArgument("frame layout: a column's name is longer than ", kMaxNameBytes,
@@ -57,7 +57,7 @@ Result<FrameLayout> FrameLayout::make(std::vector<ColumnSpec> columns,
     for (ColumnSpec& column : columns) {
         RETURN_IF_ERROR(checkColumn(column));
         if (!seen.emplace(column.role, column.name).second) {
-            return invalidArgument("frame layout: column '", column.name, "' stands twice");
+            return invalidArgument("frame layout: column '", column.name, "' appears twice");
         }
         dedup |= column.dedup;
         inverse |= column.role == Role::kInverse;

@@ -43,7 +43,7 @@ Result<std::uint64_t> FrameWriter::declare(std::uint32_t rows,
     return place();
 }
 
-/// What is packed lies behind everything else: the row ids come first.
+/// Packed columns come after everything else; the row ids come first.
 Result<std::uint64_t> FrameWriter::place() {
     std::uint64_t at = alignUp(sizeof(FrameHeader) + layout_.directoryBytes_);
     const auto behind = [&at](std::uint64_t bytes) {
@@ -112,7 +112,7 @@ Status FrameWriter::bind(std::span<std::byte> memory, const FrameId& id) {
     std::memset(at + used, 0,
                 alignUp(sizeof header + layout_.directoryBytes_) - sizeof header - used);
 
-    // Of what is packed also the beginning of what comes behind it, which is filled later.
+    // For packed columns this also clears the start of the next column, which is filled later.
     const auto pad = [this](const Extent& extent) {
         const std::uint64_t end = extent.offset + extent.bytes;
         std::memset(memory_ + end, 0, alignUp(end) - end);

@@ -18,7 +18,7 @@ std::string rankName(int rank) {
 
 namespace {
 
-// Digits alone, and no more than an int holds.
+// Accepts only digits, and only values that fit into an int.
 std::optional<int> countOf(std::string_view digits) {
     int count = 0;
     const auto [end, error] = std::from_chars(digits.begin(), digits.end(), count);
@@ -69,7 +69,7 @@ AttemptPaths AttemptPaths::ofJob(const std::string& jobPath) {
 }
 
 std::string AttemptPaths::worker(std::string_view name) const {
-    // A job.json that was named without a folder lies in the working directory.
+    // A job.json given without a folder is in the working directory.
     return directory_.empty() ? std::string(name) : strCat(directory_, "/", name);
 }
 

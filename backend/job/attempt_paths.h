@@ -1,13 +1,13 @@
 #pragma once
-// Where the files of a run and of its attempts lie: the names on which daemon, engine and workers
-// agree (docs/formats/job.md).
+// Paths of the files of a run and its attempts: the names that daemon, engine and workers share
+// (docs/formats/job.md).
 //
 //   ROOT/<run>/checkpoints/    with the scores of the latest evaluation; may be a link to a
 //                              directory that all nodes see
 //   ROOT/<run>/a<attempt>/{job.json, rank.sock, feed.sock, data.join, steps.page, <worker>/}
 //
-// Threads: values. Failure: none; only attempts(), workers() and sharedCheckpoints() look at the
-// disk, and what cannot be read is not there.
+// Threads: values. Failure: none; only attempts(), workers() and sharedCheckpoints() read the disk,
+// and they treat unreadable entries as absent.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,52 +16,52 @@
 
 namespace millrace::job {
 
-/// The feed's name: its role, its folder, its worker in the store.
+/// The feed's name: its role, its folder, its worker name in the store.
 inline constexpr std::string_view kFeed = "feed";
-/// "feed", and "feed1", ... of relays.
+/// "feed"; for relays "feed1", ...
 std::string feedName(int feed);
-/// One data worker; several are data0, data1, ...
+/// Name of a single data worker; several are data0, data1, ...
 inline constexpr std::string_view kData = "data";
-/// "rank0": the same of a rank.
+/// "rank0", ...: the same for a rank.
 std::string rankName(int rank);
-/// The rank of such a name; nothing for another worker's.
+/// The rank for such a name; nothing for another worker's name.
 std::optional<int> rankOf(std::string_view worker);
 
-/// What the key of an attempt's gang says, "<run>.a<attempt>", and of one beside it,
-/// "<run>.a<attempt>.<letter><number>".
+/// The parts of a gang's key: "<run>.a<attempt>" for an attempt's gang,
+/// "<run>.a<attempt>.<letter><number>" for additional ones.
 struct PartOfAttempt {
     std::string run;
     int attempt = 1;
     int number = 0;
 };
-/// Nothing for another key.
+/// Nothing for a key of another form.
 std::optional<PartOfAttempt> attemptOf(std::string_view key);
 std::optional<PartOfAttempt> partOf(std::string_view key, char letter);
-/// Of any of these: its run and attempt.
+/// The run and attempt of a key of either form.
 std::optional<PartOfAttempt> ownerOf(std::string_view key);
 
 /// The folder of one attempt.
 class AttemptPaths {
  public:
     explicit AttemptPaths(std::string directory) : directory_(std::move(directory)) {}
-    /// Of the attempt whose job.json this is.
+    /// Paths of the attempt with this job.json.
     static AttemptPaths ofJob(const std::string& jobPath);
 
     const std::string& directory() const { return directory_; }
     std::string jobFile() const { return directory_ + "/job.json"; }
     std::string rankSocket() const { return directory_ + "/rank.sock"; }
     std::string feedSocket() const { return directory_ + "/feed.sock"; }
-    /// Checkpoints and scores of rank 0 on a node, until they have been sent to the head.
+    /// Rank 0's checkpoints and scores on a node, until they have been sent to the head.
     std::string checkpoints() const { return directory_ + "/checkpoints"; }
-    /// What data workers join with.
+    /// Contains what data workers need to join.
     std::string joinFile() const { return directory_ + "/data.join"; }
-    /// What ranks that are scripts share (ring::StepPage).
+    /// Shared by ranks that are scripts (ring::StepPage).
     std::string stepPage() const { return directory_ + "/steps.page"; }
-    /// Where the ranks of the built-in trainer meet.
+    /// Rendezvous of the built-in trainer's ranks.
     std::string groupSocket() const { return directory_ + "/ranks.sock"; }
-    /// A worker's own folder: its log, what it keeps for a while.
+    /// A worker's own folder, with its log and temporary files.
     std::string worker(std::string_view name) const;
-    /// Names of the workers that have a log, sorted.
+    /// Names of the workers with a log, sorted.
     std::vector<std::string> workers() const;
 
  private:
@@ -75,10 +75,10 @@ class RunPaths {
 
     const std::string& directory() const { return directory_; }
     std::string checkpoints() const { return directory_ + "/checkpoints"; }
-    /// The directory that checkpoints() is a link to, which all nodes see; "": it is none.
+    /// The target of checkpoints() if it is a link to a directory that all nodes see; else "".
     std::string sharedCheckpoints() const;
     AttemptPaths attempt(int number) const;
-    /// Numbers of the attempts that have a folder, ascending.
+    /// Numbers of the attempts with a folder, ascending.
     std::vector<int> attempts() const;
 
  private:

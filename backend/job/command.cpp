@@ -22,15 +22,16 @@ bool isProgram(const std::string& path) {
 Result<std::string> findProgram(const std::string& program, const CommandPlace& place) {
     if (program.find('/') != std::string::npos) {
         const std::string path = absolutePath(program, place.baseDir);
-        return isProgram(path) ? Result<std::string>(path)
-                               : notFound("command: ", path, " is no program that can be started");
+        return isProgram(path)
+                   ? Result<std::string>(path)
+                   : notFound("command: ", path, " is not a program that can be started");
     }
     std::string_view rest = place.searchPath;
     while (!program.empty() && !rest.empty()) {
         const std::size_t end = std::min(rest.find(':'), rest.size());
         const std::string folder(rest.substr(0, end));
         rest.remove_prefix(std::min(end + 1, rest.size()));
-        // An empty entry is the working directory.
+        // An empty entry means the working directory.
         const std::string path = strCat(
             folder.empty() ? place.workingDirectory : absolutePath(folder, place.workingDirectory),
             "/", program);

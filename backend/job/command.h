@@ -1,9 +1,9 @@
 #pragma once
-// The command of a spec (`command: [python, train.py]`) as it is started: which program, and where
-// its script lies.
+// Resolves the command of a spec (`command: [python, train.py]`) to the program and script to
+// start.
 //
-// Threads: pure but for looks at the file system. Failure: kNotFound, one sentence that says where
-// was looked.
+// Threads: pure, but reads the file system. Failure: kNotFound, one sentence with the places that
+// were searched.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,16 +12,16 @@
 
 namespace millrace::job {
 
-/// Where a command was submitted from.
+/// Where a command was submitted.
 struct CommandPlace {
     std::string searchPath;        ///< PATH
     std::string workingDirectory;  ///< absolute
     std::string baseDir;           ///< the spec's directory, absolute
 };
 
-/// `command` with an absolute program: a name without '/' from the search path, another one from
-/// the spec's directory. Its first argument that is no option, where it names no file from the
-/// working directory but one beside the spec, becomes that one's path.
+/// `command` with an absolute program: a name without '/' is looked up in the search path, any
+/// other is relative to the spec's directory. If its first non-option argument is not a file in the
+/// working directory but one beside the spec, it is replaced by that file's path.
 Result<std::vector<std::string>> resolveCommand(const std::vector<std::string>& command,
                                                 const CommandPlace& place);
 

@@ -42,7 +42,7 @@ Status readCount(const Json& json, const char* key, int& into) {
     return okStatus();
 }
 
-/// What a relay serves, and by which number it is known.
+/// Reads a relay's ranks and feed number.
 Status readRelay(const Json& json, JobFile& job) {
     RETURN_IF_ERROR(readCount(json, "followers", job.followers));
     RETURN_IF_ERROR(readCount(json, "feed", job.feed));
@@ -59,7 +59,7 @@ Status readRelay(const Json& json, JobFile& job) {
     }
     if (job.follow.empty() != job.ranks.empty() || job.follow.empty() != (job.feed == 0)) {
         return invalidArgument(
-            "'follow', 'ranks' and a 'feed' from 1 stand together: they make a relay");
+            "'follow', 'ranks' and a 'feed' from 1 belong together: they make a relay");
     }
     return okStatus();
 }

@@ -18,9 +18,10 @@ namespace {
 
 constexpr std::string_view kOffsetMark = " m log-offset ";
 constexpr std::size_t kTimeLength = 24;
-constexpr std::size_t kLineMax = (std::size_t{64} << 10) + 256;  // what the guardian cuts lines to
+constexpr std::size_t kLineMax = (std::size_t{64} << 10) + 256;  // the guardian cuts lines to this
+                                                                 // length
 constexpr std::size_t kWordsBytes = 300;
-constexpr std::size_t kWordsReach = 1 << 20;  // so far back the worker's own words are looked for
+constexpr std::size_t kWordsReach = 1 << 20;  // how far back to search for the worker's own words
 constexpr std::size_t kWordsStep = 256 << 10;
 
 struct LogFile {
@@ -80,7 +81,7 @@ Result<LogBlock> readBlockBack(const LogFile& file, std::uint64_t before, std::s
     const std::uint64_t most = std::max(maxBytes, kLineMax);
     block.start = end - std::min(most, end - file.base);
     ASSIGN_OR_RETURN(block.bytes, readAt(file, block.start, end - block.start, place));
-    // A line that is being written is none yet; the first one may have begun before the block.
+    // Drops an unfinished last line, and a first line that may have begun before the block.
     block.bytes.resize(block.bytes.rfind('\n') + 1);
     if (block.start > file.base) {
         const std::size_t first = block.bytes.find('\n') + 1;
@@ -129,7 +130,7 @@ Result<LogBlock> FileLogs::readBack(const LogKey& key, std::uint64_t before,
 
 Result<LogBlock> FileLogs::read(const LogKey& key, std::uint64_t from, std::size_t maxBytes) const {
     const std::string folder = folderOf(key);
-    // The newer file first: should it be rotated in between, it is opened twice and none is missed.
+    // Opens the newer file first: a rotation in between opens it twice, but no line is missed.
     const LogFile newer = openLog(folder + "/out.log");
     const LogFile older = openLog(folder + "/out.log.1");
     LogBlock block;
@@ -163,7 +164,9 @@ std::string lastWordsOf(const WorkerLogs& logs, const LogKey& key) {
         seen += block->bytes.size();
         for (std::string_view rest(block->bytes); !rest.empty();) {
             const std::optional<LogText> line = splitLogLine(takeLastLine(rest));
-            if (line.has_value() && line->origin != 'm' && !line->text.empty()) {
+            // Routine messages do not say why a worker ended.
+            const bool isRoutine = line.has_value() && line->level == "debug";
+            if (line.has_value() && line->origin != 'm' && !isRoutine && !line->text.empty()) {
                 return toUtf8(line->text, kWordsBytes);
             }
         }

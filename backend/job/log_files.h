@@ -2,8 +2,8 @@
 // FileLogs: workers' logs in the files that their guardians write, out.log and out.log.1 of each
 // worker's folder, read as one stream across their rotation.
 //
-// A rotated-in file starts with the line "TIME m log-offset N", N being the offset of its own first
-// byte. Threads: any; a call opens and closes what it reads. Failure: as WorkerLogs.
+// After a rotation the new file starts with the line "TIME m log-offset N"; N is the offset of its
+// own first byte. Threads: any; a call opens and closes what it reads. Failure: as WorkerLogs.
 #include <string>
 #include <utility>
 

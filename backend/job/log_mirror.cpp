@@ -15,14 +15,14 @@
 namespace millrace::job {
 namespace {
 
-/// Whether the block is the first of a file that was rotated in.
+/// Whether the block is the first of a file after a rotation.
 bool beginsFile(const LogBlock& block) {
     constexpr std::size_t kTimeLength = 24;
     const std::string_view text(block.bytes);
     return text.size() > kTimeLength && text.substr(kTimeLength).starts_with(" m log-offset ");
 }
 
-// All of it or nothing: a piece of a line would be read as a line.
+// Appends everything or nothing: a partial line would be read as a line.
 Status append(const std::string& path, std::string_view bytes) {
     const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     struct stat info{};

@@ -1,17 +1,18 @@
 #pragma once
-// The log of a worker on another node, kept in the same files as of one here (FileLogs reads both).
+// Mirrors the log of a worker on another node in the same files as for a local worker (FileLogs
+// reads both).
 //
-// What a node sends are blocks as FileLogs::read() gives them. A block that begins a file there
-// begins one here, so that the pair of files is bounded as the node's is.
-// Threads: any, one at a time a log. Failure: an error names the file; what was not written is sent
-// again, as FileLogs::end() tells how much is there.
+// A node sends blocks as FileLogs::read() returns them. A block that starts a file there starts one
+// here, so that the pair of files is bounded like the node's.
+// Threads: any, one at a time per log. Failure: an error names the file; bytes that were not
+// written are sent again, as FileLogs::end() shows how much is present.
 #include <string>
 
 #include "backend/job/worker_logs.h"
 
 namespace millrace::job {
 
-/// `root`: the directory of all runs. Lines that are there already are left out.
+/// `root`: the directory of all runs. Skips lines that are already present.
 Status appendLog(const std::string& root, const LogKey& key, const LogBlock& block);
 
 }  // namespace millrace::job

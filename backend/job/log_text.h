@@ -1,9 +1,9 @@
 #pragma once
-// A line of a worker's log as its guardian wrote it: "RFC3339 o|e text", or "RFC3339 m text" from
-// the guardian itself.
+// Parses a line of a worker's log as written by its guardian: "RFC3339 o|e text", or "RFC3339 m
+// text" from the guardian itself.
 //
-// A worker's own structured line is "TIME level event ...": its time is the guardian's to within a
-// write, so that it is not shown twice. Pure. Failure: nothing for a line that is none, or only the
+// A worker's own structured line is "TIME level event ...": its time nearly equals the guardian's,
+// so it is not shown twice. Pure. Failure: returns nothing for an invalid line, or for the
 // guardian's own mark (log-offset).
 #include <cstdint>
 #include <optional>
@@ -14,13 +14,13 @@ namespace millrace::job {
 struct LogText {
     std::int64_t timeMs = 0;
     char origin = 'o';       ///< 'o' stdout, 'e' stderr, 'm' the guardian
-    std::string_view level;  ///< "debug", "info", "warn", "warning", "error"; "": none was said
-    std::string_view text;   ///< without what stands above; of the line's own bytes
+    std::string_view level;  ///< "debug", "info", "warn", "warning", "error"; "": the line has none
+    std::string_view text;   ///< without the fields above; refers to the line's own bytes
 };
 
 std::optional<LogText> splitLogLine(std::string_view line);
 
-/// The last line of `bytes`, which end with one, without its end; `bytes` lose it.
+/// Removes the last line from `bytes`, which must end with a line, and returns it without its end.
 std::string_view takeLastLine(std::string_view& bytes);
 
 }  // namespace millrace::job

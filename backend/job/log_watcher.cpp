@@ -19,8 +19,8 @@
 namespace millrace::job {
 namespace {
 
-constexpr int kPauseMs = 50;   // between two tellings: a flood of lines is told as one
-constexpr int kBlindMs = 100;  // between two tellings of a run that cannot be watched
+constexpr int kPauseMs = 50;   // between two notifications: many lines make one notification
+constexpr int kBlindMs = 100;  // between two notifications for a run that cannot be watched
 constexpr std::uint32_t kComes = IN_CREATE | IN_MOVED_TO | IN_ONLYDIR;
 
 }  // namespace
@@ -99,7 +99,8 @@ void LogWatcher::wake() {
     (void)!::write(wake_.get(), &one, sizeof one);
 }
 
-// A folder and those in it. It is watched before it is looked through: none is missed in between.
+// Watches a folder and its subfolders. Adds the watch before listing, so that no subfolder is
+// missed.
 void LogWatcher::watch(const Folder& folder) {
     bool isWatched = false;
     {
@@ -137,7 +138,7 @@ bool LogWatcher::watchLocked(const Folder& folder) {
         folders_[descriptor] = folder;
         return true;
     }
-    // One that has gone meanwhile has no lines to tell of; a run's own may be made later.
+    // A folder that disappeared has no lines to report; a run's own folder may be created later.
     const bool isGone = hasRoom && folder.level != Level::kRun && errno == ENOENT;
     if (!isGone && !std::exchange(followed->second.isBlind, true)) {
         wake();
@@ -191,7 +192,7 @@ LogWatcher::News LogWatcher::takeNews() {
 }
 
 void LogWatcher::take(int descriptor, std::uint32_t what, const char* name, News& news) {
-    if ((what & IN_Q_OVERFLOW) != 0) {  // what was lost may be of any
+    if ((what & IN_Q_OVERFLOW) != 0) {  // the lost events may belong to any run
         for (const auto& [one, folder] : folders_) {
             news.add(folder.run, LogNews::kWorkers);
         }
@@ -203,7 +204,7 @@ void LogWatcher::take(int descriptor, std::uint32_t what, const char* name, News
         return;
     }
     const Folder& folder = found->second;
-    if ((what & IN_IGNORED) != 0) {  // it was removed
+    if ((what & IN_IGNORED) != 0) {  // the folder was removed
         folders_.erase(found);
     } else if ((what & IN_ISDIR) != 0) {
         news.add(folder.run, LogNews::kWorkers);
@@ -213,7 +214,7 @@ void LogWatcher::take(int descriptor, std::uint32_t what, const char* name, News
     }
 }
 
-// Under the listeners' lock on purpose: who unsubscribes waits for a call in progress.
+// Holds the listeners' lock on purpose: unsubscribing waits for a call in progress.
 void LogWatcher::tell(const std::map<std::string, LogNews>& runs) {
     MutexLock lock(listenersMutex_);
     for (const auto& [id, listener] : listeners_) {

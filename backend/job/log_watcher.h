@@ -1,12 +1,13 @@
 #pragma once
-// LogWatcher: tells who follows a run that its workers' logs have grown, so that nobody need look.
+// LogWatcher: notifies the followers of a run when its workers' logs grow, so that no follower
+// needs to poll.
 //
-// The system says so (inotify): of a run that is followed the folders of the run, of its attempts
-// and of their workers are watched, those that come later too. Threads: any; onNews is called on a
-// thread of the watcher's ("log-news"), that begins with the first subscription and sleeps while
-// nothing is written, at most 20 times a second. Owns: the thread and the watches. Bounded:
-// `foldersMax` of all runs. Failure: none; a run that cannot be watched whole has news ten times a
-// second.
+// It uses inotify: for each followed run it watches the folders of the run, its attempts and their
+// workers, including later ones. Threads: any; onNews is called on the watcher's own thread
+// ("log-news"), at most 20 times per second. The thread starts with the first subscription and
+// sleeps while nothing is written. Owns: the thread and the watches. Bounded: at most `foldersMax`
+// folders of all runs. Failure: none; a run that cannot be watched completely is notified ten times
+// per second.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -24,13 +25,13 @@ class LogWatcher {
  public:
     static constexpr std::size_t kFoldersMax = 4'096;
     explicit LogWatcher(std::size_t foldersMax = kFoldersMax) : foldersMax_(foldersMax) {}
-    /// After its subscriptions.
+    /// Destroy it after its subscriptions.
     ~LogWatcher();
     LogWatcher(const LogWatcher&) = delete;
     LogWatcher& operator=(const LogWatcher&) = delete;
 
     std::unique_ptr<LogSubscription> subscribe(const RunPaths& run, OnLogNews onNews);
-    /// That are watched now.
+    /// Number of folders watched now.
     std::size_t numFolders() const;
 
  private:
@@ -43,17 +44,17 @@ class LogWatcher {
     };
     struct Followed {
         int subscriptions = 0;
-        bool isBlind = false;  ///< something of it cannot be watched
+        bool isBlind = false;  ///< some part of it cannot be watched
     };
     struct Listener {
         std::string run;
         OnLogNews onNews;
     };
-    /// What the system has told.
+    /// Events from the system.
     struct News {
         std::map<std::string, LogNews> runs;
         void add(const std::string& run, LogNews what);
-        std::map<int, Folder> changed;  ///< folders that have got another in them
+        std::map<int, Folder> changed;  ///< folders with a new subfolder
     };
 
     void startLocked() MR_REQUIRES(mutex_);
@@ -69,7 +70,7 @@ class LogWatcher {
     void tell(const std::map<std::string, LogNews>& runs);
 
     const std::size_t foldersMax_;
-    UniqueFd inotify_, wake_;  // there before the thread is
+    UniqueFd inotify_, wake_;  // created before the thread
     mutable Mutex mutex_;
     std::map<int, Folder> folders_ MR_GUARDED_BY(mutex_);  // by watch descriptor
     std::map<std::string, Followed> followed_ MR_GUARDED_BY(mutex_);

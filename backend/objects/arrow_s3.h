@@ -1,8 +1,9 @@
 #pragma once
-// Arrow's process-wide S3 state, which is there before anything of its S3 filesystem is made.
+// Arrow's process-wide S3 state; it must be started before anything of Arrow's S3 filesystem is
+// made.
 //
-// Threads: any. Owns: the state, from the first call to the end of the process, where whoever made
-// the first filesystem ends it (s3_files.cpp).
+// Threads: any. Owns: the state, from the first call to the end of the process, when the code that
+// made the first filesystem ends it (s3_files.cpp).
 #include "backend/core/status.h"
 
 namespace arrow {
@@ -11,7 +12,7 @@ class Status;
 
 namespace millrace::objects {
 
-/// Once a process; later calls say how the first one went.
+/// Starts it once per process; later calls return the first result.
 Status startArrowS3();
 
 Status fromArrowS3(const arrow::Status& status);

@@ -8,7 +8,7 @@ namespace millrace::objects {
 
 ChainCredentials::~ChainCredentials() = default;
 
-// A chain that finds nothing asks the network each time: it is left out from then on.
+// An empty chain would ask the network each time: replaces it by anonymous credentials.
 ChainCredentials::Chain ChainCredentials::newChain() {
     auto options = std::make_shared<arrow::fs::S3Options>(arrow::fs::S3Options::Defaults());
     if (options->GetAccessKey().empty()) {
@@ -20,7 +20,7 @@ ChainCredentials::Chain ChainCredentials::newChain() {
 Credentials ChainCredentials::ask(const arrow::fs::S3Options& chain) {
     for (;;) {
         Credentials now{chain.GetAccessKey(), chain.GetSecretKey(), chain.GetSessionToken()};
-        // Not half of those before they were renewed and half of those after.
+        // Retries if a renewal happened in between: key and secret must belong together.
         if (chain.GetAccessKey() == now.accessKey) {
             return now;
         }

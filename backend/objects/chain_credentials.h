@@ -1,10 +1,10 @@
 #pragma once
-// Credentials as every S3 tool finds them: AWS_ACCESS_KEY_ID, AWS_PROFILE, ~/.aws, roles of the
-// machine; the AWS SDK's chain of providers, which renews those that expire.
+// Credentials from the usual sources of S3 tools: AWS_ACCESS_KEY_ID, AWS_PROFILE, ~/.aws, roles of
+// the machine. Uses the AWS SDK's chain of providers, which renews credentials that expire.
 //
-// The chain keeps for minutes what it read from a file. Where the store refuses that, a new chain
-// reads it again; whoever else is refused meanwhile waits for that one. Threads: any; the chain may
-// ask the network. Failure: a chain that finds none gives empty ones.
+// The chain caches what it read from a file for minutes. If the store rejects it, a new chain reads
+// the file again; other readers that are rejected meanwhile wait for that chain. Threads: any; the
+// chain may use the network. Failure: a chain that finds no credentials returns empty ones.
 #include <memory>
 
 #include "backend/core/mutex.h"
@@ -18,7 +18,7 @@ namespace millrace::objects {
 
 class ChainCredentials final : public CredentialsSource {
  public:
-    /// After startArrowS3(). Nothing is looked for before it is asked for.
+    /// Call it after startArrowS3(). Looks for nothing until the first request.
     ChainCredentials() = default;
     ~ChainCredentials() override;
 

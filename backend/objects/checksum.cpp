@@ -23,11 +23,11 @@ std::string base64(std::string_view bytes) {
     return text;
 }
 
-/// A reflected CRC, all bits inverted before and after, eight bytes at a time.
+/// A reflected CRC, with all bits inverted before and after, eight bytes at a time.
 template <std::unsigned_integral Word>
 class Crc {
  public:
-    /// `polynomial`: its reflected form.
+    /// `polynomial`: in reflected form.
     constexpr explicit Crc(Word polynomial) {
         for (unsigned byte = 0; byte < 256; ++byte) {
             Word value = byte;
@@ -86,11 +86,11 @@ std::optional<StoredChecksum> storedChecksum(std::string_view headerName, std::s
     std::transform(name.begin(), name.end(), name.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     if (!name.starts_with(kPrefix) || value.find('-') != std::string_view::npos) {
-        return std::nullopt;  // "-" is no digit of base64: it is of parts
+        return std::nullopt;  // "-" is not a base64 digit: a checksum of parts
     }
     name.erase(0, kPrefix.size());
     if (std::find(kAlgorithms.begin(), kAlgorithms.end(), name) == kAlgorithms.end()) {
-        return std::nullopt;  // x-amz-checksum-type among them
+        return std::nullopt;  // includes x-amz-checksum-type
     }
     return StoredChecksum{std::move(name), std::string(value)};
 }

@@ -1,7 +1,7 @@
 #pragma once
-// Who a reader says it is to a store of objects, and where that comes from.
+// The credentials of a reader for a store of objects, and their source.
 //
-// Nothing here is ever logged, put into an argument or written to a file.
+// Credentials are never logged, passed as an argument or written to a file.
 // Threads: values; a source's calls come from any.
 #include <optional>
 #include <stop_token>
@@ -12,7 +12,7 @@ namespace millrace::objects {
 struct Credentials {
     std::string accessKey;  ///< empty: anonymous, nothing is signed
     std::string secretKey;
-    std::string sessionToken;  ///< empty: the key is a lasting one
+    std::string sessionToken;  ///< empty: the key is permanent
     bool operator==(const Credentials&) const = default;
     bool isEmpty() const { return accessKey.empty(); }
 };
@@ -20,17 +20,17 @@ struct Credentials {
 class CredentialsSource {
  public:
     virtual ~CredentialsSource() = default;
-    /// Those for the next request; asked for before each, as they may be renewed.
+    /// Credentials for the next request; called before each request, as they may be renewed.
     virtual Credentials current() = 0;
-    /// The store refused `refused`: others, or nothing when there are none. May wait for them,
-    /// until `stop` says otherwise.
+    /// Call it when the store rejected `refused`: returns other credentials, or nothing if there
+    /// are none. May wait for them, until `stop` is requested.
     virtual std::optional<Credentials> after(const Credentials& refused,
                                              const std::stop_token& stop) = 0;
 };
 
-/// What a store is reached with: one process hands it to another.
+/// How to reach a store; one process hands it to another.
 struct StoreAccess {
-    std::string scheme, endpoint, region;  ///< as S3Settings; the region is known
+    std::string scheme, endpoint, region;  ///< as in S3Settings; the region is known
     bool wantsChecksums = true;
     Credentials credentials;
     bool operator==(const StoreAccess&) const = default;

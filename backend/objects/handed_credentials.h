@@ -1,10 +1,11 @@
 #pragma once
-// Credentials that another process hands to this one, and hands anew when they change: those of the
-// feed, at a data worker.
+// Credentials from another process, which sends new ones when they change: the feed's credentials
+// at a data worker.
 //
-// When the store refuses them there is a question(), which whoever has the connection puts to the
-// other process; the reader waits until hand() brings others or the same again. Threads: any.
-// Failure: no answer in time counts as the same again.
+// When the store rejects them, question() returns their key; the thread with the connection
+// forwards it to the other process. The reader waits until hand() brings new credentials or the
+// same ones again. Threads: any.
+// Failure: no answer in time counts as the same ones.
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -18,13 +19,13 @@ class HandedCredentials final : public CredentialsSource {
  public:
     static constexpr std::chrono::milliseconds kPatience{15'000};
 
-    /// `own`: asked as long as what is handed is empty.
+    /// `own`: used as long as the handed credentials are empty.
     explicit HandedCredentials(std::shared_ptr<CredentialsSource> own,
                                std::chrono::milliseconds patience = kPatience)
         : own_(std::move(own)), patience_(patience) {}
 
     void hand(Credentials credentials);
-    /// The access key that was refused, as long as somebody waits for others.
+    /// The access key that was rejected, as long as a reader waits for new credentials.
     std::optional<std::string> question() const;
 
     Credentials current() override;

@@ -17,7 +17,7 @@ constexpr const char* kOwnOrHanded =
     "the credentials: the feed has none to hand over, so those of this data worker's own "
     "environment count (AWS_ACCESS_KEY_ID, AWS_PROFILE, ~/.aws/credentials)";
 
-/// As process-wide as Arrow's S3 is.
+/// Process-wide, like Arrow's S3 state.
 struct Shared {
     Mutex mutex;
     std::shared_ptr<const ObjectStore> store MR_GUARDED_BY(mutex);
@@ -30,7 +30,7 @@ Shared& theShared() {
     return shared;
 }
 
-// Handlers run in the reverse of their order: before that which ends Arrow's S3.
+// Exit handlers run in reverse order: this one runs before the handler that ends Arrow's S3.
 void Shared::keepLocked(std::shared_ptr<const ObjectStore> made) {
     std::atexit([] {
         Shared& shared = theShared();

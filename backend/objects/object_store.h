@@ -1,13 +1,13 @@
 #pragma once
-// Objects of an S3 store, named "s3://BUCKET/KEY": listed through Arrow's S3 filesystem, read by
-// our range client, both with the settings (s3_settings.h) and the usual chain of credentials
-// (chain_credentials.h), or with those that another process hands to this one
-// (handed_credentials.h); without any objects are read anonymously. Requests that fail for a while
-// are tried again with back-off.
+// Objects of an S3 store, named "s3://BUCKET/KEY". Arrow's S3 filesystem lists them, and our range
+// client reads them.
 //
+// Both use the settings of s3_settings.h. Credentials come from the usual chain
+// (chain_credentials.h) or from another process (handed_credentials.h); without any, objects are
+// read anonymously. Transient failures are retried with back-off.
 // Threads: any. Owns: Arrow's process-wide S3 state, from the first use to the process's end.
-// Failure: one sentence that names the object: kNotFound, kPermissionDenied, kUnavailable (does not
-// answer, or not well, after all tries).
+// Failure: one sentence that names the object: kNotFound, kPermissionDenied, kUnavailable (no
+// answer, or no valid one, after all attempts).
 #include <cstdint>
 #include <memory>
 #include <stop_token>
@@ -28,19 +28,19 @@ struct StoreErrors;
 
 inline constexpr std::string_view kObjectScheme = "s3://";
 
-/// Whether `path` names an object, or objects, of a store ("s3://...").
+/// Whether `path` names an object, or objects, in a store ("s3://...").
 bool isObjectUri(std::string_view path);
 
 struct ObjectInfo {
     std::string uri;
     std::int64_t bytes = 0;
-    std::int64_t mtimeNs = 0;  ///< a store tells it by the second
+    std::int64_t mtimeNs = 0;  ///< with a resolution of a second
 };
 
-/// A stretch of an object, of one version of it where the store tells versions apart.
+/// A range of an object, in a given version if the store has versions.
 struct ObjectRange {
     std::int64_t offset = 0, bytes = 0;
-    std::string etag;  ///< of the version; empty: whichever is there
+    std::string etag;  ///< of the version; empty: any version
 };
 
 struct ObjectBytes {
@@ -50,30 +50,31 @@ struct ObjectBytes {
 
 class ObjectStore {
  public:
-    /// The store that the environment describes; made at first use.
+    /// The store from the environment; created at first use.
     static Result<std::shared_ptr<const ObjectStore>> open();
-    /// Before the first open(), which gives this one from then on: the store that `access` names,
-    /// read with the credentials that are handed, and with the environment's own where those are
-    /// empty. Patience, tries and trusted certificates are the environment's.
+    /// Call it before the first open(), which returns this store from then on: the store in
+    /// `access`, read with the handed credentials, or with the environment's own while those are
+    /// empty. Timeouts, attempts and trusted certificates come from the environment.
     static Result<std::shared_ptr<HandedCredentials>> openHanded(const StoreAccess& access);
     ~ObjectStore();
 
-    /// What it is reached with now; asks the source of credentials.
+    /// How to reach it now; gets current credentials from their source.
     StoreAccess access() const;
-    /// The same after the store refused the credentials with this key elsewhere: renewed, where
-    /// that can be had.
+    /// As access(), after the store rejected the credentials with this key elsewhere: renewed if
+    /// possible.
     StoreAccess accessAfter(const std::string& refusedKey) const;
 
-    /// All objects below "s3://BUCKET/PREFIX/" (or the one of exactly this name); sorted by name.
+    /// All objects below "s3://BUCKET/PREFIX/" (or the object with exactly this name); sorted by
+    /// name.
     Result<std::vector<ObjectInfo>> list(const std::string& uri) const;
 
     /// Size and time of one object.
     Result<ObjectInfo> stat(const std::string& uri) const;
 
-    /// Up to `range.bytes` bytes of the object into `out`: fewer when it ends before. A whole
-    /// object is compared with the checksum that the store sends. kFailedPrecondition when it is of
-    /// another version by now; kDataLoss for another checksum; kCancelled soon after `stop` says
-    /// so.
+    /// Reads up to `range.bytes` bytes of the object into `out`: fewer if it ends earlier. A whole
+    /// object is compared with the checksum that the store sends. kFailedPrecondition if the object
+    /// has another version now; kDataLoss for a wrong checksum; kCancelled soon after `stop` is
+    /// requested.
     Result<ObjectBytes> read(const std::string& uri, const ObjectRange& range, void* out,
                              const std::stop_token& stop = {}) const;
 

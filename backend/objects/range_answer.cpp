@@ -24,7 +24,7 @@ bool isNamed(std::string_view name, std::string_view lower) {
     });
 }
 
-/// -1 for what is no number.
+/// Returns -1 if the text is not a number.
 std::int64_t numberOf(std::string_view text) {
     std::int64_t value = -1;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -82,7 +82,7 @@ void RangeAnswer::addHeader(std::string_view line) {
 
 RangeAnswer::Fault RangeAnswer::faultOfHead() const {
     if (!ifMatch.empty() && !etag.empty() && etag != ifMatch) {
-        return Fault::kChanged;  // a store that does not know If-Match
+        return Fault::kChanged;  // the store does not support If-Match
     }
     if (status == kWhole) {
         return offset > 0 ? Fault::kTooLong : Fault::kNone;
@@ -105,7 +105,7 @@ bool RangeAnswer::add(std::string_view data) {
     }
     if (fault != Fault::kNone) {
         if (fault == Fault::kTooLong || fault == Fault::kOtherRange) {
-            bytes = 0;  // what was taken of it is not what was asked for
+            bytes = 0;  // discards the wrong bytes
         }
         return false;
     }

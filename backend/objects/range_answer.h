@@ -1,8 +1,8 @@
 #pragma once
-// What one request for a range brought, judged while it comes. Private to the room.
+// The answer to one request for a range, checked while it arrives. Private to objects.
 //
-// Threads: one at a time. An answer is refused by its headers, before a byte of it is taken, when
-// it is of another range or another version of the object than the one asked for.
+// Threads: one at a time. An answer for another range or another version of the object is rejected
+// by its headers, before a byte of it is used.
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -15,16 +15,16 @@ namespace millrace::objects {
 
 inline constexpr long kPartialContent = 206, kWhole = 200, kNotThatRange = 416, kChanged = 412;
 
-/// The text of <name>...</name> in an error document, empty when it is not there.
+/// The text of <name>...</name> in an error document; empty if it is missing.
 std::string_view element(std::string_view document, std::string_view name);
 
-/// Tells an answer that stands still: one that brings less than kLeastRate over a whole stretch of
-/// `limit`. The bytes that trickle in do not count as progress each by itself.
+/// Detects a stalled answer: one that delivers less than kLeastRate over a whole period of `limit`.
+/// A trickle of bytes does not count as progress.
 class StallWatch {
  public:
     using Time = std::chrono::steady_clock::time_point;
     StallWatch(std::chrono::milliseconds limit, Time now);
-    /// `bytes`: so many came so far.
+    /// `bytes`: total received so far.
     bool isStalled(std::int64_t bytes, Time now);
 
  private:
@@ -37,37 +37,37 @@ class StallWatch {
 struct RangeAnswer {
     enum class Fault {
         kNone,
-        kOtherRange,  ///< it is not of the range that was asked for
-        kTooLong,     ///< the whole object where a part of it was asked for
-        kChanged,     ///< of another version of the object
+        kOtherRange,  ///< not the requested range
+        kTooLong,     ///< the whole object although a part was requested
+        kChanged,     ///< another version of the object
         kStalled,
     };
 
-    // What was asked for.
+    // The request.
     std::int64_t offset = 0, wanted = 0;
     std::string ifMatch;  ///< ETag; empty: any version
     char* out = nullptr;
-    // What came.
-    int code = 0;  ///< of libcurl; 0: a whole answer
+    // The answer.
+    int code = 0;  ///< libcurl's code; 0: complete
     long status = 0;
     std::int64_t bytes = 0;
-    std::int64_t objectBytes = -1;  ///< of the whole object, where the answer says it
+    std::int64_t objectBytes = -1;  ///< size of the whole object, if the answer has it
     std::string etag;
     std::optional<StoredChecksum> checksum;
     Fault fault = Fault::kNone;
-    std::string text;    ///< of an error, its beginning
+    std::string text;    ///< beginning of an error's text
     std::string reason;  ///< for people
 
-    /// One line of the answer's head; "HTTP/..." begins it anew.
+    /// Adds one header line; "HTTP/..." starts a new header.
     void addHeader(std::string_view line);
-    /// Takes bytes of the body; false when the answer is refused.
+    /// Adds bytes of the body; returns false if the answer is rejected.
     bool add(std::string_view data);
-    /// To be called at the answer's end: a body without bytes is judged too.
+    /// Call it at the answer's end: a body without bytes is checked too.
     void finish();
-    /// Whether asking again may help. `isOfNetwork`: libcurl's code says that the way broke.
+    /// Whether a retry may help. `isOfNetwork`: libcurl's code means a network failure.
     bool isTransient(bool isOfNetwork) const;
     bool isWhole() const;
-    /// The store does not know who asks, or does not let it: other credentials may help.
+    /// Whether the store does not accept the credentials: others may help.
     bool isRefusal() const;
 
  private:

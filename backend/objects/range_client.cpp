@@ -16,14 +16,14 @@
 namespace millrace::objects {
 namespace {
 
-/// One receive: what a connection's window holds, so that few calls bring much.
+/// Bytes per receive: the window of a connection, so that few calls are needed.
 constexpr long kReceiveBytes = 512 * 1024;
-/// A thread is woken when so much has come, not for each packet: with the loader on one core that
-/// is 5 % of its time.
+/// A thread is woken for this many bytes, not for each packet: with the loader on one core, that
+/// would be 5 % of its time.
 constexpr int kWakeBytes = 512 * 1024;
-/// But after so long for whatever there is.
+/// After this time it is woken for any amount.
 constexpr std::chrono::milliseconds kWakeTime{900};
-/// An answer that brought less before it broke off is no progress: the tries go on being counted.
+/// An answer that broke off with fewer bytes is not progress: it counts as a failed attempt.
 constexpr std::int64_t kProgressBytes = 64 * 1024;
 
 std::string utcNow() {
@@ -34,7 +34,7 @@ std::string utcNow() {
     return {text, std::strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &parts)};
 }
 
-/// Sleeps, but not longer than until `stop`; false when it was asked to stop.
+/// Sleeps, but only until `stop`; returns false if a stop was requested.
 bool pause(std::chrono::milliseconds time, const std::stop_token& stop) {
     std::mutex mutex;
     std::condition_variable_any changed;
@@ -42,14 +42,14 @@ bool pause(std::chrono::milliseconds time, const std::stop_token& stop) {
     return !changed.wait_for(lock, stop, time, [&stop] { return stop.stop_requested(); });
 }
 
-/// Whether libcurl's code says that the way to the server broke.
+/// Whether libcurl's code means a network failure.
 bool isOfNetwork(int code) {
     return code != CURLE_OK && code != CURLE_PEER_FAILED_VERIFICATION &&
            code != CURLE_SSL_CACERT_BADFILE && code != CURLE_UNSUPPORTED_PROTOCOL &&
            code != CURLE_URL_MALFORMAT;
 }
 
-/// A weak ETag (RFC 9110, 8.8.3) never matches in If-Match: it is compared when the answer comes.
+/// A weak ETag (RFC 9110, 8.8.3) never matches in If-Match: it is compared in the answer instead.
 bool isStrong(std::string_view etag) {
     return !etag.empty() && !etag.starts_with("W/");
 }
@@ -60,7 +60,7 @@ struct RangeClient::Place {
     std::string url, host, path;
 };
 
-/// A handle of libcurl with the connection that it keeps.
+/// A libcurl handle with its persistent connection.
 class RangeClient::Connection {
  public:
     Connection(const S3Settings& settings, Now now)
@@ -68,7 +68,7 @@ class RangeClient::Connection {
         set(CURLOPT_NOSIGNAL, 1L);
         set(CURLOPT_PROTOCOLS_STR, "http,https");
         set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
-        set(CURLOPT_PROXY, "");  // as listing does
+        set(CURLOPT_PROXY, "");  // as for listing
         set(CURLOPT_PATH_AS_IS, 1L);
         set(CURLOPT_BUFFERSIZE, kReceiveBytes);
         set(CURLOPT_TCP_KEEPALIVE, 1L);
@@ -138,7 +138,7 @@ class RangeClient::Connection {
         RangeAnswer& answer = *answer_;
         curl_easy_getinfo(handle_, CURLINFO_RESPONSE_CODE, &answer.status);
         if (!answer.add({data, bytes})) {
-            return 0;  // ends the transfer
+            return 0;  // aborts the transfer
         }
         wakeFor(answer.wanted - answer.bytes);
         return bytes;
@@ -153,8 +153,8 @@ class RangeClient::Connection {
         connection.wakeBytes_ = 1;
         return CURL_SOCKOPT_OK;
     }
-    /// Only where more than that is still to come: what TLS has decrypted already, 16 kB at most,
-    /// is no longer in the socket.
+    /// Uses the large size only if more than that is still to come: up to 16 kB that TLS has
+    /// already decrypted are no longer in the socket.
     void wakeFor(std::int64_t bytesLeft) {
         const int bytes = bytesLeft >= 2 * kWakeBytes ? kWakeBytes : 1;
         if (bytes != wakeBytes_) {
@@ -162,8 +162,8 @@ class RangeClient::Connection {
             wakeBytes_ = bytes;
         }
     }
-    /// Once an answer, what came and was not enough to be woken for is taken before it is given up:
-    /// it would be asked for again.
+    /// Once per answer: before it gives up, takes the bytes that were too few for a wake-up. They
+    /// would be requested again otherwise.
     bool isMoreToTake() {
         int bytes = 0;
         if (::ioctl(socket_, FIONREAD, &bytes) != 0 || bytes == 0) {
@@ -173,7 +173,7 @@ class RangeClient::Connection {
         lastLookBytes_ = lastLookBytes_ < 0 ? answer_->bytes : lastLookBytes_;
         return lastLookBytes_ == answer_->bytes;
     }
-    /// Asked at least once a second.
+    /// Called at least once per second.
     static int isGivenUp(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
         return static_cast<Connection*>(self)->givesUp() ? 1 : 0;
     }
@@ -183,7 +183,7 @@ class RangeClient::Connection {
             seenAt_ = answer_->bytes > bytesSeen_ ? now : seenAt_;
             bytesSeen_ = answer_->bytes;
         } else {
-            wakeFor(0);  // on a slow way even the wake's bytes take long: what is there is taken
+            wakeFor(0);  // on a slow network even these bytes take long: takes what has arrived
         }
         if (watch_->isStalled(answer_->bytes, now) && !isMoreToTake()) {
             answer_->fault = RangeAnswer::Fault::kStalled;
@@ -197,15 +197,15 @@ class RangeClient::Connection {
     RangeAnswer* answer_ = nullptr;
     const std::stop_token* stop_ = nullptr;
     std::optional<StallWatch> watch_;
-    std::int64_t bytesSeen_ = 0;  ///< of the answer, at seenAt_
+    std::int64_t bytesSeen_ = 0;  ///< bytes of the answer at seenAt_
     StallWatch::Time seenAt_;
-    std::int64_t lastLookBytes_ = -1;  ///< of the answer, when it was first found to stand still
+    std::int64_t lastLookBytes_ = -1;  ///< bytes of the answer when it first seemed stalled
     curl_socket_t socket_ = CURL_SOCKET_BAD;
-    int wakeBytes_ = 1;  ///< of the socket
+    int wakeBytes_ = 1;  ///< current setting of the socket
     char error_[CURL_ERROR_SIZE] = {};
 };
 
-/// A connection of its own for a while.
+/// Borrows a connection.
 class RangeClient::Lease {
  public:
     explicit Lease(const RangeClient& client) : client_(client) {
@@ -243,7 +243,7 @@ RangeClient::RangeClient(S3Settings settings, StoreErrors errors,
       credentials_(std::move(credentials)),
       now_(std::move(now)) {
     static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
-    (void)started;  // what is missing is said by the first request
+    (void)started;  // the first request reports an error
 }
 
 RangeClient::~RangeClient() = default;
@@ -259,7 +259,7 @@ RangeClient::Place RangeClient::placeOf(const Object& object) const {
     } else {
         place.host = settings_.endpoint;
     }
-    // Certificates of "*.s3..." do not cover a bucket's name with dots.
+    // Certificates for "*.s3..." do not cover bucket names with dots.
     if (settings_.endpoint.empty() && bucket.find('.') == std::string::npos) {
         place.host = strCat(bucket, ".", place.host);
     } else {
@@ -292,7 +292,7 @@ RangeAnswer RangeClient::getAs(const Credentials& credentials, Connection& conne
     GetRequest request{place.host, place.path,
                        strCat("bytes=", range.offset, "-", range.offset + range.bytes - 1),
                        isStrong(range.etag) ? range.etag : "",
-                       // A part has no checksum of its own.
+                       // A part has no checksum.
                        settings_.wantsChecksums && range.offset == 0};
     connection.get(place.url, signedHeaders(request, credentials, settings_.region, utcNow()), stop,
                    answer);
@@ -333,7 +333,7 @@ Result<ObjectBytes> RangeClient::read(const Object& object, const ObjectRange& r
             *connection, place, {range.offset + read.count, range.bytes - read.count, read.etag},
             begin + read.count, stop);
         read.count += answer.bytes;
-        // Of one version, however many answers it takes.
+        // All answers must have the same version.
         read.etag = read.etag.empty() && answer.bytes > 0 ? answer.etag : read.etag;
         checksum = answer.checksum.has_value() ? answer.checksum : checksum;
         bool isDamaged = false;

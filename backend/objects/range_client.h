@@ -1,16 +1,15 @@
 #pragma once
-// Reads ranges of objects straight into the caller's memory, over connections that are kept.
+// Reads ranges of objects directly into the caller's memory, over persistent connections.
 //
-// Why not Arrow's S3 filesystem, which lists the objects: it hands a body through streams of 16 KB,
-// which costs the core that decodes 0.17 s a 330 MB (docs/decisions/0006). HTTP, TLS and the
-// connections are libcurl's; requests that fail for a while, or stand still, are tried again with
-// back-off, from the byte that they had come to. All ranges of one read are of one version of the
-// object, by its ETag. A request whose credentials are refused is made once more when their source
-// has others.
+// It replaces Arrow's S3 filesystem (which still lists the objects): that one passes a body through
+// streams of 16 KB, which costs the decoding core 0.17 s per 330 MB (docs/decisions/0006). libcurl
+// does HTTP, TLS and the connections. Requests that fail transiently, or stall, are retried with
+// back-off from the last byte received. All ranges of one read have the same version of the object,
+// by its ETag. A request with rejected credentials is repeated once if their source has others.
 //
-// Threads: any; a request is made by the thread that asks. The program ignores SIGPIPE: TLS writes
-// to a connection that the server has ended. Owns: idle connections, kIdleMost at most. Failure:
-// one sentence that names the object (store_errors.h).
+// Threads: any; the calling thread makes the request. The program must ignore SIGPIPE: TLS writes
+// to connections that the server has closed. Owns: idle connections, at most kIdleMost.
+// Failure: one sentence that names the object (store_errors.h).
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -32,10 +31,10 @@ struct RangeAnswer;
 class RangeClient {
  public:
     static constexpr std::size_t kIdleMost = 32;
-    /// By which answers that stand still are told.
+    /// Clock for detecting stalled answers.
     using Now = std::function<std::chrono::steady_clock::time_point()>;
 
-    /// `settings` has a region. Starts libcurl, which lasts as long as the process.
+    /// `settings` must have a region. Starts libcurl, which stays until the process ends.
     RangeClient(S3Settings settings, StoreErrors errors,
                 std::shared_ptr<CredentialsSource> credentials,
                 Now now = &std::chrono::steady_clock::now);
@@ -46,7 +45,7 @@ class RangeClient {
     struct Object {
         std::string bucket, key;
     };
-    /// As ObjectStore::read(), of more than 0 bytes. kCancelled comes within about a second.
+    /// As ObjectStore::read(), for more than 0 bytes. kCancelled is returned within about a second.
     Result<ObjectBytes> read(const Object& object, const ObjectRange& range, void* out,
                              const std::stop_token& stop = {}) const;
 

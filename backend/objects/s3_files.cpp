@@ -11,7 +11,7 @@
 namespace millrace::objects {
 namespace {
 
-/// What the SDK calls final (no such key, denied) is final.
+/// Errors that the SDK calls final (no such key, denied) are not retried.
 class BackOff final : public arrow::fs::S3RetryStrategy {
  public:
     explicit BackOff(int attempts) : attempts_(attempts) {}
@@ -43,7 +43,7 @@ arrow::fs::S3Options optionsOf(const S3Settings& settings, const Credentials& cr
     return options;
 }
 
-/// "bucket/key" of "s3://bucket/key".
+/// "bucket/key" from "s3://bucket/key".
 std::string pathOf(std::string_view uri) {
     return std::string(uri.substr(kObjectScheme.size()));
 }
@@ -54,7 +54,7 @@ ObjectInfo infoOf(const arrow::fs::FileInfo& info) {
                 .count()};
 }
 
-/// What the SDK says at the end of its text, without our words around it.
+/// The reason at the end of the SDK's text, without the surrounding words.
 std::string_view reasonOf(std::string_view text) {
     const std::size_t at = text.rfind(" operation: ");
     std::string_view reason = at == std::string_view::npos ? text : text.substr(at + 12);
@@ -66,7 +66,7 @@ std::string_view reasonOf(std::string_view text) {
     return reason.substr(0, reason.find('\n'));
 }
 
-/// Whether the store does not know who asks, or does not let it.
+/// Whether the store does not accept the credentials.
 bool isRefusal(const arrow::Status& error) {
     const std::string& text = error.message();
     for (const char* word :
@@ -79,7 +79,7 @@ bool isRefusal(const arrow::Status& error) {
     return false;
 }
 
-/// A HEAD brings no word with its status: that of an expired token is 400.
+/// A HEAD has no error text with its status: an expired token gives 400.
 bool mayBeRefusal(const arrow::Status& error) {
     return isRefusal(error) || error.message().find("HTTP status 400") != std::string::npos;
 }
@@ -91,8 +91,8 @@ Result<std::unique_ptr<S3Files>> S3Files::open(const S3Settings& settings, Store
     RETURN_IF_ERROR(startArrowS3());
     std::unique_ptr<S3Files> made(new S3Files(settings, std::move(errors), std::move(credentials)));
     const auto files = made->filesFor(made->credentials_->current());
-    // Arrow wants its S3 ended before its library's own statics go, of which the last is made with
-    // the filesystem.
+    // Arrow's S3 must end before the library's own statics are destroyed; the last of them is
+    // created with the filesystem.
     std::atexit([] { (void)arrow::fs::EnsureS3Finalized().ok(); });
     RETURN_IF_ERROR(files.status());
     return made;

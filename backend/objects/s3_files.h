@@ -1,10 +1,10 @@
 #pragma once
-// Names, sizes and times of the objects of a store, through Arrow's S3 filesystem.
+// Names, sizes and times of a store's objects, through Arrow's S3 filesystem.
 //
-// Arrow's filesystem keeps the credentials that it was made with: another one is made when those of
-// the source have changed, and what the store refuses for its credentials is asked once more when
-// the source has others. Threads: any. Owns: Arrow's S3 state is started by it. Failure: one
-// sentence that names the object (store_errors.h).
+// Arrow's filesystem keeps the credentials that it was made with: a new one is made when the
+// source's credentials change. A request that is rejected for its credentials is repeated once if
+// the source has others. Threads: any. Owns: nothing shared, but it starts Arrow's S3 state.
+// Failure: one sentence that names the object (store_errors.h).
 #include <functional>
 #include <memory>
 #include <string>
@@ -46,7 +46,7 @@ class S3Files {
     S3Files(const S3Settings& settings, StoreErrors errors,
             std::shared_ptr<CredentialsSource> credentials);
     Result<Files> filesFor(const Credentials& credentials) const;
-    /// `question` to the store, again when it refuses the credentials and there are others.
+    /// Sends `question` to the store, and again if it rejects the credentials and there are others.
     template <class T>
     Result<T> ask(const std::string& uri,
                   const std::function<arrow::Result<T>(arrow::fs::S3FileSystem&)>& question) const;

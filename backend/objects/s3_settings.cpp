@@ -19,7 +19,7 @@ std::string environment(const char* name) {
     return value == nullptr ? "" : value;
 }
 
-/// The first that is set.
+/// The value of the first variable that is set.
 std::string environment(std::initializer_list<const char*> names) {
     for (const char* name : names) {
         if (std::string value = environment(name); !value.empty()) {
@@ -34,7 +34,7 @@ std::string_view trim(std::string_view text) {
     return text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
 }
 
-/// The keys of the chosen profile in ~/.aws/config; empty when there is no such file.
+/// The keys of the selected profile in ~/.aws/config; empty if the file does not exist.
 std::map<std::string, std::string> profileKeys() {
     std::string path = environment("AWS_CONFIG_FILE");
     path = path.empty() ? environment("HOME") + "/.aws/config" : path;
@@ -58,7 +58,7 @@ std::map<std::string, std::string> profileKeys() {
     return keys;
 }
 
-/// The certificates to trust: the wheel's own library does not know where this system keeps them.
+/// Trusted certificates: the library in the wheel does not know where this system stores them.
 std::string certificates() {
     std::string given = environment({"AWS_CA_BUNDLE", "SSL_CERT_FILE"});
     if (!given.empty()) {
@@ -73,7 +73,7 @@ std::string certificates() {
     return "";
 }
 
-/// From a thousandth of a second on, so that tests need not wait.
+/// Accepts values from a thousandth of a second on, so that tests need not wait.
 Result<std::chrono::milliseconds> stallLimit(const std::string& text) {
     char* end = nullptr;
     const double seconds = std::strtod(text.c_str(), &end);

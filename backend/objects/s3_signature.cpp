@@ -12,7 +12,7 @@ namespace millrace::objects {
 namespace {
 
 constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
-/// SHA-256 of no bytes: a GET has no body.
+/// SHA-256 of no bytes, as a GET has no body.
 constexpr std::string_view kEmptyHash =
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
@@ -76,7 +76,7 @@ std::vector<std::string> signedHeaders(const GetRequest& request, const Credenti
     if (credentials.accessKey.empty()) {
         return headers;
     }
-    // In the order of their names.
+    // Sorted by header name.
     const std::string_view match = request.ifMatch;
     const bool hasMatch = !match.empty();
     std::string names = strCat("host;", hasMatch ? "if-match;" : "", "range;",

@@ -4,7 +4,7 @@ namespace millrace::objects {
 namespace {
 
 constexpr std::string_view kGoesOn =
-    "a run goes on from its last checkpoint when it is started again";
+    "a run continues from its last checkpoint when it is started again";
 
 }  // namespace
 
@@ -44,7 +44,7 @@ Status StoreErrors::damaged(std::string_view uri, std::string_view algorithm,
     return dataLoss(uri, ": what ", server,
                     " sends does not have the checksum that it keeps of it (", algorithm, " ", kept,
                     "), ", attempts,
-                    " tries; upload the object again, or look at what lies between here and the "
+                    " tries; upload the object again, or look at what is between here and the "
                     "store");
 }
 

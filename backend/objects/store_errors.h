@@ -1,6 +1,6 @@
 #pragma once
-// What can go wrong with an object of a store, as one sentence that names it and says what to do.
-// Threads: a value. `reason`: what the server or the library said.
+// Errors for an object in a store: one sentence that names the object and what to do.
+// Threads: a value. `reason`: the message of the server or the library.
 #include <string>
 #include <string_view>
 
@@ -13,17 +13,17 @@ inline constexpr const char* kOwnCredentials =
 
 struct StoreErrors {
     std::string server;                         ///< host and port, or "Amazon S3"
-    int attempts = 0;                           ///< of a request
-    std::string credentials = kOwnCredentials;  ///< where they come from: what to check
+    int attempts = 0;                           ///< per request
+    std::string credentials = kOwnCredentials;  ///< their source: what the user should check
 
     Status noSuchBucket(std::string_view uri) const;
     Status noSuchObject(std::string_view uri) const;
     Status denied(std::string_view uri, std::string_view reason) const;
     Status doesNotAnswer(std::string_view uri, std::string_view reason) const;
     Status failed(std::string_view uri, std::string_view reason) const;
-    /// kFailedPrecondition. `now`: the ETag that it has by now; empty: not told.
+    /// kFailedPrecondition. `now`: the object's current ETag; empty: unknown.
     Status changed(std::string_view uri, std::string_view before, std::string_view now) const;
-    /// kDataLoss: after all tries, each of which brought bytes of another checksum.
+    /// kDataLoss: every attempt returned bytes with another checksum.
     Status damaged(std::string_view uri, std::string_view algorithm, std::string_view kept) const;
 };
 

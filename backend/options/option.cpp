@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kIntMax = std::numeric_limits<int>::max();
 
-/// The whole text is a number.
+/// Parses the whole text as a number.
 template <class Number>
 bool readNumber(const std::string& value, Number& number) {
     const char* end = value.data() + value.size();
@@ -28,7 +28,7 @@ Status checkWhole(const OptionSpec& option, const std::string& value, std::int64
         return okStatus();
     }
     const bool isLimited = option.most < kIntMax;
-    return invalidArgument(option.name(), ": '", value, "' is no whole number from ", least,
+    return invalidArgument(option.name(), ": '", value, "' is not a whole number from ", least,
                            isLimited ? strCat(" to ", option.most) : "");
 }
 
@@ -48,7 +48,7 @@ Status checkValue(const OptionSpec& option, const std::string& value) {
             const bool isNumber = readNumber(value, number) && std::isfinite(number) && number > 0;
             return isNumber
                        ? okStatus()
-                       : invalidArgument(option.name(), ": '", value, "' is no number above 0");
+                       : invalidArgument(option.name(), ": '", value, "' is not a number above 0");
         }
         case ValueKind::kChoice:
             break;

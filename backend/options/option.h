@@ -1,6 +1,7 @@
 #pragma once
-// An option of a command line as data: its names, its help, and which values it takes. Who parses
-// it and who hands it on read the same declaration, so checks and words cannot differ.
+// A command-line option as data: its names, its help, and its allowed values. The program that
+// parses an option and the program that receives it use the same declaration, so checks and texts
+// cannot differ.
 //
 // Threads: values. Failure: kInvalidArgument, one sentence that names the option and the value.
 #include <cstdint>
@@ -17,24 +18,24 @@ namespace millrace::options {
 enum class ValueKind {
     kFlag,
     kText,
-    kInteger,  ///< a whole number from 0
-    kCount,    ///< a whole number from 1
+    kInteger,  ///< a whole number, at least 0
+    kCount,    ///< a whole number, at least 1
     kAmount,   ///< a number above 0
     kChoice
 };
 
 struct OptionSpec {
-    std::string names;      ///< "-n,--limit": the last is its name
+    std::string names;      ///< "-n,--limit": the last one is its name
     std::string valueName;  ///< "N"; empty for a flag
     std::string help;
     ValueKind kind = ValueKind::kFlag;
     bool isRepeatable = false;
-    std::vector<std::string> choices = {};                         ///< of kChoice
-    std::int64_t most = std::numeric_limits<std::int64_t>::max();  ///< of whole numbers
+    std::vector<std::string> choices = {};                         ///< for kChoice
+    std::int64_t most = std::numeric_limits<std::int64_t>::max();  ///< for whole numbers
     std::string name() const { return names.substr(names.rfind(',') + 1); }
 };
 
-/// What was typed, by the options' names; a flag has no values.
+/// The typed values, by the options' names; a flag has no values.
 using OptionValues = std::map<std::string, std::vector<std::string>, std::less<>>;
 
 Status checkValue(const OptionSpec& option, const std::string& value);

@@ -9,7 +9,7 @@ namespace {
 constexpr std::int64_t kRowGroupRowsMax = 100'000'000;
 constexpr std::int64_t kRanksMax = 4096;
 
-/// One option and the member that its value becomes.
+/// An option and the member that receives its value.
 struct Member {
     OptionSpec option;
     void (*set)(StreamOptions& options, const std::vector<std::string>& values);
@@ -48,7 +48,8 @@ std::vector<Member> whatToRead() {
         {text("--set", "KEY=VALUE", "sets a key of the spec: batch.seed=8", true), setSets},
         {text("--variation", "NAME", "this variation"), setText<&S::variation>},
         {count("--epochs", "N", "epochs to deliver (the spec's)"), setNumber<&S::epochs>},
-        {count("--micro-batches", "N", "ends after so many; the cursor tells where to go on"),
+        {count("--micro-batches", "N",
+               "ends after N micro-batches; the cursor tells where to continue"),
          setNumber<&S::microBatches>},
         {count("--threads", "N", "threads (the spec's, else one a core)"), setNumber<&S::threads>},
     };
@@ -62,7 +63,7 @@ std::vector<Member> tables() {
                 {"hash", "null", "parquet", "arrow", "csv"}),
          setText<&S::sink>},
         {text("--output", "DIR", "the directory to make, of a table"), setText<&S::output>},
-        {flag("--force", "replaces the table that stands there"), setFlag<&S::isForced>},
+        {flag("--force", "replaces the table that is there"), setFlag<&S::isForced>},
         {flag("--rows", "the dataset's own columns of the kept rows, in file order"),
          setFlag<&S::isRows>},
         {flag("--all-rows", "with --rows: also those that dataset.where and the recipe drop"),
@@ -72,8 +73,8 @@ std::vector<Member> tables() {
          setFlag<&S::isAsModel>},
         {text("--sort", "COLUMNS", "sorts the table: request_id,timestamp"), setText<&S::sort>},
         {text("--columns", "COLUMNS",
-              "keeps these columns of the table: names with commas between them; one that holds a "
-              "comma stands in double quotes"),
+              "keeps these columns of the table: names with commas between them; double quotes "
+              "around a name that holds a comma"),
          setText<&S::columns>},
         {upTo(kRowGroupRowsMax,
               count("--row-group-rows", "N", "rows of the table's row groups (65536)")),
@@ -97,7 +98,7 @@ std::vector<Member> howToRun() {
          setText<&S::codecs>},
         {choice("--data", "WHICH", "train (the default) or eval", {"train", "eval"}),
          setText<&S::part>},
-        {text("--from", "CURSOR", "goes on from a cursor: its text, or a file's name"),
+        {text("--from", "CURSOR", "continues from a cursor: its text, or a file's name"),
          setText<&S::from>},
         {choice("--last", "WHAT",
                 "of an epoch's last step that has fewer rows than batch.rows: keep it (the "
@@ -108,8 +109,8 @@ std::vector<Member> howToRun() {
          setFlag<&S::isThroughRing>},
         {upTo(kRanksMax,
               count("--ranks", "N",
-                    "with --through-ring: so many readers, each with a rank's share; what "
-                    "they know at the end of each step must be the same")),
+                    "with --through-ring: N readers, each with a rank's share; what they "
+                    "know at the end of each step must be the same")),
          setNumber<&S::ranks>},
     };
 }

@@ -1,6 +1,6 @@
 #pragma once
-// What `millrace stream` and `millrace-loader stream` can be asked for: declared once, for help,
-// checks, and what the loader does with it.
+// The options of `millrace stream` and `millrace-loader stream`: declared once, for help, checks
+// and the loader.
 //
 // Threads: values. Failure: kInvalidArgument, one sentence.
 #include <cstdint>
@@ -17,41 +17,42 @@ struct StreamOptions {
     std::string specPath;
     std::string variation;
     std::vector<std::string> sets;
-    /// A cursor or a stream state: text, or a file that holds it.
+    /// A cursor or a stream state: the text, or a file that contains it.
     std::optional<std::string> from;
     std::string sink = "hash";      ///< "null", or a table: "parquet", "arrow", "csv"
     std::string part = "train";     ///< or "eval"
     std::int64_t epochs = 0;        ///< 0: the spec's
-    std::int64_t threads = 0;       ///< 0: the spec's, else one for each core
-    std::int64_t microBatches = 0;  ///< ends after so many; 0: no limit
+    std::int64_t threads = 0;       ///< 0: the spec's, else one per core
+    std::int64_t microBatches = 0;  ///< ends after this many; 0: no limit
     bool isThroughRing = false;
-    std::int64_t ranks = 0;     ///< readers of rings; 0: not given, one
-    std::string last = "keep";  ///< or "drop": an epoch's last step, where it is not whole
+    std::int64_t ranks = 0;     ///< number of ring readers; 0: not given, uses one
+    std::string last = "keep";  ///< or "drop": what to do with an epoch's last step if it is
+                                ///< incomplete
     bool isJson = false;
-    bool isExplained = false;  ///< says where the time went
-    double linkMegabytes = 0;  ///< a second; above 0: frames as over such a link
-    std::string codecs;        ///< a file: the report of a stream whose codecs are used again
-    std::string without;       ///< "counters" or "order": left out, to measure what it costs
+    bool isExplained = false;  ///< reports where the time went
+    double linkMegabytes = 0;  ///< per second; above 0: frames as for a link of this speed
+    std::string codecs;        ///< file with the report of a stream whose codecs are reused
+    std::string without;       ///< "counters" or "order": omitted, to measure its cost
 
-    // Of the sinks that write tables.
-    std::string output;      ///< the directory to make
-    bool isForced = false;   ///< replaces a table that stands there
+    // For sinks that write tables.
+    std::string output;      ///< the directory to create
+    bool isForced = false;   ///< replaces an existing table
     bool isRows = false;     ///< the dataset's own columns of the kept rows, in file order
-    bool isAllRows = false;  ///< of --rows: whatever dataset.where and the recipe say
-    bool isAsModel = false;  ///< carried columns as a frame of training has them
+    bool isAllRows = false;  ///< with --rows: ignores dataset.where and the recipe
+    bool isAsModel = false;  ///< carried columns in the form of a training frame
     std::int64_t rowGroupRows = 65536;
-    std::string sort, columns;  ///< names separated by commas
+    std::string sort, columns;  ///< comma-separated names
     std::string codec = "zstd";
 
     bool isTable() const { return sink != "hash" && sink != "null"; }
 };
 
-/// What people are offered.
+/// The options offered to users.
 const std::vector<OptionSpec>& streamOptions();
-/// Of the loader alone: what measuring needs, and how it prints.
+/// Options of the loader only: for measurements, and for its output.
 const std::vector<OptionSpec>& loaderOptions();
 
-/// Values of both, as they were typed.
+/// Reads the values of both kinds of options, as typed.
 Result<StreamOptions> readStreamOptions(const OptionValues& values);
 
 }  // namespace millrace::options

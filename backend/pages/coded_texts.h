@@ -1,10 +1,9 @@
 #pragma once
-// The texts of a column chunk as its dictionary's entries, stored once, and of each row the number
-// of its entry: what is done to a text is then done once an entry.
+// The texts of a column chunk as its dictionary's entries, stored once, and, per row, the index of
+// its entry: work on a text is then done once per entry.
 //
-// A null is an entry too, behind the dictionary's own, so that a row's number can be looked up
-// without asking whether it has a value. Plain texts, where a chunk leaves its dictionary, become
-// entries of their own.
+// A null is an entry too, after the dictionary's own, so that a lookup need not check whether a row
+// has a value. Plain texts, in pages after a chunk gave up its dictionary, become new entries.
 // Threads: one. Owns the buffers until finish(). Failure: kResourceExhausted.
 #include <cstdint>
 #include <memory>
@@ -23,18 +22,20 @@ class CodedTexts {
     static Result<CodedTexts> make(arrays::ByteSpan page, const arrays::TextSpan* texts,
                                    std::int64_t size, bool mayBeNull, std::int64_t rows,
                                    arrow::MemoryPool* pool);
-    /// Entries of a dictionary of `size` texts never outnumber the rows: less is done by row.
+    /// Whether a dictionary of `size` texts has at most as many entries as rows: less work than by
+    /// row.
     static bool isWorth(std::int64_t size, bool mayBeNull, std::int64_t rows) {
         return size >= 0 && size + (mayBeNull ? 1 : 0) <= rows;
     }
 
-    /// As TextTarget's: of all entries.
+    /// As TextTarget's, for all entries.
     void expectBytes(std::int64_t bytes) { entries_.expectBytes(bytes); }
 
-    /// Of each row its entry.
+    /// The entry of each row.
     std::uint32_t* codes();
     std::uint32_t nullCode() const { return nullCode_; }
-    /// The rows from `row` on have these texts of a plain page; offset 0: null. `texts` is used up.
+    /// Adds these texts of a plain page for the rows from `row` on; offset 0 means null. Overwrites
+    /// `texts`.
     Status addPlain(arrays::ByteSpan page, arrays::TextSpan* texts, std::int64_t count,
                     std::int64_t row);
     /// dictionary<int32, utf8> of the first `rows`.

@@ -1,9 +1,10 @@
 #pragma once
-// Thrift's compact protocol, as much of it as page headers and footers need. Private to the room.
+// Reader of Thrift's compact protocol, as far as page headers and footers need it. Private to
+// pages.
 //
-// Reads ahead in bytes that it borrows; once they end or make no sense nothing is read any more.
-// https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md
-// Threads: one. Owns: nothing. Failure: isEnded(), isBad().
+// Borrows its bytes; after their end or an invalid byte it reads nothing more.
+// https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md Threads: one.
+// Owns: nothing. Failure: isEnded(), isBad().
 #include <cstdint>
 
 #include "backend/arrays/hybrid_runs.h"
@@ -70,7 +71,7 @@ class CompactReader {
         pass(bytes);
         return isFine() ? arrays::ByteSpan{begin, at_} : arrays::ByteSpan{end_, end_};
     }
-    /// The head of a list: its elements' type, and how many there are; each takes a byte at least.
+    /// The header of a list: its elements' type and number; each element takes at least one byte.
     std::uint64_t list(int& type) {
         const std::uint8_t head = byte();
         const std::uint64_t size = (head >> 4) == 15 ? varint() : head >> 4;
@@ -78,7 +79,8 @@ class CompactReader {
         isEnded_ = isEnded_ || size > static_cast<std::uint64_t>(end_ - at_);
         return isFine() ? size : 0;
     }
-    /// The next field of a struct; false at its end. `id` is the one before, then this one.
+    /// Reads the next field of a struct; false at its end. `id`: in: the previous field's; out:
+    /// this one's.
     bool field(int& id, int& type) {
         const std::uint8_t head = byte();
         type = head & 0x0f;
@@ -123,7 +125,7 @@ class CompactReader {
 
  private:
     static constexpr int kDeepest = 8;
-    static constexpr std::int64_t kMostId = 0x7fff;  // of a field
+    static constexpr std::int64_t kMostId = 0x7fff;  // of a field id
 
     void pass(std::uint64_t bytes) {
         if (bytes > static_cast<std::uint64_t>(end_ - at_)) {
@@ -139,7 +141,7 @@ class CompactReader {
             isBad_ = true;
         }
         for (std::uint64_t i = 0; i < size && isFine(); ++i) {
-            // In a list a bool is a byte of its own.
+            // In a list a bool takes a byte of its own.
             skip(type == kTrue || type == kFalse ? static_cast<int>(kByte) : type, depth + 1);
         }
     }

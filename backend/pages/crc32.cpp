@@ -29,7 +29,7 @@ constexpr std::array<std::array<std::uint32_t, 256>, 8> makeTables() {
 
 constexpr auto kTables = makeTables();
 
-/// Eight bytes at a time. `sum` is the inverted sum so far.
+/// Handles eight bytes at a time. `sum` is the inverted sum so far.
 std::uint32_t addPlain(std::uint32_t sum, const std::uint8_t* at, const std::uint8_t* end) {
     for (; end - at >= 8; at += 8) {
         sum = kTables[7][(sum ^ at[0]) & 0xff] ^ kTables[6][((sum >> 8) ^ at[1]) & 0xff] ^
@@ -42,7 +42,7 @@ std::uint32_t addPlain(std::uint32_t sum, const std::uint8_t* at, const std::uin
     return sum;
 }
 
-// x^n mod P, reflected, for the distances that a fold goes over.
+// x^n mod P, reflected, for the distances of the folds.
 constexpr std::int64_t kFold512Low = 0x0154442bd4, kFold512High = 0x01c6e41596;
 constexpr std::int64_t kFold128Low = 0x01751997d0, kFold128High = 0x00ccaa009e;
 constexpr std::int64_t kFold64 = 0x0163cd6124;
@@ -58,7 +58,7 @@ __attribute__((target("pclmul,sse4.1"))) __m128i fold(__m128i sum, __m128i keys,
     return _mm_xor_si128(_mm_xor_si128(low, high), next);
 }
 
-/// 128 bits to 32: over 64 bits, then Barrett's reduction.
+/// Reduces 128 bits to 32: via 64 bits, then by Barrett's method.
 __attribute__((target("pclmul,sse4.1"))) std::uint32_t reduce(__m128i sum) {
     const __m128i mask = _mm_setr_epi32(~0, 0, ~0, 0);
     const __m128i keys = _mm_set_epi64x(kFold128High, kFold128Low);
@@ -72,7 +72,7 @@ __attribute__((target("pclmul,sse4.1"))) std::uint32_t reduce(__m128i sum) {
     return static_cast<std::uint32_t>(_mm_extract_epi32(_mm_xor_si128(sum, part), 1));
 }
 
-/// Of at least 64 bytes; `at` goes on behind what was added.
+/// Needs at least 64 bytes; moves `at` past the bytes that were added.
 __attribute__((target("pclmul,sse4.1"))) std::uint32_t addFolded(std::uint32_t start,
                                                                  const std::uint8_t*& at,
                                                                  const std::uint8_t* end) {

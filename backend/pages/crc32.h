@@ -1,6 +1,6 @@
 #pragma once
-// CRC-32 as Parquet's pages, gzip and PNG have it (polynomial 0x04C11DB7, reflected), with
-// carryless multiplication where the machine has it (chosen once, at run time; both give the same
+// CRC-32 as used by Parquet's pages, gzip and PNG (polynomial 0x04C11DB7, reflected). Uses
+// carryless multiplication if the machine has it (chosen once, at run time; both ways give the same
 // sum).
 //
 // Method: V. Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ

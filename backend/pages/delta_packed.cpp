@@ -8,8 +8,8 @@ namespace millrace::pages {
 
 namespace {
 
-constexpr std::uint64_t kBlockMost = 1 << 20, kMiniblocksMost = 1 << 12;  // of any writer far fewer
-constexpr int kReadAhead = 16;  // bytes that unpacking may read behind a value's first one
+constexpr std::uint64_t kBlockMost = 1 << 20, kMiniblocksMost = 1 << 12;  // far above any writer's
+constexpr int kReadAhead = 16;  // bytes that unpacking may read past a value's first byte
 
 bool takeVarint(arrays::ByteSpan& bytes, std::uint64_t& value) {
     value = 0;
@@ -51,8 +51,8 @@ std::uint64_t wordAt(const std::uint8_t* bytes) {
     return word;
 }
 
-// Adds up `count` differences of `bits` bits each above `least`, least significant bit first;
-// kReadAhead bytes behind them are there. The last value.
+// Adds up `count` differences of `bits` bits each above `least`, least significant bit first, and
+// returns the last value. kReadAhead bytes after them must be readable.
 template <class T>
 T addUp(const std::uint8_t* packed, int bits, std::uint64_t least, std::int64_t count, T value,
         T* out) {
@@ -94,7 +94,7 @@ class Unpacker {
         }
         return true;
     }
-    /// What is behind the values.
+    /// The bytes after the values.
     arrays::ByteSpan rest() const { return page_; }
 
  private:
@@ -107,7 +107,7 @@ class Unpacker {
         page_.begin += miniblocks_;
         for (const std::uint8_t bits : widths) {
             if (left_ == 0) {
-                break;  // widths of miniblocks without a value say nothing
+                break;  // widths of miniblocks without a value mean nothing
             }
             if (bits > 8 * sizeof(T) || !takeMiniblock(bits, least)) {
                 return false;
@@ -133,7 +133,8 @@ class Unpacker {
         return true;
     }
 
-    // Eight values at a time begin with a whole byte: from a copy with room behind them.
+    // Handles eight values at a time, which start at a whole byte: copies them to a buffer with
+    // readable bytes after them.
     void addUpAtTheEnd(int bits, std::uint64_t least, std::int64_t count) {
         for (std::int64_t done = 0; done < count; done += 8) {
             std::uint8_t copy[8 * sizeof(std::uint64_t) + kReadAhead] = {};
@@ -180,7 +181,7 @@ bool unpackLengths(arrays::ByteSpan page, std::int64_t most,
     words.resize(count + 1);
     auto* const begin = reinterpret_cast<std::uint8_t*>(words.data());
     auto* const made = reinterpret_cast<arrays::TextSpan*>(begin);
-    // In the upper half, where each is read before its span is written.
+    // Uses the upper half of `words`, where each length is read before a span overwrites it.
     auto* const lengths = reinterpret_cast<std::uint32_t*>(begin) + count;
     if (count > 0) {
         Unpacker unpacker(page, header, lengths);

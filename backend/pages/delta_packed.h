@@ -1,12 +1,11 @@
 #pragma once
-// Pages of integers as packed differences, Parquet's DELTA_BINARY_PACKED, as plain words; and of
-// texts whose lengths are told so ahead of their bytes, DELTA_LENGTH_BYTE_ARRAY.
+// Unpacks pages of integers as packed differences, Parquet's DELTA_BINARY_PACKED, into plain words;
+// and pages of texts that follow their lengths so packed, DELTA_LENGTH_BYTE_ARRAY.
 //
-// Format: https://parquet.apache.org/docs/file-format/data-pages/encodings/ (delta encoding):
-// block size, miniblocks a block, count, first value; then for each block the least difference, a
-// width in bits for each miniblock, and the differences above the least one, packed. Sums wrap
-// around at the width of the words. Writers that leave out the padding behind the last value are
-// read too.
+// Format: https://parquet.apache.org/docs/file-format/data-pages/encodings/ (delta encoding): block
+// size, miniblocks per block, count, first value; then for each block the least difference, a width
+// in bits for each miniblock, and the packed differences above the least one. Sums wrap around at
+// the width of the words. Pages without the padding after the last value are accepted.
 // Threads: pure.
 #include <cstdint>
 
@@ -16,13 +15,13 @@
 
 namespace millrace::pages {
 
-/// The values of a page, at most `most`, as words of `width` bytes (4 or 8), which `words` holds.
-/// False: damaged; nothing beyond the page is read.
+/// Unpacks the values of a page, at most `most`, as words of `width` bytes (4 or 8) held by
+/// `words`. Returns false for a damaged page; reads nothing beyond it.
 bool unpackDeltas(arrays::ByteSpan page, std::int64_t most, int width,
                   arrays::PoolVector<std::uint64_t>& words, arrays::ByteSpan& unpacked);
 
-/// The texts of a page, at most `most`, as arrays::TextSpan in `bytes`, a part of the page; `words`
-/// holds the spans. False: damaged.
+/// Returns the texts of a page, at most `most`, as arrays::TextSpan in `bytes`, a part of the page;
+/// `words` holds the spans. Returns false for a damaged page.
 bool unpackLengths(arrays::ByteSpan page, std::int64_t most,
                    arrays::PoolVector<std::uint64_t>& words, arrays::ByteSpan& spans,
                    arrays::ByteSpan& bytes);

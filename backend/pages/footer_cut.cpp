@@ -10,20 +10,20 @@ namespace {
 
 using arrays::ByteSpan;
 
-// Fields of parquet.thrift.
+// Field numbers of parquet.thrift.
 enum Footer : int { kSchema = 2, kRowGroups = 4, kKeyValues = 5, kColumnOrders = 7, kSecrets = 8 };
 enum Element : int { kType = 1, kName = 4, kNumChildren = 5 };
 enum Group : int { kColumns = 1, kSortedBy = 4 };
 enum Chunk : int { kChunkSecrets = 8 };
 
-// Fewer leaves are parsed sooner than cut away; so is a footer of which most is kept.
+// With fewer leaves, or with most of them kept, parsing is cheaper than cutting.
 constexpr std::size_t kLeavesWorthACut = 64;
 
 std::string_view textOf(ByteSpan bytes) {
     return {reinterpret_cast<const char*>(bytes.begin), static_cast<std::size_t>(bytes.size())};
 }
 
-/// Writes structs field by field, in the order of their numbers.
+/// Writes structs field by field, in the order of the fields' numbers.
 class CompactWriter {
  public:
     explicit CompactWriter(std::string& out) : out_(out) {}
@@ -161,7 +161,7 @@ class Cutter {
         return element;
     }
 
-    /// One field of the root, with all below it; `at` is the next one's then.
+    /// Takes one child of the root with its subtree; moves `at` to the next child.
     void subTree(const std::vector<SchemaElement>& elements, std::size_t& at, bool isKept,
                  std::vector<ByteSpan>& kept) {
         for (std::int64_t open = 1; open > 0 && isWhole_; --open, ++at) {
@@ -182,7 +182,7 @@ class Cutter {
         }
     }
 
-    /// The root with the number of fields that it has now.
+    /// Writes the root with its new number of children.
     void root(ByteSpan bytes) {
         CompactReader reader(bytes);
         CompactWriter writer(out_);
@@ -231,7 +231,7 @@ class Cutter {
         isWhole_ = isWhole_ && reader.isFine();
     }
 
-    /// A list of one struct a leaf, without those of leaves that go.
+    /// Copies a list with one struct per leaf, without those of dropped leaves.
     void keptLeaves(CompactReader& reader, bool isChunks) {
         int type = 0;
         const std::uint64_t size = reader.list(type);
@@ -254,10 +254,10 @@ class Cutter {
     const ColumnNames& columns_;
     ByteSpan bytes_;
     std::string out_;
-    std::vector<bool> leaves_;  ///< whether they are kept
+    std::vector<bool> leaves_;  ///< whether each leaf is kept
     std::size_t numLeaves_ = 0;
     std::int32_t keptFields_ = 0;
-    bool isWhole_ = true;  ///< nothing unusual was met
+    bool isWhole_ = true;  ///< false if anything unexpected was found
 };
 
 }  // namespace

@@ -24,7 +24,7 @@ bool HybridStream::startRun() {
         return false;
     }
     if (isPacked_) {
-        // A writer may cut the padding of the last group: what is there is what can be read.
+        // A writer may omit the padding of the last group: reads only the bytes that exist.
         const std::int64_t bytes = std::min<std::int64_t>(units * width_, end_ - at_);
         packed_ = at_;
         taken_ = 0;
@@ -46,7 +46,7 @@ bool HybridStream::startRun() {
 
 void HybridStream::readPacked(std::int64_t count, std::uint32_t* out) {
     if ((taken_ & 7) != 0) {
-        // Groups of eight begin on a byte; what is left of this one comes from the side.
+        // Groups of eight start at a whole byte; unpacks the rest of this group through a buffer.
         std::uint32_t group[8];
         const std::int64_t begin = taken_ & ~std::int64_t{7};
         const std::int64_t n = std::min<std::int64_t>(8 - (taken_ & 7), count);

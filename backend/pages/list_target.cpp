@@ -101,7 +101,7 @@ void ListTarget::openItem(bool isNull) {
     ++rows_;
 }
 
-// Of the last two items, by their values.
+// Compares the values of the last two items.
 bool ListTarget::areLastEqual() const {
     const std::int64_t begin = offsets()[items_ - 1], before = offsets()[items_ - 2];
     const std::size_t nulls = nullItems_.size();
@@ -116,7 +116,7 @@ bool ListTarget::areLastEqual() const {
                                           static_cast<std::size_t>((begin - before) * width_)) == 0;
 }
 
-// The last item is complete; it goes when it repeats the one before.
+// The last item is complete; drops it if it repeats the previous one.
 void ListTarget::closeItem() {
     if (!mayRepeat_ || items_ < 2 || !areLastEqual()) {
         return;
@@ -137,8 +137,8 @@ Status ListTarget::append(PageValues& values, std::int64_t count) {
     return values.read(count, out) ? okStatus() : damagedValues();
 }
 
-// The next `count` elements of the page; of a dictionary page they stand behind those of the last
-// wanted row, which later rows are compared with.
+// Reads the next `count` elements of the page. Indices of a dictionary page are put after those of
+// the last wanted row, with which later rows are compared.
 bool ListTarget::fetch(PageValues& values, std::int64_t count, const std::uint8_t*& elements) {
     if (!values.isDictionary()) {
         elements = values.takePlain(count, width_);
@@ -199,7 +199,7 @@ void ListTarget::addStretch(const PageValues& values, const PageRows& page,
     }
 }
 
-// The rows at `places`, or the first `count` when there are none.
+// Adds the rows at `places`, or the first `count` if `places` is empty.
 template <class T>
 Status ListTarget::addRows(PageValues& values, const PageRows& page,
                            std::span<const std::int64_t> places, std::int64_t count,

@@ -1,10 +1,10 @@
 #pragma once
-// The lists of a column chunk as they come out of its pages, equal neighbours stored once.
+// Collects the lists of a column chunk from its pages; stores equal neighbours once.
 //
-// Repeats are found on dictionary indices (or plain bytes) before any value is looked up; only
-// where rows meet at a page's border values are compared. So a column whose lists are the same for
-// all rows of a request costs one look-up a request.
-// Threads: one. Owns the buffers until finish(). Failure: kDataLoss for values that are not there.
+// Repeats are found on dictionary indices (or plain bytes) before any value is looked up; values
+// are compared only between rows of different pages. A column whose lists are the same for all rows
+// of a request therefore costs one lookup per request.
+// Threads: one. Owns the buffers until finish(). Failure: kDataLoss for missing values.
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -27,12 +27,13 @@ namespace millrace::pages {
 struct PageRows {
     explicit PageRows(arrow::MemoryPool* pool) : starts(pool), isNull(pool) {}
 
-    std::int64_t lead = 0;  ///< values before the first: of the list that the page before began
+    std::int64_t lead = 0;  ///< values before the first list: they belong to the previous page's
+                            ///< last list
     arrays::PoolVector<std::int32_t>
-        starts;  ///< of each list among the page's values; then their end
-    arrays::PoolVector<std::uint8_t> isNull;  ///< one a list; empty: none is
+        starts;  ///< start of each list among the page's values; then their end
+    arrays::PoolVector<std::uint8_t> isNull;  ///< one per list; empty: no list is null
 
-    /// Of a page of which every level has a value; false: damaged.
+    /// For a page in which every level has a value; returns false if it is damaged.
     bool addStarts(arrays::ByteSpan repetition, std::int64_t count);
     std::int64_t count() const { return static_cast<std::int64_t>(starts.size()) - 1; }
     void release() {
@@ -43,23 +44,23 @@ struct PageRows {
 
 class ListTarget {
  public:
-    /// Lists of values of `width` bytes (4 or 8); at most `mostRows` wanted ones, and `mostValues`
+    /// Lists of values of `width` bytes (4 or 8); at most `mostRows` wanted lists and `mostValues`
     /// values.
     static Result<ListTarget> make(int width, std::int64_t mostRows, std::int64_t mostValues,
                                    bool mayRepeat, arrow::MemoryPool* pool);
 
-    /// `walk` is asked for the lists `firstRow` and on, which begin in the page.
+    /// Adds the lists from `firstRow` on, which begin in the page, as far as `walk` wants them.
     Status addPage(PageValues& values, const PageRows& page, std::int64_t firstRow, WishWalk& walk);
 
-    /// The last wanted list may go on in the next page.
+    /// Whether the last wanted list may continue in the next page.
     bool isOpen() const { return isOpen_; }
-    /// A list array; with repeats dictionary<int32, list>.
+    /// Returns a list array; if lists repeat, dictionary<int32, list>.
     Result<std::shared_ptr<arrow::Array>> finish(const std::shared_ptr<arrow::DataType>& list);
 
  private:
     explicit ListTarget(arrow::MemoryPool* pool) : pool_(pool), nullItems_(pool), scratch_(pool) {}
 
-    /// Rows next to each other of a page: what they hold, as it stands in the page.
+    /// Adjacent rows of a page, with their elements in the page.
     struct Stretch {
         const std::uint8_t* elements = nullptr;  ///< indices, or plain values
         std::int64_t first = 0, last = 0;        ///< rows of the page
@@ -91,7 +92,7 @@ class ListTarget {
     std::shared_ptr<arrow::Buffer> offsets_, itemOf_;
     std::int64_t rows_ = 0, items_ = 0, numValues_ = 0, room_ = 0;
     arrays::PoolVector<std::int64_t> nullItems_;
-    bool isOpen_ = false;    ///< the last item may go on in the next page
+    bool isOpen_ = false;    ///< the last item may continue in the next page
     bool hasBegun_ = false;  ///< a list has begun, wanted or not
     arrays::PoolVector<std::uint32_t> scratch_;
     /// The last wanted row's elements, in this page.

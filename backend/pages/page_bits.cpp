@@ -8,7 +8,7 @@
 namespace millrace::pages {
 namespace {
 
-// Of each eight bits, for each lane whose bit is set how many set ones stand before it.
+// For each byte of eight bits, and each lane with its bit set: the number of set bits before it.
 constexpr std::array<std::array<std::uint8_t, 8>, 256> kRanks = [] {
     std::array<std::array<std::uint8_t, 8>, 256> ranks{};
     for (unsigned bits = 0; bits < 256; ++bits) {
@@ -70,7 +70,7 @@ __attribute__((target("avx2"))) std::int64_t spreadWide(const std::uint64_t* val
     const std::int64_t whole = count / 64 * 64;
     for (std::int64_t i = 0; i < whole; i += 4) {
         const auto bits = static_cast<unsigned>(valid[i / 64] >> (i % 64)) & 0xf;
-        // A value is two words of four bytes: those of rank r are 2 r and 2 r + 1.
+        // A value is two words of four bytes: the value of rank r is words 2 r and 2 r + 1.
         const __m256i ranks = _mm256_permutevar8x32_epi32(ranksOf(bits), twice);
         const __m256i order = _mm256_add_epi32(_mm256_add_epi32(ranks, ranks), halves);
         const __m256i lanes = _mm256_permutevar8x32_epi32(loadWide(dense), order);

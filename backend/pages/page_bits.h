@@ -1,6 +1,6 @@
 #pragma once
-// Which values of a page are there, a bit each in words of 64, and values brought to their places
-// by them. Private to the room. Threads: pure.
+// Validity of a page's values as bits in words of 64, and the spreading of dense values to their
+// rows. Private to pages. Threads: pure.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace millrace::pages {
 
-/// Values of four or eight bytes that may be read behind the last one.
+/// Number of values of four or eight bytes that must be readable after the last one.
 inline constexpr std::size_t kSpreadAhead = 8;
 
-/// Values without gaps to their places, of whole words of `valid` alone, eight or four values a
-/// turn: how many places were filled. `dense` is moved on. The machine must have AVX2.
+/// Spreads dense values to their rows, eight or four at a time, for whole words of `valid` only.
+/// Returns the number of rows filled and advances `dense`. The machine must have AVX2.
 std::int64_t spreadWide(const std::uint64_t* valid, std::int64_t count, const std::uint32_t*& dense,
                         std::uint32_t none, std::uint32_t* out);
 std::int64_t spreadWide(const std::uint64_t* valid, std::int64_t count, const std::uint64_t*& dense,
@@ -23,8 +23,8 @@ std::int64_t spreadWide(const std::uint64_t* valid, std::int64_t count, const st
 /// Whether the machine has AVX2.
 bool canSpreadWide();
 
-/// Values without gaps to their places; `none` where there is none. Reads up to kSpreadAhead values
-/// more than there are ones. `isWide`: by spreadWide(), with the same result.
+/// Spreads dense values to their rows; rows without a value get `none`. Reads up to kSpreadAhead
+/// values past the last one used. `isWide`: uses spreadWide(), with the same result.
 template <class T>
 void spread(const arrays::PoolVector<std::uint64_t>& valid, std::int64_t count, const T* dense,
             T none, T* out, bool isWide = canSpreadWide()) {
@@ -45,14 +45,14 @@ void spread(const arrays::PoolVector<std::uint64_t>& valid, std::int64_t count, 
     }
 }
 
-/// The first `count` bits to those from `first` on.
+/// Copies the first `count` bits to the bits from `first` on.
 inline void copyBits(const arrays::PoolVector<std::uint64_t>& from, std::int64_t count,
                      std::int64_t first, std::uint8_t* to) {
     arrow::internal::CopyBitmap(reinterpret_cast<const std::uint8_t*>(from.data()), 0, count, to,
                                 first);
 }
 
-/// Ones of `bits` before bit `at`, asked for ascending places.
+/// Counts set bits before bit `at`; `at` must not decrease between calls.
 class Rank {
  public:
     explicit Rank(const arrays::PoolVector<std::uint64_t>& bits) : bits_(bits) {}

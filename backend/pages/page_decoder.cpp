@@ -22,7 +22,7 @@ namespace millrace::pages {
 
 namespace {
 
-constexpr double kTextBytesMost = 512 << 20;  ///< what a split decodes to is at most as much
+constexpr double kTextBytesMost = 512 << 20;  ///< upper bound for the decoded text of a split
 
 template <class T>
 T* wordsOf(const std::shared_ptr<arrow::Buffer>& values) {
@@ -96,7 +96,7 @@ Status PageDecoder::allocate(const Shape& shape, const RowWish& wish, const RowS
                          ListTarget::make(shape.width, wanted, levels, wish.mayRepeat, pool_));
         return okStatus();
     }
-    // What texts and numbers come as is known with the first page.
+    // The form of texts and numbers is decided at the first page.
     if (shape.maxDefinition > 0) {
         const std::int64_t bytes = (wanted + 7) / 8;
         ASSIGN_OR_RETURN(target.validity,
@@ -106,8 +106,8 @@ Status PageDecoder::allocate(const Shape& shape, const RowWish& wish, const RowS
     return okStatus();
 }
 
-// As codes where the chunk begins with its dictionary, and that has no more entries than there are
-// rows to look up.
+// Uses codes if the chunk begins with its dictionary, and the dictionary has at most as many
+// entries as there are wanted rows.
 Status PageDecoder::allocateTexts(const Shape& shape, bool isDictionary, Target& target) {
     const bool mayBeNull = shape.maxDefinition > 0;
     if (target.mayCode && isDictionary &&
@@ -131,8 +131,8 @@ Status PageDecoder::allocateWords(const Shape& shape, Target& target) {
     return okStatus();
 }
 
-// As codes where the chunk begins with its dictionary, and that is small. When it is left, what
-// came before becomes values too.
+// Uses codes if the chunk begins with its dictionary and it is small. If later pages leave it, the
+// values so far are expanded.
 Status PageDecoder::allocateNumbers(const Shape& shape, bool isDictionary, Target& target) {
     if (target.numbers && !isDictionary) {
         RETURN_IF_ERROR(allocateWords(shape, target));
@@ -167,7 +167,7 @@ Result<std::shared_ptr<arrow::Array>> PageDecoder::readChunk(
         if (array.status().code() != absl::StatusCode::kDataLoss) {
             return array;
         }
-        // Either the places do not fit the pages, or what is damaged is told below.
+        // Either the places do not fit the pages, or the damage is reported below.
     }
     return readChunkBy({}, file, chunk, shape, pinned, stretch, wish);
 }
@@ -182,7 +182,7 @@ Result<std::shared_ptr<arrow::Array>> PageDecoder::readChunkBy(
         return std::shared_ptr<arrow::Array>();
     }
     Target target(wish, stretch);
-    // Of the wished rows, about; what a damaged footer says makes no memory.
+    // An estimate, bounded so that a damaged footer cannot cause a huge allocation.
     target.textBytes = static_cast<std::int64_t>(
         std::clamp(static_cast<double>(chunk.total_uncompressed_size()), 0.0, kTextBytesMost) *
         static_cast<double>(target.wanted) /
@@ -245,7 +245,7 @@ Result<bool> PageDecoder::readPages(const Shape& shape, Target& target) {
             continue;
         }
         RETURN_IF_ERROR(countLevels(page, target));
-        // Where a header says its rows, a page without a wished one is passed over.
+        // Skips a page without a wanted row if its header has the number of rows.
         const std::int64_t rows = shape.isList ? page.numRows : page.numValues;
         const bool isOpen = target.lists && target.lists->isOpen();
         if (rows > 0 && rows <= target.rowsMost - target.seen && !isOpen &&
@@ -272,7 +272,7 @@ Status PageDecoder::countLevels(const PageHeader& page, Target& target) {
     return okStatus();
 }
 
-// Pages without a wished row are not read: the stream goes on at the next one that has some.
+// Skips pages without a wanted row without reading them: the stream seeks to the next needed page.
 Result<bool> PageDecoder::readPlaces(std::span<const PagePlace> places, const Shape& shape,
                                      Target& target) {
     const Status misfit = damaged("an offset index that does not fit the pages");
@@ -288,7 +288,7 @@ Result<bool> PageDecoder::readPlaces(std::span<const PagePlace> places, const Sh
         }
         RETURN_IF_ERROR(readDictionary(page, shape));
     }
-    std::size_t runEnd = 0;  // pages before it are read one after the other
+    std::size_t runEnd = 0;  // pages before this one are read consecutively
     for (std::size_t p = 0; p < places.size() && target.walk.left() > 0; ++p) {
         const PagePlace& place = places[p];
         if (!isWished(place)) {
@@ -406,7 +406,7 @@ Result<bool> PageDecoder::readNumbers(const Shape& shape, arrays::ByteSpan level
     return isFine ? Result<bool>(true) : misread();
 }
 
-// Codes straight to their places; texts as spans of the page, which are then copied together.
+// Writes codes directly; collects texts as spans of the page, which are then copied together.
 Result<bool> PageDecoder::readTexts(const Shape& shape, arrays::ByteSpan levels, PageValues& values,
                                     std::int64_t count, arrays::ByteSpan page, Target& target) {
     if (!target.texts && !target.coded) {
@@ -436,7 +436,7 @@ Result<bool> PageDecoder::readTexts(const Shape& shape, arrays::ByteSpan levels,
     return true;
 }
 
-// A plain page of bools or texts as a plain page of words.
+// Converts a plain page of bools or texts to a plain page of words.
 bool PageDecoder::toWords(const Shape& shape, std::int64_t count, arrays::ByteSpan& page) {
     const arrays::ByteSpan stored = page;
     return arrays::unpackPlain(shape.form, stored, count, pageWords_, page);
@@ -473,7 +473,7 @@ bool PageDecoder::readFlat(const Shape& shape, arrays::ByteSpan levels, PageValu
                  : pickNullable(values, places, present, written, target, out);
 }
 
-// Within structs a value is there where the level is the greatest one.
+// Inside structs a value exists if its level is the highest one.
 bool PageDecoder::bitmapOfDeep(const Shape& shape, arrays::ByteSpan levels, std::int64_t count,
                                std::int64_t& present) {
     if (!unpackLevels(levels, shape.maxDefinition, count, definition_)) {
@@ -506,7 +506,7 @@ bool PageDecoder::readNullable(PageValues& values, std::int64_t count, std::int6
     return true;
 }
 
-// The wanted ones of a page with nulls.
+// Picks the wanted values of a page with nulls.
 template <class T>
 bool PageDecoder::pickNullable(PageValues& values, std::span<const std::int64_t> places,
                                std::int64_t present, std::int64_t written, Target& target, T* out) {
@@ -568,7 +568,7 @@ Result<bool> PageDecoder::readList(const PageHeader& page, const Shape& shape, P
     return true;
 }
 
-// Lists that are null or empty take a level but no value. False: not for this decoder.
+// Lists that are null or empty take a level but no value. False: this decoder does not support it.
 Result<bool> PageDecoder::walkLevels(const Shape& shape, arrays::ByteSpan repetition,
                                      arrays::ByteSpan definition, std::int64_t count) {
     if (!unpackLevels(repetition, 1, count, repetition_) ||
@@ -581,7 +581,7 @@ Result<bool> PageDecoder::walkLevels(const Shape& shape, arrays::ByteSpan repeti
     for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
         const bool isItem = definition_[i] == most;
         if (shape.hasNullItems && definition_[i] + 1 == most) {
-            return false;  // a null inside of a list
+            return false;  // a null inside a list
         }
         if (repetition_[i] == 0) {
             pageRows_.starts.push_back(values);

@@ -1,17 +1,17 @@
 #pragma once
-// Decodes the pages of the columns that training data mostly has, straight into an Arrow array's
-// buffers: numbers, bools, dates, times and texts, and lists of numbers of 4 and 8 bytes; alone or
-// in structs, plain or dictionary-encoded, integers also as packed differences and texts behind
-// their lengths, data pages V1 and V2.
+// Decodes Parquet pages of the columns that training data mostly has, straight into an Arrow
+// array's buffers; other columns are left to Arrow's own reader.
 //
-// Lists' offsets come from the zero bits of the repetition levels; where every definition level is
-// the greatest (no null, no empty list) they are checked and skipped. Whatever else a file may hold
-// (nulls inside of lists, other encodings and types, nesting, encryption) is left to
-// Arrow's own reader: the answer is then null. Values, nulls and offsets equal Arrow's
+// Supports numbers, bools, dates, times and texts, and lists of numbers of 4 and 8 bytes, alone or
+// in structs. Encodings: plain and dictionary, for integers also packed differences, for texts also
+// texts after their lengths. Data pages: V1 and V2. Lists' offsets come from the zero bits of the
+// repetition levels. If every definition level is the highest (no null, no empty list), the levels
+// are checked and skipped. For everything else (nulls inside lists, other encodings and types,
+// nesting, encryption) the result is null. Values, nulls and offsets equal Arrow's
 // (tests/unit/pages/page_decoder_test.cpp).
-// Threads: one at a time; buffers between calls are kept. Failure: kDataLoss without a place for
-// bytes that contradict the format; throws what libparquet throws, and std::bad_alloc where the
-// pool has no more.
+// Threads: one at a time; buffers are kept between calls. Failure: kDataLoss, without a position,
+// for bytes that contradict the format; throws what libparquet throws, and std::bad_alloc if the
+// pool is exhausted.
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -34,7 +34,7 @@ class ColumnChunkMetaData;
 
 namespace millrace::pages {
 
-/// Rows [begin, begin + rows) of a row group of `groupRows`.
+/// Rows [begin, begin + rows) of a row group with `groupRows` rows.
 struct RowStretch {
     std::int64_t begin = 0, rows = 0, groupRows = 0;
 };
@@ -43,15 +43,15 @@ class PageDecoder {
  public:
     explicit PageDecoder(arrow::MemoryPool* pool);
 
-    /// Of a chunk of `column`, of type `pinned`, the wished rows of a stretch (lists as
-    /// dictionary<int32, list> when repeats may be stored once and there are some, texts as
-    /// dictionary<int32, utf8> when they may be coded and the chunk begins with a dictionary of no
-    /// more texts than rows are wished, numbers likewise where the dictionary is small and all
-    /// pages use it); null when the column is not of a kind that this reads. Pages without a wished
-    /// row are not decompressed where their header says their rows (flat columns, and V2), and not
-    /// even read where `places` (of all its pages; may be empty) says where they lie. Places that
-    /// do not fit the pages are as if there were none. The decoder's own buffers are kept for the
-    /// next chunk.
+    /// Reads the wanted rows of a stretch from a chunk of `column`, as type `pinned`. Returns null
+    /// if this decoder does not support the column.
+    /// - Lists come as dictionary<int32, list> if repeats may be stored once and there are some.
+    /// - Texts come as dictionary<int32, utf8> if they may be coded and the chunk begins with a
+    ///   dictionary of at most as many texts as rows are wanted.
+    /// - Numbers come so if the dictionary is small and all pages use it.
+    /// Pages without a wanted row are not decompressed if their header has the number of rows (flat
+    /// columns, and V2). They are not even read if `places` (of all the chunk's pages; may be
+    /// empty) has their positions. `places` that do not fit the pages are ignored.
     Result<std::shared_ptr<arrow::Array>> readChunk(arrow::io::RandomAccessFile& file,
                                                     const parquet::ColumnDescriptor& column,
                                                     const parquet::ColumnChunkMetaData& chunk,
@@ -60,7 +60,7 @@ class PageDecoder {
                                                     std::span<const PagePlace> places = {});
     /// Bytes read from files so far.
     std::int64_t bytesRead() const { return pages_.bytesRead(); }
-    /// Gives its buffers back to the pool.
+    /// Returns its buffers to the pool.
     void release();
 
  private:
@@ -78,7 +78,7 @@ class PageDecoder {
         const RowWish& wish);
     Status allocate(const Shape& shape, const RowWish& wish, const RowStretch& stretch,
                     std::int64_t levels, Target& target);
-    /// False: not for this decoder.
+    /// False: this decoder does not support it.
     Result<bool> readPages(const Shape& shape, Target& target);
     Result<bool> readPlaces(std::span<const PagePlace> places, const Shape& shape, Target& target);
     static Status countLevels(const PageHeader& page, Target& target);
@@ -116,7 +116,7 @@ class PageDecoder {
     PageDictionary dictionary_;
     arrays::PoolVector<std::uint64_t> dictionaryWords_,
         pageWords_;                                 ///< of texts; of texts and bools
-    arrays::PoolVector<std::uint64_t> plainTexts_;  ///< of a page among coded ones
+    arrays::PoolVector<std::uint64_t> plainTexts_;  ///< of a plain page in a coded chunk
     arrays::ByteSpan dictionaryBytes_;
     PageRows pageRows_;
     arrays::PoolVector<std::uint32_t> repetition_, definition_;

@@ -1,11 +1,11 @@
-// parsePageHeader: as much of Thrift's compact protocol as a page header needs.
+// parsePageHeader: the part of Thrift's compact protocol that a page header needs.
 #include "backend/pages/compact_reader.h"
 #include "backend/pages/page_stream.h"
 
 namespace millrace::pages {
 namespace {
 
-/// Puts field `id` of a struct into its place; false: it has none.
+/// Returns where field `id` of a struct is stored; null if it is not needed.
 using Places = std::int32_t* (*)(PageHeader&, int);
 
 void readFields(CompactReader& reader, PageHeader& header, Places places, int boolId) {

@@ -14,7 +14,7 @@
 namespace millrace::pages {
 namespace {
 
-// Rows without a gap, each page behind the one before, all within the chunk.
+// Checks that rows have no gap, and that pages follow one another within the chunk.
 bool isSane(const std::vector<PagePlace>& places, const ByteRange& chunk, std::int64_t rows) {
     std::int64_t at = chunk.offset, row = 0;
     for (const PagePlace& place : places) {

@@ -1,9 +1,9 @@
 #pragma once
-// The page index of one Parquet file: where the data pages of a column chunk lie, which rows they
-// hold and between which bounds their values are.
+// The page index of one Parquet file: position, rows and value bounds of a column chunk's data
+// pages.
 //
-// An index is an aid: what is missing, cannot be read, or contradicts the footer is as if there was
-// none. Format: https://parquet.apache.org/docs/file-format/pageindex/
+// The index is optional: if it is missing, unreadable or contradicts the footer, it counts as
+// absent. Format: https://parquet.apache.org/docs/file-format/pageindex/
 // Threads: one at a time. Failure: none.
 #include <cstdint>
 #include <memory>
@@ -27,7 +27,7 @@ namespace millrace::pages {
 
 /// A data page of a column chunk.
 struct PagePlace {
-    std::int64_t offset = 0;          ///< of its header, in the file
+    std::int64_t offset = 0;          ///< offset of its header in the file
     std::int64_t bytes = 0;           ///< in the file, with its header
     std::int64_t begin = 0, end = 0;  ///< its rows in the row group; it begins with a whole row
 };
@@ -40,10 +40,10 @@ class PageIndex {
     PageIndex(const PageIndex&) = delete;
     PageIndex& operator=(const PageIndex&) = delete;
 
-    /// The pages of a column chunk, all of them, in the order of their rows; empty: not known.
+    /// All pages of a column chunk, in the order of their rows; empty if unknown.
     std::vector<PagePlace> places(int rowGroup, int leaf);
 
-    /// What is known of the values of each of these pages of a plain column; empty: nothing is.
+    /// Statistics of each of these pages of a plain column; empty if unknown.
     std::vector<ColumnStatistics> statistics(int rowGroup, int leaf,
                                              const std::vector<PagePlace>& places);
 

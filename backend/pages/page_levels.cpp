@@ -13,7 +13,7 @@ int bitsFor(int most) {
     return std::bit_width(static_cast<unsigned>(most));
 }
 
-/// `n` bits from bit `at` on.
+/// Sets `n` bits from bit `at` on.
 void setBits(std::uint64_t* words, std::int64_t at, std::int64_t n) {
     constexpr std::uint64_t kAll = ~std::uint64_t{0};
     std::uint64_t* const first = words + (at >> 6);

@@ -1,9 +1,9 @@
 #pragma once
-// Repetition and definition levels of a data page: streams of small integers in Parquet's hybrid
+// Decodes repetition and definition levels of a data page: small integers in Parquet's hybrid
 // encoding of runs and packed bits.
 //
 // Format: https://parquet.apache.org/docs/file-format/data-pages/encodings/
-// Threads: functions. False: the stream ends too early or holds a level that cannot be.
+// Threads: functions. They return false if the stream ends too early or has an impossible level.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -13,7 +13,7 @@
 
 namespace millrace::pages {
 
-/// Eight bytes from `at`; zeros behind the end.
+/// Eight bytes from `at`; zeros past the end.
 inline std::uint64_t loadWord(arrays::ByteSpan bytes, std::int64_t at) {
     std::uint64_t word = 0;
     std::memcpy(&word, bytes.begin + at,
@@ -21,10 +21,10 @@ inline std::uint64_t loadWord(arrays::ByteSpan bytes, std::int64_t at) {
     return word;
 }
 
-/// Takes a stream of levels (or of bools) off a V1 page: its length in four bytes, then the stream.
+/// Takes a stream of levels (or of bools) from a V1 page: a length of four bytes, then the stream.
 bool takeLevels(arrays::ByteSpan& page, arrays::ByteSpan& levels);
 
-/// `isAll`: all levels are `most`, the greatest there is.
+/// `isAll`: all levels equal `most`, the highest possible.
 bool areAll(arrays::ByteSpan levels, int most, std::int64_t count, bool& isAll);
 
 bool unpackLevels(arrays::ByteSpan levels, int most, std::int64_t count,

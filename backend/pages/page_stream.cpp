@@ -17,9 +17,9 @@
 namespace millrace::pages {
 namespace {
 
-constexpr std::int64_t kStretch = 4 << 20;  // most chunks are read at once
+constexpr std::int64_t kStretch = 4 << 20;  // most chunks are read in one piece
 constexpr std::int64_t kLongestHeader = 16 << 20;
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;  // of a footer that lies
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;  // a damaged footer may claim more
 
 Status damagedChunk(std::string_view what) {
     return dataLoss("corrupt: ", what);
@@ -45,8 +45,7 @@ Result<bool> PageStream::open(arrow::io::RandomAccessFile& file,
     const ByteRange range = rangeOf(chunk);
     at_ = range.offset;
     end_ = aheadEnd_ = range.end();
-    // Headers stand between the bodies and count too; levels that cannot be compressed may add a
-    // little.
+    // Includes the headers between the bodies, and a little for levels that do not compress.
     mostBytes_ = std::min(chunk.total_uncompressed_size(), kMostBytes) + 64;
     from_ = filled_ = bodyLeft_ = 0;
     const auto codec = static_cast<std::int32_t>(chunk.compression());
@@ -76,7 +75,7 @@ void PageStream::close() {
     dictionary_.reset();
 }
 
-// At least `bytes` unread bytes in the window, or all that the chunk has.
+// Makes at least `bytes` unread bytes available in the window, or all that the chunk has left.
 Status PageStream::fill(std::int64_t bytes) {
     const std::int64_t unread = filled_ - from_;
     if (unread >= bytes || at_ >= end_) {
@@ -85,7 +84,7 @@ Status PageStream::fill(std::int64_t bytes) {
     const std::int64_t ahead = std::min(kStretch, aheadEnd_ - at_);
     const std::int64_t wanted = std::min(std::max(bytes - unread, ahead), end_ - at_);
     if (window_->size() < unread + wanted) {
-        // The old bytes are at the front or of no use.
+        // Unread bytes move to the front; the others are not needed.
         std::memmove(window_->mutable_data(), window_->data() + from_,
                      static_cast<std::size_t>(unread));
         RETURN_IF_ERROR(
@@ -121,7 +120,7 @@ void PageStream::seek(std::int64_t offset, std::int64_t aheadEnd) {
 }
 
 Result<bool> PageStream::next(PageHeader& header) {
-    while (bodyLeft_ > 0) {  // what was not asked for
+    while (bodyLeft_ > 0) {  // skips a body that was not read
         RETURN_IF_ERROR(fill(std::min(bodyLeft_, kStretch)));
         const std::int64_t n = std::min(bodyLeft_, filled_ - from_);
         if (n == 0) {

@@ -1,6 +1,6 @@
 #pragma once
-// What PageDecoder knows of a column chunk and what it makes of it. Private to the room; threads:
-// one.
+// What PageDecoder knows about a column chunk, and the array that it builds. Private to pages;
+// threads: one.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,11 +18,11 @@ namespace millrace::pages {
 
 struct PageDecoder::Shape {
     bool isList = false, hasNullItems = false;
-    bool isInteger = false;  ///< as it stands in the pages
+    bool isInteger = false;  ///< in the pages
     int maxDefinition = 0;
-    int emptyDefinition = 0;  ///< of an empty list; what is below is null
+    int emptyDefinition = 0;  ///< level of an empty list; lower levels mean null
     arrays::LeafForm form;
-    int width = 0;  ///< bytes a word
+    int width = 0;  ///< bytes per word
 
     bool isText() const { return form.turn == arrays::LeafForm::Turn::kTexts; }
 };
@@ -37,21 +37,21 @@ struct PageDecoder::Target {
 
     WishWalk walk;
     const std::int64_t wanted;
-    const std::int64_t rowsMost;  ///< of the row group
+    const std::int64_t rowsMost;  ///< rows in the row group
     const bool mayCode, mayCodeNumbers;
-    std::int64_t textBytes = 0;  ///< of the wished rows, about
+    std::int64_t textBytes = 0;  ///< estimate for the wanted rows
     std::int64_t seen = 0;       ///< rows that have begun
     std::int64_t levels = 0, levelsMost = 0;
     // Flat columns.
     std::shared_ptr<arrow::Buffer> values, validity;
     std::optional<arrays::TextTarget> texts;
-    std::optional<CodedTexts> coded;      ///< the texts come as codes
-    std::optional<CodedNumbers> numbers;  ///< the numbers come as codes
-    std::int64_t rows = 0, nulls = 0;     ///< written
+    std::optional<CodedTexts> coded;      ///< if texts become codes
+    std::optional<CodedNumbers> numbers;  ///< if numbers become codes
+    std::int64_t rows = 0, nulls = 0;     ///< written so far
     // Lists.
     std::optional<ListTarget> lists;
 
-    /// What stands where there is no value: 0, or a null's code.
+    /// Stored for a missing value: 0, or a null's code.
     template <class T>
     T none() const {
         const std::uint32_t code = coded ? coded->nullCode() : numbers ? numbers->nullCode() : 0;

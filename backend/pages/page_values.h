@@ -1,9 +1,9 @@
 #pragma once
 // The values of one data page, in order: plain, or indices into the column chunk's dictionary.
 //
-// Values are copied by their width and never looked at, so integers and floats of a width are
-// alike. Threads: one. Borrows page and dictionary. Failure: false for bytes that do not hold what
-// they should (too short, an index beyond the dictionary); nothing beyond them is read.
+// Values are copied by their width and never interpreted, so integers and floats of one width are
+// handled alike. Threads: one. Borrows page and dictionary. Failure: false for bytes that are too
+// short or have an index beyond the dictionary; nothing beyond the bytes is read.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -14,13 +14,13 @@
 namespace millrace::pages {
 
 struct PageDictionary {
-    const std::uint64_t* values = nullptr;  ///< bytes of the values, one after the other
-    std::int64_t size = -1;                 ///< values; -1: there is none
+    const std::uint64_t* values = nullptr;  ///< bytes of the values, consecutive
+    std::int64_t size = -1;                 ///< number of values; -1: no dictionary
 };
 
 class PageValues {
  public:
-    /// False: damaged.
+    /// Returns false for a damaged page.
     bool open(bool isDictionary, arrays::ByteSpan bytes, const PageDictionary& dictionary) {
         isDictionary_ = isDictionary;
         plain_ = bytes;
@@ -32,7 +32,7 @@ class PageValues {
         indices_ = HybridStream({bytes.begin + 1, bytes.end}, *bytes.begin);
         return *bytes.begin <= 32;
     }
-    /// A hybrid stream of bools, as words of four bytes.
+    /// Opens a hybrid stream of bools as words of four bytes.
     void openBits(arrays::ByteSpan bytes) {
         static constexpr std::uint64_t kFalseTrue = std::uint64_t{1} << 32;
         isDictionary_ = true;
@@ -41,28 +41,31 @@ class PageValues {
         indices_ = HybridStream(bytes, 1);
     }
     bool isDictionary() const { return isDictionary_; }
-    /// read() and pick() give a dictionary page's indices themselves, as words of four bytes.
+    /// Makes read() and pick() return a dictionary page's indices instead of values, as words of
+    /// four bytes.
     void giveIndices() { givesIndices_ = true; }
 
-    /// The next `count` values.
+    /// Reads the next `count` values.
     template <class T>
     bool read(std::int64_t count, T* out);
-    /// Of the next `count` values those at `places` (ascending).
+    /// Reads those of the next `count` values at `places` (ascending).
     template <class T>
     bool pick(std::span<const std::int64_t> places, std::int64_t count, T* out);
     bool skip(std::int64_t count, int width);
 
-    /// Of a dictionary page: the next `count` indices, all of them in the dictionary.
+    /// For a dictionary page: reads the next `count` indices; false if one is outside the
+    /// dictionary.
     bool readIndices(std::int64_t count, std::uint32_t* out);
     template <class T>
     const T* dictionary() const {
         return reinterpret_cast<const T*>(dictionary_);
     }
-    /// Of a plain page: where the next `count` values stand; null when they do not. Unaligned.
+    /// For a plain page: the position of the next `count` values, unaligned; null if they are
+    /// missing.
     const std::uint8_t* takePlain(std::int64_t count, int width);
 
  private:
-    static constexpr std::int64_t kBlock = 4096;  ///< indices that stay in the first level cache
+    static constexpr std::int64_t kBlock = 4096;  ///< indices that fit into the first-level cache
 
     bool isDictionary_ = false, givesIndices_ = false;
     arrays::ByteSpan plain_;

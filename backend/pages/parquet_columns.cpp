@@ -10,14 +10,14 @@ namespace {
 
 using parquet::schema::Node;
 
-/// As libparquet's Arrow schema has it.
+/// Same definition as in libparquet's Arrow schema.
 bool isStruct(const Node& node) {
     return node.is_group() && !node.is_repeated() &&
            (node.logical_type() == nullptr ||
             (!node.logical_type()->is_list() && !node.logical_type()->is_map()));
 }
 
-/// The node of the column that a leaf belongs to, from the leaf's ancestors without the root.
+/// The node of the column that a leaf belongs to, found from the leaf's ancestors without the root.
 struct Found {
     std::string name;
     const Node* node = nullptr;

@@ -1,6 +1,6 @@
 #pragma once
-// Which leaves of a Parquet schema make which column: a struct's fields are columns by path, named
-// as column_tree.h names them.
+// Maps columns to leaves of a Parquet schema. A struct's fields are columns by path, named as in
+// column_tree.h.
 //
 // Threads: pure. Failure: none; throws what libparquet throws.
 #include <map>
@@ -17,15 +17,15 @@ namespace millrace::pages {
 
 struct ColumnLeaves {
     std::vector<int> leaves;
-    int depth = 0;             ///< structs around it
-    bool isPrimitive = false;  ///< one leaf that holds one value a row, or null
-    bool isNullable = false;   ///< it, or a struct around it
+    int depth = 0;             ///< number of structs around it
+    bool isPrimitive = false;  ///< one leaf with one value per row, or null
+    bool isNullable = false;   ///< the column, or a struct around it
 };
 
-/// The column that a leaf belongs to. Two columns of one name are one here.
+/// The column that a leaf belongs to. Two columns with the same name count as one here.
 std::string columnOfLeaf(const parquet::SchemaDescriptor& schema, int leaf);
 
-/// One column of columnsOf(), without looking at all of them.
+/// One column of columnsOf(), found without building all of them.
 std::optional<ColumnLeaves> findColumn(const parquet::SchemaDescriptor& schema,
                                        const std::string& name);
 

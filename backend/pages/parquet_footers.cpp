@@ -17,8 +17,8 @@
 namespace millrace::pages {
 namespace {
 
-constexpr std::int64_t kChunksKept = 100'000;  // column chunks take about 1 kB each
-constexpr std::size_t kTailBytes = 8;          // length and magic behind a footer
+constexpr std::int64_t kChunksKept = 100'000;  // a column chunk's metadata takes about 1 kB
+constexpr std::size_t kTailBytes = 8;          // length and magic at the end of a footer
 
 }  // namespace
 
@@ -112,13 +112,13 @@ Result<ParquetFooter> ParquetFooters::read(const files::DataFile& file,
         return footerError(file.path, e);
     }
     footer.kept = cut.has_value() ? kept : nullptr;
-    std::list<Entry> old;  // taken apart without the lock: thousands of small objects
+    std::list<Entry> old;  // freed without the lock: thousands of small objects
     MutexLock lock(mutex_);
     old = keepLocked(file.path, footer);
     return footer;
 }
 
-/// Returns those that are no longer kept.
+/// Returns the entries that are dropped.
 std::list<ParquetFooters::Entry> ParquetFooters::keepLocked(const std::string& path,
                                                             const ParquetFooter& footer) {
     recent_.push_front({path, footer});
@@ -162,7 +162,7 @@ std::vector<ByteRange> columnRanges(const parquet::FileMetaData& footer, int row
         }
     }
     if (hasIndexes && !ranges.empty()) {
-        // The page index is read as a whole; an index that cannot be is as if there was none.
+        // The page index is read as a whole; an unreadable one counts as absent.
         try {
             const auto index =
                 parquet::PageIndexReader::DeterminePageIndexRangesInRowGroup(*group, {});

@@ -1,7 +1,7 @@
 #pragma once
-// Parsed Parquet footers, shared by all readers of a dataset: a wide table's footer costs more to
-// parse than a column to decode. The most recent ones are kept, and of wide files only what they
-// say of the columns that are read (footer_cut.h).
+// Cache of parsed Parquet footers, shared by all readers of a dataset: parsing a wide table's
+// footer costs more than decoding a column. Keeps the most recent ones, and for wide files only the
+// metadata of columns that are read (footer_cut.h).
 //
 // Threads: any. Failure: as FileSource; kDataLoss "PATH: corrupt Parquet footer: ...".
 #include <cstddef>
@@ -36,29 +36,31 @@ struct ParquetFooter {
     std::shared_ptr<const std::unordered_map<std::string, ColumnLeaves>> columns;
     std::shared_ptr<const ColumnNames> kept;  ///< null: the footer is whole
 
-    /// Whether it says all that the file does of these columns.
+    /// Whether it has everything about these columns.
     bool covers(const std::vector<std::string>& names) const;
 };
 
-/// What libparquet says of a footer: "PATH: corrupt Parquet footer: ...", or that it is encrypted.
+/// The error for a footer that libparquet rejects: "PATH: corrupt Parquet footer: ...", or that it
+/// is encrypted.
 Status footerError(const std::string& path, const std::exception& error);
 
-/// A Parquet file's footer with its length and magic: what its hash is of.
+/// A Parquet file's footer with its length and magic: the bytes that its hash covers.
 Result<std::string> readParquetFooter(const files::DataFile& file, const files::FileSource& source);
 
 class ParquetFooters {
  public:
     static constexpr std::size_t kKept = 64;
 
-    /// What readers will ask for, beside what is expected already.
+    /// Announces columns that readers will request, in addition to earlier ones.
     void expect(const std::vector<std::string>& columns);
 
-    /// One that covers `columns`. `contentHash`: the planned footer's; another one is
-    /// kFailedPrecondition.
+    /// Returns a footer that covers `columns`. `contentHash`: the planned footer's; a different
+    /// footer is kFailedPrecondition.
     Result<ParquetFooter> get(const files::DataFile& file, const files::FileSource& source,
                               const std::string& contentHash,
                               const std::vector<std::string>& columns);
-    /// All of it; from then on of all files, as they are mostly alike.
+    /// Returns the whole footer; from then on all files' footers are read whole, as files are
+    /// mostly alike.
     Result<ParquetFooter> whole(const files::DataFile& file, const files::FileSource& source,
                                 const std::string& contentHash);
 
@@ -67,7 +69,7 @@ class ParquetFooters {
         std::string path;
         ParquetFooter footer;
     };
-    /// `columns`: null for a whole one.
+    /// `columns`: null for a whole footer.
     const ParquetFooter* knownLocked(const std::string& path,
                                      const std::vector<std::string>* columns) MR_REQUIRES(mutex_);
     std::list<Entry> keepLocked(const std::string& path, const ParquetFooter& footer)
@@ -82,11 +84,11 @@ class ParquetFooters {
     std::list<Entry> recent_ MR_GUARDED_BY(mutex_);  ///< newest first
 };
 
-/// Where a column chunk lies: its dictionary page, when it has one, and its data pages.
+/// Range of a column chunk: its dictionary page, if it has one, and its data pages.
 ByteRange rangeOf(const parquet::ColumnChunkMetaData& chunk);
 
-/// Where the column chunks of these columns lie, in file order, and what the page index says of
-/// them when it is asked for. Names that the file lacks are left out.
+/// Ranges of these columns' chunks in file order, and of their page index with `hasIndexes`. Names
+/// that the file lacks are left out.
 std::vector<ByteRange> columnRanges(const parquet::FileMetaData& footer, int rowGroup,
                                     const std::vector<std::string>& columns,
                                     bool hasIndexes = false);

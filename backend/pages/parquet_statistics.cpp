@@ -42,7 +42,7 @@ bool isComparable(const Scalar& scalar) {
            id == Type::TIMESTAMP || id == Type::DECIMAL128;
 }
 
-/// Of two comparable scalars of one type.
+/// Compares two comparable scalars of one type.
 bool isLess(const Scalar& a, const Scalar& b) {
     switch (a.type->id()) {
         case Type::BOOL:
@@ -79,7 +79,7 @@ bool isLess(const Scalar& a, const Scalar& b) {
     }
 }
 
-/// Sets the bounds where the statistics have them in a form that can be compared.
+/// Sets the bounds if the statistics have them in a comparable form.
 void readBounds(const parquet::Statistics& statistics, ColumnStatistics& column) {
     std::shared_ptr<Scalar> min, max;
     const bool isCut = !statistics.is_min_value_exact().value_or(true) ||

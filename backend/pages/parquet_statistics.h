@@ -22,33 +22,33 @@ class Statistics;
 
 namespace millrace::pages {
 
-/// Facts of one column over some row groups or files.
+/// Statistics of one column over some row groups or files.
 struct ColumnStatistics {
     bool isNullable = false;
-    std::optional<std::int64_t> nulls = 0;  ///< of a plain column; absent as soon as one part is
+    std::optional<std::int64_t> nulls = 0;  ///< of a plain column; absent if any part lacks it
     std::int64_t diskBytes = 0;
     bool hasBounds = true;                          ///< every part with values had min and max
     std::shared_ptr<const arrow::Scalar> min, max;  ///< null while no part had values
     std::set<std::string> encodings, codecs;
-    bool hasPageIndex = true;  ///< every part says where its pages lie
+    bool hasPageIndex = true;  ///< every part has the positions of its pages
 
-    /// Adds another part's.
+    /// Merges another part's.
     void add(const ColumnStatistics& other);
 };
 
-/// By `columns`; a column that the file lacks is `rows` nulls.
+/// One per name in `columns`; a column that the file lacks counts as `rows` nulls.
 Result<std::vector<ColumnStatistics>> readParquetStatistics(
     const files::DataFile& file, const std::vector<std::string>& columns);
 
-/// Of one plain column in one row group; nothing is known (no bounds, no count of nulls) of a
-/// column that is not plain. `leaf`: its number, -1 when the file lacks it or it is not plain.
+/// Statistics of one plain column in one row group; a column that is not plain has no bounds and no
+/// count of nulls. `leaf`: its number, -1 if the file lacks it or it is not plain.
 ColumnStatistics chunkStatistics(const parquet::FileMetaData& footer, int rowGroup,
                                  const std::string& column, int& leaf);
 
-/// The bounds alone, where they are exact and can be compared.
+/// Only the bounds, if they are exact and comparable.
 ColumnStatistics boundsOf(const parquet::Statistics& statistics);
 
-/// The bounds as text; "" when they are not known.
+/// The bound as text; "" if it is unknown.
 std::string boundText(const std::shared_ptr<const arrow::Scalar>& bound);
 
 }  // namespace millrace::pages

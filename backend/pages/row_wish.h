@@ -1,7 +1,7 @@
 #pragma once
-// Which rows of a row group are wanted, and a walk over them page by page.
+// Selection of rows in a row group, and a walk over them page by page.
 //
-// Threads: values; a walk belongs to one. Borrows the list of rows.
+// Threads: values; a walk belongs to one thread. Borrows the list of rows.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -17,7 +17,7 @@ class MemoryPool;
 
 namespace millrace::pages {
 
-/// Rows of a split, and the form of lists and texts.
+/// Selected rows of a split, and the allowed forms of lists, texts and numbers.
 struct RowWish {
     /// Ascending offsets from the split's first row; null: all its rows.
     const std::vector<std::int64_t>* rows = nullptr;
@@ -33,17 +33,16 @@ struct RowWish {
     }
 };
 
-/// Walks the wanted rows of [begin, begin + rows) of a row group in stretches that follow each
-/// other.
+/// Walks the wanted rows of [begin, begin + rows) of a row group in consecutive stretches.
 class WishWalk {
  public:
     WishWalk(const RowWish& wish, std::int64_t begin, std::int64_t rows)
         : rows_(wish.rows), begin_(begin), end_(begin + rows), wanted_(wish.count(rows)) {}
 
-    /// Wanted rows that were not yet taken or passed.
+    /// Number of wanted rows not yet taken or passed.
     std::int64_t left() const { return wanted_ - next_; }
 
-    /// Whether a row of [first, first + count) is wanted, however far ahead.
+    /// Whether a row of [first, first + count) is wanted, at any distance ahead.
     bool wants(std::int64_t first, std::int64_t count) const {
         const std::int64_t from = std::max(first, begin_), to = std::min(first + count, end_);
         if (rows_ == nullptr || from >= to) {
@@ -52,8 +51,8 @@ class WishWalk {
         const auto row = std::lower_bound(rows_->begin() + next_, rows_->end(), from - begin_);
         return row != rows_->end() && *row < to - begin_;
     }
-    /// Wanted rows in [first, first + count), without taking them; all before it were taken or
-    /// passed.
+    /// Number of wanted rows in [first, first + count), without taking them; all earlier ones must
+    /// have been taken or passed.
     std::int64_t peek(std::int64_t first, std::int64_t count) const {
         const std::int64_t from = std::max(first, begin_), to = std::min(first + count, end_);
         if (from >= to) {
@@ -65,8 +64,8 @@ class WishWalk {
         const auto start = rows_->begin() + next_;
         return std::lower_bound(start, rows_->end(), to - begin_) - start;
     }
-    /// Their places from `first` on, ascending; the walk goes on behind them. Valid until the next
-    /// call. Not to be asked for a stretch that is wanted whole.
+    /// Takes the wanted rows and returns their offsets from `first`, ascending. Valid until the
+    /// next call. Not for a stretch that is wanted as a whole.
     std::span<const std::int64_t> take(std::int64_t first, std::int64_t count) {
         const std::int64_t n = peek(first, count);
         places_.resize(static_cast<std::size_t>(n));
@@ -79,7 +78,7 @@ class WishWalk {
         next_ += n;
         return places_;
     }
-    /// Goes on behind a stretch that was wanted whole.
+    /// Passes a stretch that was wanted as a whole.
     void pass(std::int64_t count) { next_ += count; }
 
  private:
@@ -88,14 +87,13 @@ class WishWalk {
     std::vector<std::int64_t> places_;
 };
 
-/// The wanted rows of an array of all rows.
+/// Selects the wanted rows of an array of all rows.
 Result<std::shared_ptr<arrow::Array>> selectRows(std::shared_ptr<arrow::Array> all,
                                                  const RowWish& wish, arrow::MemoryPool* pool);
-/// An array of floats with 0 where it is null, others as they are.
+/// An array of floats with its nulls replaced by 0; other arrays unchanged.
 Result<std::shared_ptr<arrow::Array>> zeroNullFloats(std::shared_ptr<arrow::Array> values,
                                                      arrow::MemoryPool* pool);
-/// A column that came as a dictionary of lists, texts or numbers as a value a row; others as they
-/// are.
+/// Expands a dictionary of lists, texts or numbers to one value per row; other arrays unchanged.
 Result<std::shared_ptr<arrow::Array>> expandStored(std::shared_ptr<arrow::Array> values,
                                                    arrow::MemoryPool* pool);
 

@@ -63,7 +63,7 @@ bool isFloatColumn(const dataset::ColumnFacts& column) {
     return column.type.starts_with("float") || column.type.starts_with("double");
 }
 
-// The codec of most columns, by its name in --codec.
+// The codec of most columns, as a name for --codec.
 std::string codecOf(const AdviceInput& input) {
     std::map<std::string, int> votes;
     for (const dataset::ColumnFacts& column : input.columns) {
@@ -85,7 +85,7 @@ class Advisor {
  public:
     Advisor(const AdviceInput& input, const std::stop_token& stop) : input_(input), stop_(stop) {
         now_.codec = codecOf(input);
-        // Floats are measured the way they are in the files.
+        // Measures floats with the encoding that they have in the files.
         for (const dataset::ColumnFacts& column : input.columns) {
             now_.hasFloatDictionary |= isFloatColumn(column) && hasDictionary(column);
         }
@@ -134,7 +134,7 @@ class Advisor {
         found_.push_back(std::move(advice));
     }
 
-    // The columns with these types, as a batch.
+    // The columns of these types, as a batch.
     std::shared_ptr<arrow::RecordBatch> select(bool isFloat) const {
         std::vector<int> chosen;
         for (int c = 0; c < input_.sample->num_columns(); ++c) {
@@ -189,7 +189,7 @@ class Advisor {
         table::ExternalSort::Options options;
         options.keys = {input_.request->column};
         options.directory = input_.directory + "/runs";
-        options.memoryBytes = std::int64_t{1} << 40;  // the sample is in memory already
+        options.memoryBytes = std::int64_t{1} << 40;  // the sample already is in memory
         const auto sort = table::ExternalSort::make(input_.sample->schema(), options);
         std::shared_ptr<arrow::RecordBatch> sorted;
         const bool isSorted = sort.ok() && (*sort)->add(input_.sample).ok() &&
@@ -211,7 +211,7 @@ class Advisor {
         Advice advice;
         advice.kind = "scattered_requests";
         if (request.adjacentShare() >= 0.9) {
-            advice.finding = strCat("rows of one '", request.column, "' stand together (",
+            advice.finding = strCat("rows of one '", request.column, "' are adjacent (",
                                     figure(request.rowsPerRequest),
                                     " rows each in the sample): features.request: ", request.column,
                                     " stores their lists once");
@@ -226,14 +226,14 @@ class Advisor {
         }
         advice = compared(*before, *after);
         advice.kind = "scattered_requests";
-        advice.finding = strCat(
-            "only ", percent, " % of the rows with a '", request.column,
-            "' seen before stand behind another one of it: scattered like this the sample's ",
-            formatCount(input_.sample->num_rows()), " rows take ", figure(advice.bytesFactor),
-            "x the bytes and ", figure(advice.timeFactor),
-            "x the time to read of sorted ones, and more over the whole dataset, where a "
-            "request has more rows (",
-            figure(request.rowsPerRequest), " in the sample)");
+        advice.finding =
+            strCat("only ", percent, " % of the rows with a '", request.column,
+                   "' seen before follow a row of the same one: scattered like this the sample's ",
+                   formatCount(input_.sample->num_rows()), " rows take ",
+                   figure(advice.bytesFactor), "x the bytes and ", figure(advice.timeFactor),
+                   "x the time to read of sorted ones, and more over the whole dataset, where a "
+                   "request has more rows (",
+                   figure(request.rowsPerRequest), " in the sample)");
         advice.command = commandOf(input_, strCat(" --sort ", request.column));
         found_.push_back(std::move(advice));
     }

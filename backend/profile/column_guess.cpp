@@ -13,33 +13,33 @@
 namespace millrace::profile {
 namespace {
 
-// Integers with fewer different values are looked up in a table rather than taken by size.
+// Integers with fewer distinct values get a table instead of counting as numbers.
 constexpr double kFewValues = 64;
-// Integers with up to this many values are measured where these lie far apart.
+// Integers with up to this many values count as numbers if the values are far apart.
 constexpr double kFewFarApart = 256;
-// Up to this many values are counted, and have a row each, in a dataset that was read whole.
+// In a dataset that was read completely, up to this many values are counted and get a row each.
 constexpr double kMostCounted = 65536;
-// Integers from so far apart, for the number of their values, are measured and not dealt out.
+// Integers spread this widely, relative to their number of values, count as measurements, not ids.
 constexpr double kWideSpread = 10;
 constexpr double kSmallNumber = 1000;
-// A value that occurs in fewer rows teaches a model nothing of its own.
+// A value in fewer rows than this teaches a model nothing by itself.
 constexpr double kFewRepeats = 5;
-// A column whose values are nearly all different tells rows apart, and nothing else.
+// A column of almost only distinct values identifies rows and is useless as a feature.
 constexpr double kRowKeyShare = 0.98, kFreeTextShare = 0.5;
 constexpr std::int64_t kManyRows = 1000;
 constexpr double kLongText = 64;  // bytes on average
 
-// Words that make a name an id's, wherever they are in it.
+// Words that mark a name as an id's at any position.
 constexpr std::array<std::string_view, 14> kIdWords{"id",   "ids",   "uid",  "uuid", "guid",
                                                     "pid",  "token", "hash", "sku",  "key",
                                                     "code", "zip",   "isbn", "asin"};
-// Things that have ids: as the last word of a name, or before "id" ("userid").
+// Things with ids: as the last word of a name, or before "id" ("userid").
 constexpr std::array<std::string_view, 30> kThings{
     "user",     "item",       "movie",     "product",  "article",  "ad",     "banner",   "creative",
     "campaign", "advertiser", "publisher", "device",   "site",     "app",    "category", "brand",
     "store",    "shop",       "seller",    "merchant", "customer", "client", "query",    "doc",
     "page",     "session",    "city",      "country",  "region",   "channel"};
-// The last word of a name whose values count or measure.
+// The last word of a name whose values are counts or measurements.
 constexpr std::array<std::string_view, 30> kMeasures{
     "count",  "counts", "num",     "age",    "price",  "amount",  "qty",     "quantity",
     "score",  "rate",   "ratio",   "days",   "hours",  "minutes", "seconds", "duration",
@@ -50,7 +50,7 @@ bool has(std::span<const std::string_view> words, std::string_view word) {
     return std::ranges::find(words, word) != words.end();
 }
 
-// The words of a name in small letters: "movieId", "movie_id" and "movie id" have two.
+// The words of a name in lower case: "movieId", "movie_id" and "movie id" have two.
 std::vector<std::string> wordsOf(const std::string& name) {
     std::vector<std::string> words;
     bool isOpen = false, wasLower = false;
@@ -162,8 +162,7 @@ Guess ofFloat(const ColumnProfile& column) {
                                       ": int64}` it can be one of features.ids"));
     }
     return {&column, Use::kDense,
-            strCat("numbers, ", shortNumber(column.quantile(0.01)), " to ",
-                   shortNumber(column.quantile(0.99))),
+            strCat("numbers, ", shortNumber(column.min()), " to ", shortNumber(column.max())),
             false};
 }
 
@@ -185,7 +184,7 @@ Guess ofInteger(const ColumnProfile& column) {
     if (isNamedLikeMeasure(column.name())) {
         return dense("named like a measure");
     }
-    // 0, 1, 2, ...: a row number.
+    // Values 0, 1, 2, ... are row numbers.
     if (isRowKey(column) && spreadOf(column) < 1.05 * static_cast<double>(column.rows())) {
         return rowKey(column);
     }
@@ -209,6 +208,12 @@ Guess ofInteger(const ColumnProfile& column) {
 }
 
 }  // namespace
+
+std::string lower(std::string_view text) {
+    std::string small(text);
+    std::ranges::transform(small, small.begin(), [](unsigned char c) { return std::tolower(c); });
+    return small;
+}
 
 std::string shortNumber(double value) {
     char text[32];
@@ -257,6 +262,9 @@ Guess guessOf(const ColumnProfile& column) {
     if (column.rows() > 0 && column.nulls() == column.rows()) {
         return leftOut(column, "only nulls");
     }
+    if (!type.isList && column.rows() > 1 && column.nulls() == 0 && column.distinct() == 1) {
+        return leftOut(column, "the same value in every row");
+    }
     if (type.isList) {
         return ofList(column);
     }
@@ -277,36 +285,51 @@ Guess guessOf(const ColumnProfile& column) {
     return type.isInteger() ? ofInteger(column) : leftOut(column, strCat("type ", type.name()));
 }
 
-std::string rarerText(const ColumnProfile& column) {
+std::string positiveText(const ColumnProfile& column) {
+    static constexpr std::array<std::string_view, 7> kYes{"yes", "true", "y",       "t",
+                                                          "1",   "pos",  "positive"};
     const auto& texts = column.texts();
     if (!column.type().isString() || texts.size() != 2 || column.distinct() != 2) {
         return "";
     }
     const auto &first = *texts.begin(), &second = *texts.rbegin();
+    const bool isFirst = has(kYes, lower(first.first)), isSecond = has(kYes, lower(second.first));
+    if (isFirst != isSecond) {
+        return isFirst ? first.first : second.first;
+    }
     return first.second < second.second ? first.first : second.first;
 }
 
+bool hasTwoClasses(const ColumnProfile& column) {
+    return !column.type().isList && (column.isZeroOne() || !positiveText(column).empty());
+}
+
 int labelScore(const ColumnProfile& column) {
-    static constexpr std::array<std::string_view, 19> kNames{
-        "label",      "target",   "click",     "clicked", "is_click", "y",      "converted",
-        "conversion", "purchase", "purchased", "liked",   "like",     "rating", "response",
-        "income",     "churn",    "survived",  "outcome", "default"};
+    static constexpr std::array<std::string_view, 23> kNames{
+        "label",      "target",   "click",     "clicked", "y",       "converted",
+        "conversion", "purchase", "purchased", "liked",   "like",    "fraud",
+        "churn",      "churned",  "survived",  "default", "outcome", "class",
+        "response",   "rating",   "income",    "stars",   "score"};
     const expr::DataType& type = column.type();
-    const bool isText = !rarerText(column).empty();
-    if (!isText && (type.isList || (!type.isNumber() && !type.isBool()) || !column.hasNumbers())) {
+    const bool isTwo = hasTwoClasses(column);
+    if (!isTwo && (type.isList || (!type.isNumber() && !type.isBool()) || !column.hasNumbers())) {
         return 0;
     }
-    std::string name = column.name().substr(0, column.name().find(':'));
-    std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+    std::string name = lower(column.name().substr(0, column.name().find(':')));
+    const bool isQuestion = name.starts_with("is_") || name.starts_with("has_");
+    if (isQuestion && isTwo) {
+        name = name.substr(name.find('_') + 1);
+    }
     const auto named = std::ranges::find(kNames, name);
     int score = named == kNames.end() ? 0 : 100 - static_cast<int>(named - kNames.begin());
     if (score == 0 && (name.starts_with("label") || name.ends_with("_label"))) {
         score = 80;
     }
-    if (isText) {
-        return score;
+    if (score == 0 && isQuestion && isTwo) {
+        score = kNamedLabel;
     }
-    return column.isZeroOne() ? score + (score > 0 ? 100 : 20) : score;
+    // Two classes are worth more than the best name of a column that has not.
+    return score > 0 ? score + (isTwo ? 100 : 0) : column.isZeroOne() ? kNamedLabel / 2 : 0;
 }
 
 std::vector<std::string> guessRules() {

@@ -1,7 +1,7 @@
 #pragma once
-// Guesses how a first spec uses a column, from its name and its values, and gives the reason.
+// Guesses how a first spec should use a column, from its name and its values, and gives the reason.
 //
-// Used by first_spec.cpp. Private to the room. Threads: pure.
+// Used by first_spec.cpp. Private to profile. Threads: pure.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,31 +17,39 @@ struct Guess {
     const ColumnProfile* column = nullptr;
     Use use = Use::kLeftOut;
     std::string why;
-    bool isRowKey = false;  ///< left out because nearly every row has a value of its own
+    bool isRowKey = false;  ///< left out because nearly every row has its own value
 };
 
-/// "dense", "id", ...: as users read it.
+/// "dense", "id", ...: the word for users.
 std::string_view nameOfUse(Use use);
 
 Guess guessOf(const ColumnProfile& column);
 
-/// The values of the column are few enough that a first spec counts them and gives each a row.
-/// `isComplete`: the profile is of all rows of the dataset, so counting them is quick.
+/// Whether the column has few enough values for a first spec to count them and give each a row.
+/// `isComplete`: the profile covers all rows of the dataset, so counting is quick.
 bool isCounted(const ColumnProfile& column, bool isComplete);
 
-/// How much a column looks like what is to be predicted; 0: not at all.
+/// How much a column looks like what is to be predicted; 0: not at all. From kNamedLabel on, its
+/// name says so.
+inline constexpr int kNamedLabel = 50;
 int labelScore(const ColumnProfile& column);
 
-/// The rarer text of a column of two texts; "" where there are not two.
-std::string rarerText(const ColumnProfile& column);
+/// Which of a column's two texts is positive: "yes", "true" and their like, else the rarer one; ""
+/// where there are not two.
+std::string positiveText(const ColumnProfile& column);
+/// Whether the column has two classes: 0 and 1, true and false, or two texts.
+bool hasTwoClasses(const ColumnProfile& column);
 
-/// Whether the name says that the values are ids: "user_id", "movieId", "user_id:token".
+/// In small letters.
+std::string lower(std::string_view text);
+
+/// Whether the name suggests that the values are ids: "user_id", "movieId", "user_id:token".
 bool isNamedLikeId(const std::string& name);
 
-/// Four digits, as comments and reasons have them.
+/// Four digits, for comments and reasons.
 std::string shortNumber(double value);
 
-/// The rules above with their thresholds, one sentence each.
+/// The rules above, with their thresholds, one sentence each.
 std::vector<std::string> guessRules();
 
 }  // namespace millrace::profile

@@ -15,9 +15,9 @@ namespace millrace::profile {
 
 namespace {
 
-// Elements of lists that are looked at, of one split: the lengths are of all.
+// Limit of list elements examined per split; lengths are counted for all lists.
 constexpr std::int64_t kElementsMax = 2'000'000;
-constexpr std::int64_t kExampleRows = 64;  ///< of a split that are looked at for examples
+constexpr std::int64_t kExampleRows = 64;  ///< rows per split that are searched for examples
 constexpr std::size_t kExampleBytes = 32;
 
 Json quantilesJson(const QuantileSketch& sketch) {
@@ -32,6 +32,7 @@ Json quantilesJson(const QuantileSketch& sketch) {
 
 void ColumnProfile::addNumber(double value) {
     if (std::isnan(value)) {
+        ++nans_;
         return;
     }
     min_ = numbers_.count() == 0 ? value : std::min(min_, value);
@@ -196,6 +197,7 @@ Json ColumnProfile::toJson() const {
                  {"distinct", values_ == 0 ? 0.0 : std::round(distinct())},
                  {"distinct_standard_error", distinct_.standardError()}};
     if (numbers_.count() > 0) {
+        json["nans"] = nans_;
         json["min"] = min_;
         json["max"] = max_;
         json["quantiles"] = quantilesJson(numbers_);

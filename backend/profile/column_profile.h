@@ -1,7 +1,7 @@
 #pragma once
-// What the values of one column are like, from those that were read.
+// Profile of one column's values, from the rows that were read.
 //
-// Of lists the elements are described, and their lengths. Threads: one owner.
+// For lists it describes the elements and the lengths. Threads: one owner.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -26,7 +26,7 @@ class ColumnProfile {
     ColumnProfile(std::string name, expr::DataType type)
         : name_(std::move(name)), type_(std::move(type)) {}
 
-    /// One split's values, of the dataset's pinned type.
+    /// Adds one split's values, of the dataset's pinned type.
     void add(const arrow::Array& values);
 
     const std::string& name() const { return name_; }
@@ -34,28 +34,32 @@ class ColumnProfile {
     std::int64_t rows() const { return rows_; }
     std::int64_t nulls() const { return nulls_; }
     double distinct() const { return distinct_.estimate(); }
-    /// They were counted one by one.
+    /// Whether they were counted individually.
     bool isDistinctExact() const { return distinct_.standardError() == 0; }
     bool hasNumbers() const { return numbers_.count() > 0; }
     double min() const { return min_; }
     double max() const { return max_; }
     double quantile(double q) const { return numbers_.quantile(q); }
-    /// Every value was 0 or 1 (true or false), and both occurred.
-    bool isZeroOne() const { return ones_ > 0 && zeros_ > 0 && ones_ + zeros_ == values_; }
+    double shareBelow(double value) const { return numbers_.shareBelow(value); }
+    /// Values that are NaN. They are not numbers, and not nulls.
+    std::int64_t nans() const { return nans_; }
+    /// Every number was 0 or 1 (true or false), and both occurred.
+    bool isZeroOne() const { return ones_ > 0 && zeros_ > 0 && ones_ + zeros_ == values_ - nans_; }
     double onesShare() const {
-        return values_ > 0 ? static_cast<double>(ones_) / static_cast<double>(values_) : 0;
+        return values_ > nans_ ? static_cast<double>(ones_) / static_cast<double>(values_ - nans_)
+                               : 0;
     }
     /// Every number was whole.
     bool isWhole() const { return values_ > 0 && fractions_ == 0; }
     double meanLength() const;
     std::int64_t maxLength() const { return maxLength_; }
-    /// How often each text occurred, while there are at most kTextsMost of kTextBytesMost bytes;
-    /// else empty.
+    /// Occurrences of each text, if there are at most kTextsMost texts of at most kTextBytesMost
+    /// bytes; else empty.
     const std::map<std::string, std::int64_t, std::less<>>& texts() const { return texts_; }
-    /// The first different values, up to kExamplesMost, as text.
+    /// The first distinct values, up to kExamplesMost, as text.
     const std::vector<std::string>& examples() const { return examples_; }
 
-    /// {rows, nulls, distinct, min, max, quantiles: {"0.05": ..}, list_length: {..}, ...}: of the
+    /// {rows, nulls, distinct, min, max, quantiles: {"0.05": ..}, list_length: {..}, ...} for the
     /// rows that were read.
     Json toJson() const;
 
@@ -72,7 +76,7 @@ class ColumnProfile {
     expr::DataType type_;
     std::int64_t rows_ = 0, nulls_ = 0;
     std::int64_t values_ = 0;  ///< not null; of lists: elements
-    std::int64_t zeros_ = 0, ones_ = 0, fractions_ = 0;
+    std::int64_t zeros_ = 0, ones_ = 0, fractions_ = 0, nans_ = 0;
     double min_ = 0, max_ = 0;
     DistinctSketch distinct_;
     QuantileSketch numbers_, lengths_;  ///< lengths_: of lists, or of texts in bytes

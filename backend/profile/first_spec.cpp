@@ -19,26 +19,20 @@ constexpr double kUsualTable = 65536;
 constexpr std::int64_t kFewRows = 200'000;
 constexpr std::int64_t kLeastTable = 16, kMostTable = std::int64_t{1} << 24;
 
-std::string lower(std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(),
-                   [](unsigned char c) { return std::tolower(c); });
-    return text;
-}
-
 std::string percent(double share) {
     char text[32];
     std::snprintf(text, sizeof text, "%.2g", 100 * share);
     return text;
 }
 
-// All digits: a border of the label must not move.
+// All digits: a border of the label must be exact.
 std::string exactly(double value) {
     char text[40];
     std::snprintf(text, sizeof text, "%.15g", value);
     return text;
 }
 
-// The next power of two that holds so many rows.
+// The next power of two that is large enough.
 std::int64_t tableRows(double least) {
     std::int64_t rows = kLeastTable;
     while (rows < kMostTable && static_cast<double>(rows) < least) {
@@ -47,7 +41,7 @@ std::int64_t tableRows(double least) {
     return rows;
 }
 
-// A name as YAML: plain where that is safe.
+// A name in YAML: unquoted if that is safe.
 std::string yamlText(const std::string& text) {
     const bool isPlain =
         !text.empty() &&
@@ -60,11 +54,7 @@ std::string yamlText(const std::string& text) {
     if (isPlain) {
         return text;
     }
-    std::string quoted = "\"";
-    for (const char c : text) {
-        quoted += c == '"' || c == '\\' ? std::string{'\\', c} : std::string(1, c);
-    }
-    return quoted + "\"";
+    return dumpJson(text);  // a text of JSON is one of YAML
 }
 
 class Writer {
@@ -100,7 +90,9 @@ class Writer {
  private:
     template <class... Parts>
     void line(const Parts&... parts) {
-        strAppend(&spec_.text, parts..., "\n");
+        std::string text = strCat(parts...);
+        std::replace(text.begin(), text.end(), '\n', ' ');  // of a name, in a comment
+        strAppend(&spec_.text, text, "\n");
     }
     std::size_t count(Use use) const {
         return static_cast<std::size_t>(
@@ -117,10 +109,13 @@ class Writer {
         for (const ColumnProfile& column : profile_.columns) {
             const int score = options_.label.empty() ? labelScore(column)
                                                      : (column.name() == options_.label ? 1000 : 0);
-            if (score > best) {
+            if (score > 0 && score >= best) {
                 best = score;
                 label_ = &column;
             }
+        }
+        if (profile_.rowsRead == 0) {
+            return invalidArgument(options_.paths.front(), ": the dataset has no rows");
         }
         if (label_ == nullptr) {
             std::vector<std::string> names;
@@ -129,19 +124,39 @@ class Writer {
             }
             return options_.label.empty()
                        ? invalidArgument(options_.paths.front(),
-                                         ": no column looks like a label; --label says which one "
-                                         "is to be predicted")
+                                         ": no column looks like a label; --label COLUMN says "
+                                         "what is to be predicted",
+                                         candidates())
                        : invalidArgument("--label: the dataset has no column '", options_.label,
                                          "'", nameHint(options_.label, names));
         }
-        if (!label_->hasNumbers() && rarerText(*label_).empty()) {
+        if (label_->type().isTemporal()) {
+            return invalidArgument("--label: column '", label_->name(),
+                                   "' is a time; a model predicts a class or a number");
+        }
+        if (!label_->hasNumbers() && positiveText(*label_).empty()) {
             return invalidArgument("--label: column '", label_->name(), "' of type ",
                                    label_->type().name(),
                                    " has neither numbers nor two texts to predict; take another "
                                    "one, and write `labels: {NAME: EXPRESSION}` into its spec");
         }
+        if (label_->hasNumbers() && !label_->isZeroOne() && label_->min() == label_->max()) {
+            return invalidArgument("--label: column '", label_->name(), "' is ",
+                                   shortNumber(label_->min()), " in every row that was read");
+        }
         spec_.label = label_->name();
         return okStatus();
+    }
+
+    // "; columns of two classes: a, b", among which the user has to choose.
+    std::string candidates() const {
+        std::string names;
+        for (const ColumnProfile& column : profile_.columns) {
+            if (hasTwoClasses(column) && column.name() != spec_.label) {
+                strAppend(&names, names.empty() ? "" : ", ", column.name());
+            }
+        }
+        return names.empty() ? "" : strCat("; columns of two classes: ", names);
     }
 
     // s00, s01, ...: what most of such a family is, all of it is.
@@ -169,7 +184,7 @@ class Writer {
         }
     }
 
-    // The request says which rows are judged together: no feature.
+    // The request only tells which rows are judged together: it is not a feature.
     void leaveOutRequest() {
         for (Guess& guess : guesses_) {
             const bool isRequest = profile_.request &&
@@ -182,7 +197,8 @@ class Writer {
         }
     }
 
-    // Each of its values is in one part alone: nothing that is learnt of them is ever judged.
+    // Each of its values is in one part only: evaluation could never judge what is learned from
+    // them.
     void leaveOutKey() {
         for (Guess& guess : guesses_) {
             const bool isKey = guess.column->name() == split_.key && guess.use == Use::kId;
@@ -225,6 +241,11 @@ class Writer {
     }
 
     static std::string yamlQuoted(const std::string& text) {
+        const bool isLine = std::none_of(text.begin(), text.end(),
+                                         [](unsigned char c) { return std::iscntrl(c) != 0; });
+        if (!isLine) {
+            return dumpJson(text);
+        }
         std::string quoted = "'";
         for (const char c : text) {
             quoted += c == '\'' ? std::string("''") : std::string(1, c);
@@ -237,7 +258,7 @@ class Writer {
         std::vector<const ColumnProfile*> times, keys;
         for (const Guess& guess : guesses_) {
             if (guess.use == Use::kTime) {
-                times.push_back(guess.column);
+                addTime(*guess.column, times);
             } else if (guess.use != Use::kLabel) {
                 keys.push_back(guess.column);
             }
@@ -250,64 +271,98 @@ class Writer {
         std::ranges::stable_sort(keys, [&](const auto* a, const auto* b) {
             return std::pair(isRowKey(a), a->distinct()) > std::pair(isRowKey(b), b->distinct());
         });
-        auto split = chooseSplit(profile_, times, keys);
+        // Times of birth say little about what happened when.
+        std::ranges::stable_partition(times, [](const ColumnProfile* time) {
+            return lower(time->name()).find("birth") == std::string::npos;
+        });
+        auto split = chooseSplit(profile_, options_.splitsByTime ? times : decltype(times)(), keys,
+                                 options_.evalShare);
         RETURN_IF_ERROR(annotate(split.status(), options_.paths.front()));
         split_ = std::move(*split);
         leaveOutKey();
         return okStatus();
     }
 
+    void addTime(const ColumnProfile& time, std::vector<const ColumnProfile*>& times) {
+        if (time.nulls() == 0) {
+            times.push_back(&time);
+            return;
+        }
+        spec_.notes.push_back(strCat("split: '", time.name(), "' has ", formatCount(time.nulls()),
+                                     " nulls of ", formatCount(time.rows()),
+                                     " rows, so it does not decide what is kept for evaluation"));
+    }
+
     void recipe() {
-        const bool hasNull = label_->nulls() > 0;
+        const bool hasNull = label_->nulls() > 0, hasNan = label_->nans() > 0;
         line("recipe:");
         line("  # Steps run in this order. Variations switch them on, or change their numbers.");
-        if (hasNull) {
+        if (hasNull || hasNan) {
+            // NaN is greater than every number: without this it would be positive.
+            const std::string name = sqlName(label_->name());
             line("  - {name: labelled, filter: ",
-                 yamlQuoted(strCat(sqlName(label_->name()), " is not null")), "}");
+                 yamlQuoted(strCat(name, " is not null",
+                                   hasNan ? strCat(" and not isnan(", name, ")") : "")),
+                 "}");
         }
         line("  - {name: negatives, sample: {where: ",
              yamlQuoted(strCat("not (", labelExpr(), ")")), ", keep: 1.0, weight: inverse}}");
         if (count(Use::kTime) > 0) {
             line(
-                "  # Times are no features as they stand: what matters is the hour, the day, an "
+                "  # Raw times are not features: what matters is the hour, the day, an "
                 "age.");
         }
     }
 
-    // As a condition: what a positive is.
+    // The condition for a positive label.
     std::string labelExpr() const {
         const std::string name = sqlName(label_->name());
         if (label_->type().isBool()) {
             return name;
         }
-        if (const std::string text = rarerText(*label_); !text.empty()) {
+        if (const std::string text = positiveText(*label_); !text.empty()) {
             return strCat(name, " = ", yamlQuoted(text));
         }
         if (label_->isZeroOne()) {
             return strCat(name, " = 1");
         }
-        return strCat(name, " >= ", exactly(label_->quantile(0.5)));
+        // The upper half; where most rows have the least value, all others.
+        const double median = label_->quantile(0.5);
+        return median > label_->min() ? strCat(name, " >= ", exactly(median))
+                                      : strCat(name, " > ", exactly(median));
     }
 
-    std::string whyLabel() const {
-        return options_.label.empty() ? "named and filled like what is to be predicted"
-                                      : "--label names it";
+    std::string whyLabel() {
+        if (!options_.label.empty()) {
+            return "--label names it";
+        }
+        if (labelScore(*label_) >= kNamedLabel) {
+            return "named like what is to be predicted";
+        }
+        const std::string others = candidates();
+        if (others.empty()) {
+            return "the only column of two classes";
+        }
+        spec_.notes.push_back(strCat("label: '", label_->name(),
+                                     "' is the last column of 0 and 1; --label names another",
+                                     others));
+        return "the last column of 0 and 1";
     }
 
     void labels() {
         if (label_->isZeroOne()) {
             line("# ", percent(label_->onesShare()), " % of the rows are positive.");
-        } else if (const std::string text = rarerText(*label_); !text.empty()) {
+        } else if (const std::string text = positiveText(*label_); !text.empty()) {
             const double share = static_cast<double>(label_->texts().at(text)) /
                                  static_cast<double>(label_->rows() - label_->nulls());
-            line("# '", label_->name(), "' has two texts; positive is the rarer one, ",
+            line("# '", label_->name(), "' has two texts; '", text, "' is positive, ",
                  percent(share), " % of the rows.");
             spec_.notes.push_back(strCat("label: positive is ", labelExpr(),
-                                         ", the rarer of two texts; change it to what you mean"));
+                                         ", one of two texts; change it to what you mean"));
         } else {
             line("# '", label_->name(), "' goes from ", shortNumber(label_->min()), " to ",
-                 shortNumber(label_->max()),
-                 ": positive is its upper half. Change it to what you mean.");
+                 shortNumber(label_->max()), "; positive is ", labelExpr(),
+                 ". Change it to what you mean.");
             spec_.notes.push_back(
                 strCat("label: positive is ", labelExpr(), "; change it to what you mean"));
         }
@@ -364,7 +419,7 @@ class Writer {
         }
     }
 
-    // The one place that decides how ids become rows of a table.
+    // The only place that decides how ids become rows of a table.
     void embeddings() {
         std::string counted, hashed;
         for (const Guess& guess : guesses_) {
@@ -405,8 +460,8 @@ class Writer {
     }
 
     void rest() {
-        // Few rows are read several times, in small steps, until a model has learnt them. With ids
-        // alone that takes longer: a row moves only the vectors of its own ids.
+        // A small dataset is read several times, in small steps, until a model has learned it. With
+        // ids alone that takes longer: a row updates only the vectors of its own ids.
         const bool hasDense = count(Use::kDense) + count(Use::kVector) > 0;
         const std::int64_t batch = profile_.rows < kFewRows ? 256 : 4096;
         const int epochs = profile_.rows >= kFewRows ? 1 : hasDense ? 4 : 6;

@@ -1,9 +1,11 @@
 #pragma once
-// A first spec from what a dataset's columns are like: `millrace init`.
+// Writes a first spec from the profile of a dataset's columns: `millrace init`.
 //
-// A label (by name, then by its values), dense features, ids (with a table sized by how many
-// different ones there are), lists (column_guess.h says which column is what), rows for evaluation
-// (spec_split.h), and comments that say why. It is meant to be read and changed. Threads: pure.
+// It has a label (chosen by name, then by values), dense features, ids and lists; column_guess.h
+// decides how each column is used. Tables are sized by the number of distinct ids. It also selects
+// rows for evaluation (spec_split.h) and has comments with the reasons. Users are meant to read and
+// edit it.
+// Threads: pure.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,13 +18,15 @@ namespace millrace::profile {
 
 struct FirstSpecOptions {
     std::string name;
-    std::vector<std::string> paths;  ///< as they are to stand in the spec
+    std::vector<std::string> paths;  ///< as the spec is to have them
     std::string format;              ///< where the path's ending does not say it
     std::string delimiter;           ///< of CSV files, where their ending does not say it
     std::string label;               ///< column; "": it is guessed
+    bool splitsByTime = true;        ///< where there is a time; false: a hash decides
+    double evalShare = 0.1;          ///< of the rows, where a hash decides
 };
 
-/// How the spec uses a column, and why.
+/// How the spec uses a column, with the reason.
 struct ColumnUse {
     std::string column;
     std::string_view use;  ///< nameOfUse()
@@ -32,11 +36,11 @@ struct ColumnUse {
 struct FirstSpec {
     std::string text;                ///< YAML
     std::vector<ColumnUse> uses;     ///< by column of the profile
-    std::string label;               ///< the column that the label was made of
-    std::vector<std::string> notes;  ///< what a reader should look at first
+    std::string label;               ///< the column behind the label
+    std::vector<std::string> notes;  ///< what a user should look at first
 };
 
-/// kInvalidArgument when there is no column that a label or a feature could be made of.
+/// kInvalidArgument if no column can become a label or a feature.
 Result<FirstSpec> firstSpec(const DatasetProfile& profile, const FirstSpecOptions& options);
 
 }  // namespace millrace::profile

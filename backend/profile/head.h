@@ -1,5 +1,5 @@
 #pragma once
-// The first rows of a dataset as text for people, without a spec: op `head` of `inspect`.
+// The first rows of a dataset as text for people, without a spec: operation `head` of `inspect`.
 //
 // Threads: one owner. Failure: data errors name file, row group and column.
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace millrace::profile {
 
-/// Limit of all values of an answer, bytes; an answer has fewer rows if they are wide.
+/// Limit of all values in a reply, bytes; a reply has fewer rows if they are wide.
 inline constexpr std::size_t kHeadBytesMost = std::size_t{8} << 20;
 
-/// {columns: [{name, type, values, is_null}], rows, rows_total}: the first `rows` rows in the order
-/// of the files, values as text for people.
+/// {columns: [{name, type, values, is_null}], rows, rows_total}: the first `rows` rows in file
+/// order, with values as text for people.
 Result<Json> headOf(const std::shared_ptr<const dataset::Dataset>& dataset, std::int64_t rows);
 
 }  // namespace millrace::profile

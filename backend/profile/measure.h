@@ -1,10 +1,10 @@
 #pragma once
-// How large some rows are and how long they take to read, written this way or that. Private to the
-// room.
+// Measures the size and read time of some rows when they are written with given options. Private to
+// profile.
 //
-// The rows are written as one Parquet file into a directory of the caller's and read back with the
-// loader's own reader: bytes and processor time, the least of a few readings.
-// Threads: one owner. Failure: what the writer and the reader say.
+// Writes the rows as one Parquet file into a directory of the caller's and reads it with the
+// loader's own reader: bytes and processor time, the minimum of a few reads.
+// Threads: one owner. Failure: the writer's and reader's errors.
 #include <memory>
 #include <string>
 
@@ -18,7 +18,7 @@ struct Measured {
     double seconds = 0;  ///< of one core, to read all columns once
 };
 
-/// `rowGroupRows`: 0: all in one.
+/// `rowGroupRows`: 0: a single row group.
 Result<Measured> measureWritten(const arrow::RecordBatch& rows, const table::WriterOptions& options,
                                 std::int64_t rowGroupRows, const std::string& directory);
 

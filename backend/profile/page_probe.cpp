@@ -19,7 +19,7 @@ namespace millrace::profile {
 
 namespace {
 
-// Reads all pages of a column chunk and forgets them: file, decompression, page headers.
+// Reads and discards all pages of a column chunk: file, decompression, page headers.
 void passOver(parquet::RowGroupReader& group, int leaf) {
     const auto pages = group.GetColumnPageReader(leaf);
     while (pages->NextPage() != nullptr) {
@@ -48,7 +48,7 @@ std::map<std::string, PageCost> measureGroup(parquet::ParquetFileReader& file,
         const auto chunk = facts->ColumnChunk(leaf);
         const std::int64_t from = chunk->has_dictionary_page() ? chunk->dictionary_page_offset()
                                                                : chunk->data_page_offset();
-        passOver(*group, leaf);  // once for the page cache and fresh memory
+        passOver(*group, leaf);  // warms up the page cache and memory
         dataset::CostClock clock;
         const auto raw = bytes.ReadAt(from, chunk->total_compressed_size());
         const std::int64_t fileNs = clock.lap("", 0).busyNs;

@@ -1,8 +1,8 @@
 #pragma once
-// How long the pages of a Parquet column take to decompress, on one row group.
+// Measures how long the pages of Parquet columns take to decompress, on one row group.
 //
-// Threads: one owner. Failure: kDataLoss with the file's name; a dataset of another format, or
-// files that are not on this machine, give nothing.
+// Threads: one owner. Failure: kDataLoss with the file's name; returns nothing for other formats
+// and for files that are not on this machine.
 #include <map>
 #include <string>
 #include <vector>
@@ -17,8 +17,8 @@ struct PageCost {
     double nsPerRow = 0;
 };
 
-/// The middle row group of the middle file, at most `seconds` in all; columns that are not reached
-/// by then are left out.
+/// Uses the middle row group of the middle file, for at most `seconds` in all; leaves out columns
+/// that it does not reach by then.
 Result<std::map<std::string, PageCost>> measurePages(const dataset::Dataset& dataset,
                                                      const std::vector<std::string>& columns,
                                                      double seconds = 1);

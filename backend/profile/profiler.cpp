@@ -18,7 +18,8 @@ namespace millrace::profile {
 namespace {
 
 constexpr std::int64_t kSplitBytes = 256'000'000;
-constexpr std::int64_t kSampleBytes = 64'000'000;  ///< of what the advisor writes again and again
+constexpr std::int64_t kSampleBytes = 64'000'000;  ///< limit of the sample that the advisor writes
+                                                   ///< repeatedly
 constexpr std::int64_t kSampleRowsLeast = 1024, kSampleRowsMost = 200'000;
 constexpr std::uint64_t kSeed = 1;
 
@@ -91,7 +92,7 @@ class Profiler {
             std::swap(splits_[i - 1], splits_[random() % i]);
         }
         profile_.splits = progress_.splits = static_cast<std::int64_t>(splits_.size());
-        // Formats whose columns are parsed together are read by one thread.
+        // Formats that parse all columns together are read by one thread.
         const bool isParquet = dataset_->options().format == "parquet";
         hands_.resize(static_cast<std::size_t>(isParquet ? std::max(1, options_.threads) : 1));
         for (std::size_t c = 0; c < profile_.columns.size(); ++c) {
@@ -128,7 +129,7 @@ class Profiler {
     }
 
     void readColumns(const dataset::SplitRange& split, Hand& hand) {
-        // Parquet's columns one by one: only one of them is in memory. Others share one parse.
+        // Reads Parquet columns one by one: only one is in memory. Other formats share one parse.
         const bool isParquet = dataset_->options().format == "parquet";
         std::vector<std::string> names;
         for (const std::size_t c : hand.columns) {
@@ -153,7 +154,7 @@ class Profiler {
         }
     }
 
-    // The first split's rows together: which belong to one request, and what the advisor measures.
+    // Examines the first split's rows together: to find requests, and as the advisor's sample.
     Status lookAtRows() {
         if (splits_.empty() || profile_.columns.empty()) {
             return okStatus();
@@ -183,8 +184,7 @@ class Profiler {
         return stop_.stop_requested() ? cancelled("stopped") : okStatus();
     }
 
-    // Rows that stand together: the split's own, and where those are few its neighbours' of the
-    // file.
+    // Adjacent rows: those of the split and, if they are few, of neighbouring splits in the file.
     Result<std::shared_ptr<arrow::RecordBatch>> readSample(const dataset::SplitRange& split) const {
         std::int64_t decoded = 0;
         for (const dataset::ColumnFacts& column : profile_.facts) {

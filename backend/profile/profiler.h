@@ -1,12 +1,12 @@
 #pragma once
-// A dataset's columns from some of its splits, or all: what values there are, what reading takes,
-// what could be written better.
+// Profiles a dataset's columns from some or all of its splits: their values, the cost of reading
+// them, and what could be written better.
 //
-// Splits (stretches of row groups that decode to 256 MB at most) are read in random order, the same
-// for the same dataset, until the time is up; at least one. Columns are dealt to threads, so the
-// figures do not depend on how many there are.
+// Splits (parts of row groups that decode to at most 256 MB) are read in random order, the same for
+// the same dataset, until the time is up; at least one. Columns are distributed over threads, so
+// the figures do not depend on the number of threads.
 // Threads: profile() belongs to one owner, starts its own and joins them. Failure: data errors name
-// file, row group and column; kCancelled when asked to stop.
+// file, row group and column; kCancelled if a stop is requested.
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -26,13 +26,13 @@
 namespace millrace::profile {
 
 struct ProfileOptions {
-    std::string path;  ///< as given: for the commands that the advisor names
+    std::string path;  ///< as given: for the advisor's commands
     double seconds = 4;
-    bool isFull = false;  ///< all splits, whatever it takes
+    bool isFull = false;  ///< all splits, without a time limit
     int threads = 1;
-    std::string request;  ///< column; "": it is guessed
+    std::string request;  ///< column; "": guess it
     bool advises = true;
-    std::string directory;  ///< for what the advisor measures; exists
+    std::string directory;  ///< for the advisor's measurements; must exist
 };
 
 struct ReadCost {
@@ -50,12 +50,11 @@ struct DatasetProfile {
 
     bool isComplete() const { return splitsRead == splits; }
     /// {rows, rows_read, splits, splits_read, request, columns: [{name, type, profile,
-    /// read_ns_per_row,
-    /// ...}], advice: [..]}
+    /// read_ns_per_row, ...}], advice: [..]}
     Json toJson() const;
 };
 
-/// Followed while it works.
+/// Progress that another thread can watch.
 struct ProfileProgress {
     std::atomic<std::int64_t> splits{0}, splitsDone{0};
     std::atomic<bool> isMeasuring{false};  ///< for the advisor

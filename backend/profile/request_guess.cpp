@@ -20,7 +20,7 @@ bool isListColumn(const arrow::Array& array) {
     return array.type_id() == arrow::Type::LIST || array.type_id() == arrow::Type::FIXED_SIZE_LIST;
 }
 
-// Widths of elements whose bytes can be compared as they stand; 0: texts and bools are left out.
+// Width of elements that can be compared bytewise; 0: texts and bools, which are skipped.
 std::int64_t elementBytes(const arrow::DataType& type) {
     return arrow::is_fixed_width(type.id()) && type.bit_width() % 8 == 0 ? type.bit_width() / 8 : 0;
 }
@@ -50,7 +50,7 @@ void mixLists(const arrow::Array& array, std::vector<std::uint64_t>& hashes) {
     }
 }
 
-// The value of each row as a number that tells values apart; false for types that are no keys.
+// Each row's value as a number that distinguishes values; false for types that cannot be keys.
 bool keysOf(const arrow::Array& array, std::vector<std::uint64_t>& keys) {
     const auto& data = *array.data();
     const bool isNumber = arrow::is_integer(array.type_id()) ||

@@ -34,6 +34,12 @@ double DistinctSketch::estimate() const {
     return raw <= 2.5 * m && zeros > 0 ? m * std::log(m / zeros) : raw;
 }
 
+double QuantileSketch::shareBelow(double value) const {
+    const auto below =
+        std::count_if(kept_.begin(), kept_.end(), [=](double v) { return v < value; });
+    return kept_.empty() ? 0 : static_cast<double>(below) / static_cast<double>(kept_.size());
+}
+
 double QuantileSketch::quantile(double q) const {
     if (kept_.empty()) {
         return std::numeric_limits<double>::quiet_NaN();

@@ -1,8 +1,8 @@
 #pragma once
-// Small summaries of many values: how many different ones, and their quantiles.
+// Small summaries of many values: the number of distinct values, and quantiles.
 //
-// Threads: one owner. Memory: 4 kB, up to 50 kB of values counted one by one, and 8 bytes a kept
-// value.
+// Threads: one owner. Memory: 4 kB, up to 50 kB of individually counted values, and 8 bytes per
+// kept value.
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -15,9 +15,9 @@ namespace millrace::profile {
 std::uint64_t hashOf(std::uint64_t value);
 std::uint64_t hashOf(std::string_view text);
 
-/// Up to kExactMax different values are counted one by one. Beyond: HyperLogLog (Flajolet, Fusy,
-/// Gandouet, Meunier 2007) with 2^12 registers: standard error 1.6 %; linear counting below 2.5
-/// values a register, where it is much better than that.
+/// Counts up to kExactMax distinct values individually. Beyond that: HyperLogLog (Flajolet, Fusy,
+/// Gandouet, Meunier 2007) with 2^12 registers: standard error 1.6 %. Linear counting is used below
+/// 2.5 values per register, where it is much better.
 class DistinctSketch {
  public:
     static constexpr int kBits = 12;
@@ -40,7 +40,7 @@ class DistinctSketch {
         }
     }
     double estimate() const;
-    /// Of the estimate, as a part of it; 0 while values are counted one by one.
+    /// Relative error of the estimate; 0 while values are counted individually.
     double standardError() const { return isExact_ ? 0 : kStandardError; }
 
  private:
@@ -49,8 +49,8 @@ class DistinctSketch {
     bool isExact_ = true;
 };
 
-/// A uniform sample of fixed size (Vitter 1985, algorithm R): a quantile of it is within about
-/// 1 / sqrt(kept) of its rank.
+/// A uniform sample of fixed size (Vitter 1985, algorithm R): a quantile from it is within about 1
+/// / sqrt(kept) of its rank.
 class QuantileSketch {
  public:
     static constexpr std::size_t kKept = 8192;
@@ -67,11 +67,13 @@ class QuantileSketch {
         }
     }
     std::uint64_t count() const { return seen_; }
-    /// 0 <= q <= 1; NaN when there is no value.
+    /// 0 <= q <= 1; NaN without values.
     double quantile(double q) const;
+    /// Share of the values that are smaller, from 0 to 1; 0 when there is no value.
+    double shareBelow(double value) const;
 
  private:
-    std::uint64_t next() {  // SplitMix64: the same draws for the same data
+    std::uint64_t next() {  // SplitMix64: the same data gives the same draws
         state_ += 0x9e3779b97f4a7c15;
         return hashOf(state_);
     }

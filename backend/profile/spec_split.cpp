@@ -6,11 +6,16 @@
 #include <cmath>
 #include <cstdio>
 #include <optional>
+#include <variant>
+
+#include "backend/expr/expression.h"
 
 namespace millrace::profile {
 namespace {
 
 constexpr double kTrainShare = 0.9;
+// Times with many rows each: the latest of them may be this much of the rows, not more.
+constexpr double kMostEval = 0.25;
 // A tenth of fewer keys than this may be none of them; enough are nearly as many as there are rows.
 constexpr double kFewestKeys = 20, kEnoughShare = 0.98;
 constexpr std::size_t kMostKeys = 4;
@@ -24,7 +29,7 @@ std::string dateText(std::int64_t days) {
     return text;
 }
 
-/// The border as a literal of the column's type, with what is smaller than its unit cut off.
+/// The border as a literal of the column's type, truncated to its unit.
 std::string timeLiteral(const ColumnProfile& column, double border) {
     const auto value = static_cast<std::int64_t>(std::floor(border));
     if (column.type().kind == expr::TypeKind::kDate) {
@@ -44,15 +49,26 @@ std::string timeLiteral(const ColumnProfile& column, double border) {
     return strCat("timestamp '", dateText(days), " ", clock, "'");
 }
 
-/// Where the latest tenth begins; none where that would leave a part empty, also after cutting.
+/// Start of the latest tenth; none if a part would be empty, also after truncation.
 std::optional<double> borderOf(const ColumnProfile& column) {
     if (!column.hasNumbers() || column.type().isList) {
         return std::nullopt;
     }
     const bool isTimestamp = column.type().kind == expr::TypeKind::kTimestamp;
     const double unit = isTimestamp ? static_cast<double>(kSecondUs) : 1;
-    const double border = std::floor(column.quantile(kTrainShare) / unit) * unit;
-    return border > column.min() && border <= column.max() ? std::optional(border) : std::nullopt;
+    for (const double share : {kTrainShare, 0.93, 0.96, 0.98}) {
+        const double border = std::floor(column.quantile(share) / unit) * unit;
+        if (border > column.min() && border <= column.max() &&
+            1 - column.shareBelow(border) <= kMostEval) {
+            return border;
+        }
+    }
+    return std::nullopt;
+}
+
+// "a tenth", "12 %".
+std::string shareText(double share) {
+    return std::abs(share - 0.1) < 0.005 ? "a tenth" : strCat(std::lround(100 * share), " %");
 }
 
 bool isKey(const ColumnProfile& column) {
@@ -60,8 +76,8 @@ bool isKey(const ColumnProfile& column) {
 }
 
 struct Hash {
-    std::string text;  ///< "hash01(a, b)"; "" where no columns tell enough rows apart
-    std::string key;   ///< the column, if it is one alone
+    std::string text;  ///< "hash01(a, b)"; "" if no columns distinguish enough rows
+    std::string key;   ///< the column, if it is a single one
 };
 
 Hash hashOf(const DatasetProfile& profile, const std::vector<const ColumnProfile*>& keys) {
@@ -89,13 +105,24 @@ Hash hashOf(const DatasetProfile& profile, const std::vector<const ColumnProfile
                : Hash{strCat("hash01(", names, ")"), used.size() == 1 ? used.front() : ""};
 }
 
+// Words such as `end` and `like` are names in some places and none in others: all uses are tried.
+bool isReadAsName(const std::string& name) {
+    const auto whole = expr::tryParseExpression(name);
+    const auto* tree = std::get_if<expr::Expr>(&whole);
+    const auto used = expr::tryParseExpression(strCat("not (", name, " is not null and ", name,
+                                                      " < 1) or hash01(", name, ", ", name,
+                                                      ") >= 0.9 or ", name, " = 'x'"));
+    return tree != nullptr && (*tree)->op == expr::ExprOp::kColumn && (*tree)->name == name &&
+           std::holds_alternative<expr::Expr>(used);
+}
+
 }  // namespace
 
 std::string sqlName(const std::string& name) {
     const bool isPlain = !name.empty() && !std::isdigit(static_cast<unsigned char>(name.front())) &&
                          std::all_of(name.begin(), name.end(),
                                      [](unsigned char c) { return std::isalnum(c) || c == '_'; });
-    if (isPlain) {
+    if (isPlain && isReadAsName(name)) {
         return name;
     }
     std::string quoted = "\"";
@@ -107,16 +134,17 @@ std::string sqlName(const std::string& name) {
 
 Result<SpecSplit> chooseSplit(const DatasetProfile& profile,
                               const std::vector<const ColumnProfile*>& times,
-                              const std::vector<const ColumnProfile*>& keys) {
+                              const std::vector<const ColumnProfile*>& keys, double evalShare) {
     const auto [hash, key] = hashOf(profile, keys);
     for (const ColumnProfile* column : times) {
         if (const auto border = borderOf(*column)) {
             const std::string name = sqlName(column->name());
             const std::string literal = timeLiteral(*column, *border);
             return SpecSplit{strCat(name, " < ", literal), strCat(name, " >= ", literal),
-                             strCat("The latest tenth by ", column->name(),
-                                    " is kept for evaluation: a model is judged on what comes "
-                                    "after what it learnt from."),
+                             strCat("The latest rows by ", column->name(), ", ",
+                                    shareText(1 - column->shareBelow(*border)),
+                                    " of all, are kept for evaluation: a model is judged on rows "
+                                    "that are later than those it learnt from."),
                              hash, ""};
         }
     }
@@ -124,10 +152,12 @@ Result<SpecSplit> chooseSplit(const DatasetProfile& profile,
         return invalidArgument(
             "no columns tell rows apart: a tenth of them cannot be kept for evaluation");
     }
-    return SpecSplit{strCat(hash, " < ", kTrainShare), strCat(hash, " >= ", kTrainShare),
-                     "A tenth of the rows is kept for evaluation, by a hash: it stays the same "
-                     "rows.",
-                     "", key};
+    const double trainShare = 1 - evalShare;
+    return SpecSplit{
+        strCat(hash, " < ", trainShare), strCat(hash, " >= ", trainShare),
+        strCat(evalShare == 0.1 ? "A tenth" : shareText(evalShare),
+               " of the rows is kept for evaluation, by a hash: it stays the same rows."),
+        "", key};
 }
 
 }  // namespace millrace::profile

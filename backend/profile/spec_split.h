@@ -1,8 +1,8 @@
 #pragma once
-// Which rows a first spec keeps for evaluation: the latest by a time, else a tenth by a hash.
+// Chooses the evaluation rows of a first spec: the latest tenth by a time, else a tenth by a hash.
 //
-// Never an empty part and never a constant key: both sides of a hash need keys that differ.
-// Threads: pure. Failure: kInvalidArgument when no column tells rows apart.
+// No part is ever empty, and a key is never constant: both sides of a hash need distinct keys.
+// Threads: pure. Failure: kInvalidArgument if no column distinguishes rows.
 #include <string>
 #include <vector>
 
@@ -11,22 +11,24 @@
 
 namespace millrace::profile {
 
-/// A column's name inside of an expression.
+/// A column's name inside of an expression, in quotes unless it is read as a name there.
 std::string sqlName(const std::string& name);
 
 struct SpecSplit {
     std::string train, eval;  ///< conditions
-    std::string why;          ///< a comment's sentence
-    std::string instead;      ///< the hash's condition where a time decides, for who prefers it
-    /// The one column whose hash decides. Each value is in one part alone, so the column must not
+    std::string why;          ///< sentence for a comment
+    std::string instead;      ///< the hash's condition as an alternative, if a time decides
+    /// The single column whose hash decides. Each value is in one part only, so the column must not
     /// be a feature. "": several columns together, or a time, decide.
     std::string key;
 };
 
-/// `times`: columns of times, the likeliest first. `keys`: others that may tell rows apart, those
-/// that tell most apart first. Null times are in neither part.
+/// `times`: columns of times without nulls, the likeliest first; a row without one would be in
+/// neither part. `keys`: others that may tell rows apart, those that tell most apart first.
+/// `evalShare`: the share of the rows that a hash keeps for evaluation.
 Result<SpecSplit> chooseSplit(const DatasetProfile& profile,
                               const std::vector<const ColumnProfile*>& times,
-                              const std::vector<const ColumnProfile*>& keys);
+                              const std::vector<const ColumnProfile*>& keys,
+                              double evalShare = 0.1);
 
 }  // namespace millrace::profile

@@ -45,8 +45,8 @@ void RankClient::stop() {
     endIfOver();
 }
 
-// A stop freezes the furthest step: what is not over now never will be before this rank has begun
-// that step, and looks again by itself.
+// A stop freezes the furthest step. If the run is not over for this rank now, it cannot be before
+// the rank begins that step, and then the rank checks again.
 void RankClient::endIfOver() {
     if (!page_ || page_->isOver(static_cast<std::uint64_t>(begun_.load() + 1))) {
         const std::uint64_t one = 1;
@@ -63,7 +63,7 @@ bool RankClient::begin(std::int64_t step) {
     if (answer == Answer::kGo) {
         begun_ = step;
         if (stopRequested_) {
-            endIfOver();  // it came between the two
+            endIfOver();  // the stop came between the two statements
         }
     }
     return answer == Answer::kGo;
@@ -103,7 +103,7 @@ Result<std::uint64_t> RankClient::send(const Body& body) {
         return invalidArgument("rank line: ", typeOf(body), " is said by the client itself");
     }
     const std::string text = formatBody(body);
-    constexpr std::size_t kFrontBytes = 128;  // seq, attempt
+    constexpr std::size_t kFrontBytes = 128;  // space for seq and attempt
     if (text.size() + kFrontBytes >= kMaxLineBytes) {
         return invalidArgument("rank line: ", typeOf(body), " of ", text.size(), " bytes, at most ",
                                kMaxLineBytes);

@@ -7,7 +7,7 @@
 namespace millrace::rank {
 namespace {
 
-/// Reads the members of a line; the first wrong one is the error.
+/// Reads the members of a line; keeps the first error.
 class LineRead {
  public:
     explicit LineRead(const Json& json) : json_(json) {}
@@ -28,7 +28,7 @@ class LineRead {
     std::string textOr(const char* key, std::string_view fallback) {
         return jsonMember(json_, key).is_null() ? std::string(fallback) : text(key);
     }
-    /// A time that has passed: 0 where it is not told.
+    /// A past time; 0 if missing.
     double ms(const char* key) {
         const double value = realOr(key, 0);
         constexpr double kMostMs = 1e15;
@@ -65,7 +65,7 @@ class LineRead {
         }
         return out;
     }
-    /// "name", a base name. Workers of older versions sent a "path": its last part is the name.
+    /// "name", a base name. Workers of older versions sent a "path": uses its last component.
     std::string fileName() {
         constexpr std::size_t kMostNameBytes = 255;
         const bool isPath = jsonMember(json_, "name").is_null();

@@ -1,8 +1,9 @@
 #pragma once
 // The lines of the rank socket as values (docs/formats/rank-protocol.md).
 //
-// One JSON object a line. NaN and infinities are the strings "NaN", "Infinity", "-Infinity".
-// Failure: parsing is total; a line of another shape is kInvalidArgument naming the key.
+// One JSON object per line. NaN and infinities are the strings "NaN", "Infinity", "-Infinity".
+// Failure: parsing accepts any input; a line of another form is kInvalidArgument and the message
+// names the key.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -17,14 +18,14 @@ namespace millrace::rank {
 
 inline constexpr std::size_t kMaxLineBytes = std::size_t{1} << 20;
 
-/// Who speaks: said once a connection, in hello.
+/// Identity of a sender: sent once per connection, in hello.
 struct Sender {
     std::string run;
     std::int64_t attempt = 0;
     std::string role = "rank";  ///< "rank" or "feed"
     std::int64_t rank = 0;
     std::int64_t pid = 0;
-    std::int64_t aliveMs = 0;  ///< it promises an Alive that often, ms; 0: none
+    std::int64_t aliveMs = 0;  ///< promised interval of Alive lines, ms; 0: none
     bool operator==(const Sender&) const = default;
 };
 
@@ -43,8 +44,8 @@ struct Metrics {
 struct Progress {
     std::int64_t step = 0, epoch = 0, rows = 0, stepsTotal = 0;  ///< stepsTotal 0: unknown
     std::string phase;         ///< training, waiting, checkpoint, evaluating, ending
-    values::PhaseTimes times;  ///< since the process began to count
-    double waitingMs = 0;      ///< it has been waiting for the present batch for; 0: it is not
+    values::PhaseTimes times;  ///< since the process started to count
+    double waitingMs = 0;      ///< time waited for the current batch so far; 0: not waiting
     bool operator==(const Progress&) const = default;
 };
 struct Checkpoint {
@@ -56,7 +57,7 @@ struct Checkpoint {
     bool operator==(const Checkpoint&) const = default;
 };
 struct ReceiptLine {
-    Json receipt;  ///< stream::Receipt as JSON, or the parts of it that the sender knows
+    Json receipt;  ///< stream::Receipt as JSON, or the parts known to the sender
     bool operator==(const ReceiptLine&) const = default;
 };
 struct Done {
@@ -70,16 +71,16 @@ struct ErrorLine {
     std::string message;
     bool operator==(const ErrorLine&) const = default;
 };
-/// The process lives: said by a thread that does no work of the run. Neither kept nor acknowledged.
+/// Sign of life: sent by a thread that does no other work of the run. Neither kept nor
+/// acknowledged.
 struct Alive {
     std::string trouble;  ///< what is wrong at the worker now, a sentence; "": nothing
-    /// Set by the leading feed: the rank whose connection it closed and which it waits for; -1:
-    /// none.
+    /// Set by the leading feed: the rank for which it waits after closing its connection; -1: none.
     std::int64_t awaits = -1;
     bool operator==(const Alive&) const = default;
 };
-/// The answer to Stop::kHold: the furthest step that a rank of that machine has begun. Neither kept
-/// nor acknowledged.
+/// The answer to Stop::kHold: the furthest step that any rank of that machine has begun. Neither
+/// kept nor acknowledged.
 struct Held {
     std::int64_t step = 0;
     bool operator==(const Held&) const = default;
@@ -92,28 +93,28 @@ struct RankLine {
     std::uint64_t seq = 0;      ///< from 1 within an attempt; 0: never acknowledged (isKept())
     std::int64_t attempt = -1;  ///< of a line that an older attempt left; -1: the sender's own
     Body body;
-    std::int64_t ended = 0;  ///< the last step that the rank has ended; 0: not told
+    std::int64_t ended = 0;  ///< the last step that the rank has ended; 0: unknown
     bool operator==(const RankLine&) const = default;
 };
 
 std::string formatLine(const RankLine& line);  ///< without the line end
-/// The same without seq, attempt and ended: what ring::LineLink takes.
+/// As formatLine(), without seq, attempt and ended: the input of ring::LineLink.
 std::string formatBody(const Body& body);
 Result<RankLine> parseLine(std::string_view text);
 /// "metrics", "done", ...
 std::string_view typeOf(const Body& body);
-/// Not hello, alive, held.
+/// False for hello, alive and held.
 bool isKept(const Body& body);
 
-/// To the worker.
+/// Commands to the worker.
 struct Ack {
-    std::uint64_t seq = 0;      ///< everything of that attempt up to it
+    std::uint64_t seq = 0;      ///< everything of that attempt up to this one
     std::int64_t attempt = -1;  ///< -1: the connection's own
     bool operator==(const Ack&) const = default;
 };
 struct Stop {
-    /// Of ranks on several machines: kHold asks for Held, and that no further step is begun until
-    /// kBehind names the last one.
+    /// With ranks on several machines, kHold asks for Held and stops further steps until kBehind
+    /// names the last one.
     enum class Kind { kNow, kHold, kBehind };
     Kind kind = Kind::kNow;
     std::int64_t step = 0;  ///< kBehind

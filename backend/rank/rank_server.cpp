@@ -29,9 +29,9 @@ struct Connection {
     Time helloBy = Time::max();
     std::string in, out;
     Sender sender;
-    bool isKnown = false;  ///< after hello
+    bool isKnown = false;  ///< set by hello
     bool isDone = false;
-    std::string why;  ///< why it is done; empty: a clean end
+    std::string why;  ///< why it is closed; empty: a clean end
 };
 
 }  // namespace
@@ -283,7 +283,7 @@ class RankServer::Impl {
     const RankServerOptions options_;
     std::optional<UnixListener> listener_;
     UniqueFd wakeEvent_;
-    std::map<ConnectionId, Connection> connections_;  ///< the thread's own
+    std::map<ConnectionId, Connection> connections_;  ///< used only by the server's thread
     ConnectionId nextId_ = 1;
     mutable Mutex mutex_;
     std::set<ConnectionId> known_ MR_GUARDED_BY(mutex_);

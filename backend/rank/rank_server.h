@@ -1,12 +1,12 @@
 #pragma once
-// The daemon's side of the rank socket: accepts workers, parses their lines with limits.
+// RankServer: the daemon's side of the rank socket. Accepts workers and parses their lines, with
+// limits.
 //
-// Threads: one, named "rank-server"; callbacks run on it, the first maybe before start() returns,
-// and must not block for long; none after the destructor. ack(),
-// stop() from any thread. It keeps nothing: lines come again until ack(), and
-// the store drops what it has seen by (run, attempt, role, rank, seq). Failure: a line over 1 MB,
-// one that does not parse, one before hello, no hello in time, or a reader that does not read,
-// closes that connection with a logged sentence.
+// Threads: one, named "rank-server"; callbacks run on it, the first possibly before start()
+// returns, and must not block for long; none runs after the destructor. ack(), stop() from any
+// thread. It keeps no lines: workers send them again until ack(), and the store drops those it has
+// seen by (run, attempt, role, rank, seq). Failure: closes a connection and logs why, for a line
+// over 1 MB, an invalid line, a line before hello, no hello in time, or a peer that does not read.
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -25,13 +25,13 @@ struct RankServerOptions {
     std::string socketPath;
     std::size_t maxConnections = 4096;
     std::chrono::milliseconds helloLimit = kHelloLimit;
-    /// A hello is refused by an error; the worker connects again later.
+    /// An error rejects the hello; the worker connects again later.
     std::function<Status(ConnectionId, const Sender&)> onHello;
-    /// Every line but hello, in order; Alive has no seq and wants no ack. line.attempt is filled in
-    /// (the sender's when it has none). False: there is no room; the connection is dropped, and
-    /// with it what came behind this line.
+    /// Called for every line except hello, in order; Alive has no seq and needs no ack.
+    /// line.attempt is filled in (the sender's if the line has none). Return false if there is no
+    /// room: the connection is then dropped, together with later lines.
     std::function<bool(ConnectionId, const Sender&, const RankLine&)> onLine;
-    /// After hello only. `why` is empty for a clean end.
+    /// Called only after hello. `why` is empty for a clean end.
     std::function<void(ConnectionId, const Sender&, const std::string& why)> onClosed;
 };
 
@@ -40,8 +40,8 @@ class RankServer {
     static Result<std::unique_ptr<RankServer>> start(RankServerOptions options);
     ~RankServer();
 
-    /// After the store's commit: everything of that sender's `attempt` up to `seq`. A connection
-    /// that is gone is ignored: the worker sends again.
+    /// Call it after the store's commit: acknowledges everything of that sender's `attempt` up to
+    /// `seq`. Ignores a closed connection: the worker sends again.
     void ack(ConnectionId connection, std::int64_t attempt, std::uint64_t seq);
     void stop(ConnectionId connection, const Stop& how = {});
     void close(ConnectionId connection);

@@ -19,7 +19,7 @@ using eval::ArrayPtr;
 
 constexpr std::uint64_t kAnyAge = std::numeric_limits<std::uint64_t>::max();
 constexpr std::int64_t kManyEntries = 1 << 15;  ///< worth several threads
-constexpr std::size_t kFetched = 16;            ///< rows whose times are asked for ahead
+constexpr std::size_t kFetched = 16;            ///< rows whose times are prefetched
 
 std::uint64_t toleranceOf(const spec::AsOf& asOf, bool isTemporal) {
     if (asOf.tolerance <= 0) {
@@ -62,8 +62,8 @@ Result<std::shared_ptr<const AsOfTable>> AsOfTable::make(const JoinTable::Option
     return std::shared_ptr<const AsOfTable>(std::move(table));
 }
 
-/// Entries by key (counting sort), rows ascending within it, then by time. Each thread has a range
-/// of keys.
+/// Groups entries by key (counting sort, rows ascending within a key), then sorts each key by time.
+/// Each thread has a range of keys.
 Status AsOfTable::fill(const JoinTable::Options& options, const std::vector<std::int64_t>& keyOf,
                        const arrow::Array& times, const spec::AsOf& asOf) {
     const std::int64_t numKeys = keys_->numKeys();
@@ -90,7 +90,7 @@ Status AsOfTable::fill(const JoinTable::Options& options, const std::vector<std:
     std::uint32_t end = 0;
     for (std::uint32_t& start : starts_) {
         end += start;
-        start = end;  // the end of its entries: they are put in from behind, down to its start
+        start = end;  // end of the key's entries: they are filled in backwards, down to its start
     }
     times_.resize(end);
     rows_.resize(end);
@@ -146,7 +146,7 @@ Status AsOfTable::sortKey(const JoinTable::Options& options, const spec::AsOf& a
     return okStatus();
 }
 
-/// Replaces the numbers of keys in found.rows by rows.
+/// Replaces the key numbers in found.rows by rows.
 void AsOfTable::findNewest(const arrow::Array& times, Found& found) const {
     const auto& at = static_cast<const arrow::Int64Array&>(times);
     const bool hasNulls = times.null_count() > 0;
@@ -165,7 +165,7 @@ void AsOfTable::findNewest(const arrow::Array& times, Found& found) const {
         std::uint32_t n = starts_[static_cast<std::size_t>(key) + 1] - first;
         const std::int64_t time = at.Value(static_cast<std::int64_t>(i));
         const std::int64_t* newest = times_.data() + first;
-        while (n > 1) {  // without a branch that chance decides
+        while (n > 1) {  // branchless, as the outcome is random
             const std::uint32_t half = n / 2;
             newest += newest[half] <= time ? half : 0;
             n -= half;

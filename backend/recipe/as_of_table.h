@@ -1,8 +1,8 @@
 #pragma once
-// A side table looked up by key and time: of the rows with the key the newest that is not newer
-// than the time asked for, and not older than the tolerance allows. Private to the room.
+// A side table looked up by key and time: among the rows with the key, finds the newest that is not
+// newer than the given time and within the tolerance. Private to recipe.
 //
-// Rows without a time never match. Threads: immutable after make(), shared by all of them.
+// Rows without a time never match. Threads: immutable after make(), shared by all.
 // Owns: its memory, reserved in the budget.
 #include <cstdint>
 #include <memory>
@@ -24,7 +24,7 @@ class AsOfTable {
                                                          const expr::DataType& timeType,
                                                          const spec::AsOf& asOf);
 
-    /// The table's row for each row, or -1, and why so many have none.
+    /// The table's row for each row, or -1, and the number of misses by reason.
     struct Found {
         std::vector<std::int64_t> rows;
         std::int64_t noKey = 0, noneBefore = 0, tooOld = 0;
@@ -43,15 +43,16 @@ class AsOfTable {
     void findNewest(const arrow::Array& times, Found& found) const;
 
     std::shared_ptr<const JoinTable> keys_;  ///< numbers of keys
-    std::vector<std::uint32_t> starts_;      ///< by a key's number, and one more: its entries
+    std::vector<std::uint32_t> starts_;      ///< by key number, plus one: start of its entries
     std::vector<std::int64_t> times_;        ///< by entry, ascending within a key
     std::vector<std::uint32_t> rows_;        ///< by entry
-    std::int64_t bytes_ = 0;                 ///< of the three
-    std::uint64_t tolerance_ = 0;            ///< in the times' unit; the largest: any
+    std::int64_t bytes_ = 0;                 ///< of the three vectors
+    std::uint64_t tolerance_ = 0;            ///< in the times' unit; the maximum: unlimited
     MemoryBudget::Reservation reservation_;
 };
 
-/// Times as int64: microseconds of dates and timestamps, or the integers themselves; null stays.
+/// Times as int64: microseconds for dates and timestamps, or the integers themselves; nulls stay
+/// null.
 Result<eval::ArrayPtr> timesAsInt64(const eval::ArrayPtr& values, const expr::DataType& type);
 
 }  // namespace millrace::recipe

@@ -5,7 +5,7 @@
 namespace millrace::recipe {
 namespace {
 
-/// Up to so many boundaries are all compared, as that is done for several values at once.
+/// Up to this many boundaries are all compared, several values at once.
 constexpr std::size_t kFew = 24;
 
 std::int64_t bucketOf(double value, std::span<const double> boundaries) {
@@ -21,7 +21,7 @@ std::int64_t bucketOf(double value, std::span<const double> boundaries) {
     return 1 + (from - boundaries.data()) + (value < *from ? 0 : 1);
 }
 
-/// Four values a turn; how many were done.
+/// Handles four values at a time; returns the number of values done.
 __attribute__((target("avx2"))) std::size_t bucketsByFour(std::span<const double> values,
                                                           std::span<const double> boundaries,
                                                           std::int64_t* out) {

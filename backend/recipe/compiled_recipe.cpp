@@ -21,7 +21,7 @@ struct NamedStep {
     bool dropsRows = false;
 };
 
-/// A piece of a split on its way. It stays where it is: the rows refer to the input.
+/// A piece of a split that is being run. It must not be moved: the rows refer to the input.
 struct PieceRun {
     PieceRun(const SplitInput& piece, const expr::ColumnIndex& schema)
         : input(piece), rows(input, schema) {
@@ -39,8 +39,8 @@ struct Chain {
     expr::Schema columns;
 };
 
-/// A step before which lists are read that it and those behind it ask for one by one: in one go
-/// threads share them.
+/// A step that first reads the lists that it and the steps after it would request one by one:
+/// threads share the work of one combined read.
 class ListsFirst : public CompiledStep {
  public:
     ListsFirst(StepPtr step, std::vector<std::string> lists)
@@ -57,8 +57,8 @@ class ListsFirst : public CompiledStep {
     const std::vector<std::string> lists_;
 };
 
-/// Truncations next to each other, which can fail by what they read alone: the first that fails is
-/// the same, whether each reads its list or the first of them all.
+/// A run of adjacent truncations. They can fail only on what they read, so the first error is the
+/// same whether each reads its own list or the first one reads them all.
 class TruncationRun {
  public:
     void add(const spec::Step& step, std::vector<NamedStep>& steps) {
@@ -101,7 +101,7 @@ Result<Chain> compileChain(const std::vector<spec::Step>& steps, const expr::Sch
         }
         ASSIGN_OR_RETURN(StepPtr compiled, compileStep(step, chain.columns, part, tables));
         ASSIGN_OR_RETURN(chain.columns, spec::columnsAfter(step, chain.columns, tables.schema));
-        // Joins may drop rows without a partner.
+        // Joins may drop rows without a match.
         const bool mayDrop = step.dropsOrWeighs() || step.lookup() != nullptr;
         chain.steps.push_back({step.name, std::move(compiled), mayDrop});
         truncations.add(step, chain.steps);
@@ -185,9 +185,9 @@ class RecipeOfPart : public CompiledRecipe {
         return batch;
     }
 
-    // Stage after stage, each over all pieces, but those between which no rows go in one: so that a
-    // piece's columns stay in the caches, and yet no column is read before it is known of which
-    // rows.
+    // Runs each piece through as many stages as possible before the next piece, so that its columns
+    // stay in the caches. A stage that drops rows ends such a group: no column is read before its
+    // rows are known.
     Result<std::vector<FeatureBatch>> runPieces(SplitPieces& pieces,
                                                 std::uint32_t epoch) const override {
         const RunContext context{seed_, epoch};
@@ -206,7 +206,8 @@ class RecipeOfPart : public CompiledRecipe {
             while (end < numStages && !dropsRows(end)) {
                 ++end;
             }
-            ++end;  // the stage that drops rows, or what comes behind the last one
+            ++end;  // includes the stage that drops rows, or labels and features after the last
+                    // stage
             pieces.each(
                 [&](std::size_t p) { runs[p]->status = runStages(at, end, context, *runs[p]); });
             for (const std::unique_ptr<PieceRun>& run : runs) {
@@ -248,7 +249,7 @@ class RecipeOfPart : public CompiledRecipe {
     }
 
  private:
-    /// Stage 0 is `where`, then come the steps.
+    /// Stage 0 is `where`; the steps follow.
     const CompiledStep* stageOf(std::size_t stage) const {
         return stage == 0 ? where_.get() : steps_[stage - 1].step.get();
     }
@@ -264,7 +265,7 @@ class RecipeOfPart : public CompiledRecipe {
         pieces.leave(left);
     }
 
-    // Stages [at, end); behind the last one come labels and features.
+    // Runs stages [at, end); labels and features follow the last stage.
     Status runStages(std::size_t at, std::size_t end, const RunContext& context,
                      PieceRun& run) const {
         const eval::EvaluationScope scope(run.input.pool);

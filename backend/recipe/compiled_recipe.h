@@ -1,12 +1,12 @@
 #pragma once
 // A recipe compiled against a schema: dataset.where, the steps, labels and features of one part.
 //
-// Compiled once (side tables are loaded then), run on every split by any number of threads. A run
-// is a pure function of the split's rows, the seed and the epoch.
+// It is compiled once (which loads side tables) and run on every split by any number of threads. A
+// run is a pure function of the split's rows, the seed and the epoch.
 // Threads: immutable; run() from any thread, each with its own ColumnSource.
-// Owns: the side tables, with others that share them, reserved in the budget, which must outlive
+// Owns: the side tables, shared with other recipes and reserved in the budget, which must outlive
 // it.
-// Failure: what a user can do about it, with the expression's text, and file and row where known:
+// Failure: an error that a user can fix, with the expression's text, and file and row if known:
 // "recipe.join: table movies.csv: key movieId = 7 occurs twice ...".
 #include <cstdint>
 #include <functional>
@@ -34,74 +34,74 @@ class Table;
 
 namespace millrace::recipe {
 
-/// Gives the columns of one split when they are first needed. Asked for several at once where
-/// possible, so that one read serves them; never twice for one name.
+/// Provides the columns of one split when they are first needed. Requests several at once if
+/// possible, so that one read serves them; never requests a name twice.
 class ColumnSource {
  public:
     virtual ~ColumnSource() = default;
-    /// All rows of the split.
+    /// Returns all rows of the split.
     virtual Result<std::vector<std::shared_ptr<arrow::Array>>> columns(
         const std::vector<std::string>& names) = 0;
-    /// The wished rows alone: what the steps so far have left. Lists may come as dictionary<int32,
-    /// list> when the wish allows it. Floats are 0 where they are null.
+    /// Returns only the wanted rows: those that the steps so far have kept. Lists may come as
+    /// dictionary<int32, list> if `wish` allows it. Null floats are 0.
     virtual Result<std::vector<std::shared_ptr<arrow::Array>>> rows(
         const std::vector<std::string>& names, const pages::RowWish& wish);
-    /// Processor time spent in columns() so far: steps do not count it as theirs.
+    /// Processor time spent in columns() so far; steps subtract it from their own.
     virtual std::int64_t readNs() const { return 0; }
 };
 
 /// One split's rows.
 struct SplitInput {
     std::uint32_t file = 0;         ///< number in the plan
-    std::string_view relativePath;  ///< what draws are keyed by
+    std::string_view relativePath;  ///< key of random draws
     std::uint64_t firstRow = 0;     ///< row number in the file of the split's first row
     std::int64_t rows = 0;
     ColumnSource* source = nullptr;
-    arrow::MemoryPool* pool = nullptr;  ///< of what features are made in; null: Arrow's default
-    /// Offsets of the only rows that may pass the filters, ascending; null: all. The others are
-    /// left out before the first step, and no step counts them.
+    arrow::MemoryPool* pool = nullptr;  ///< pool for features; null: Arrow's default
+    /// Offsets of the only rows that may pass the filters, ascending; null: all. Other rows are
+    /// dropped before the first step, and no step counts them.
     const std::vector<std::int64_t>* candidates = nullptr;
 };
 
-/// A split's rows in pieces, which threads run side by side.
+/// A split's rows in pieces that several threads run at once.
 class SplitPieces {
  public:
     virtual ~SplitPieces() = default;
     virtual std::size_t count() const = 0;
-    /// Its `source` is asked by one thread at a time, those of several pieces at once.
+    /// One thread at a time uses its `source`; several pieces' sources are used at once.
     virtual SplitInput piece(std::size_t index) const = 0;
     /// Calls `run` once for each piece, in any order, several at a time; returns when all are done.
     virtual void each(const std::function<void(std::size_t)>& run) = 0;
-    /// Between calls of each(): which rows are left, by piece (offsets in it; null: all). From here
-    /// on no others are read.
+    /// Call it between calls of each(): sets the remaining rows of each piece (offsets in it; null:
+    /// all). Other rows are no longer read.
     virtual void leave(const std::vector<const std::vector<std::int64_t>*>& rows) = 0;
 };
 
-/// Where side tables come from, named as in the spec.
+/// Access to side tables, named as in the spec.
 struct TableSource {
     spec::TableSchemaLookup schema;
     std::function<Result<std::shared_ptr<arrow::Table>>(const spec::TableRef& table,
                                                         const std::vector<std::string>& columns)>
         load;
-    /// What those columns need in memory, before they are read; may be empty.
+    /// Memory that those columns need, known before they are read; may be empty.
     std::function<Result<dataset::TableSize>(const spec::TableRef& table,
                                              const std::vector<std::string>& columns)>
         size;
-    /// Counted values by their hash; may be empty.
+    /// Returns counted values by their hash; may be empty.
     std::function<Result<CountedValues>(const std::string& hash)> counted;
-    /// Count the values of embeddings, which get the counters' numbers as ids. Null: no value is
-    /// counted.
+    /// Counters that number the values of embeddings; the numbers serve as ids. Null: counts
+    /// nothing.
     ValueCounters* counters = nullptr;
-    MemoryBudget* budget = nullptr;  ///< where tables are reserved; compile() puts its own here
-    /// Of all recipes that look into the same tables, with one budget. Not null.
+    MemoryBudget* budget = nullptr;  ///< reserves memory for tables; compile() sets its own here
+    /// Shared by all recipes that use the same tables, with one budget. Not null.
     std::shared_ptr<SharedTables> shared = std::make_shared<SharedTables>();
 };
 
-/// Tables on disk: CSV, Parquet or Arrow by the name's ending, relative to baseDir.
+/// Tables on disk: CSV, Parquet or Arrow by the file name's suffix, relative to baseDir.
 TableSource diskTables(const dataset::TablePlace& place);
 
 /// train: the spec's where, recipe, labels and features. eval: eval.dataset.where, the base's
-/// labels through eval.label_recipe, features through eval.recipe; the rows of both are the same.
+/// labels through eval.label_recipe, features through eval.recipe; both keep the same rows.
 enum class Part { kTrain, kEval };
 
 class CompiledRecipe {
@@ -114,27 +114,27 @@ class CompiledRecipe {
                                                                  MemoryBudget* budget);
     virtual ~CompiledRecipe() = default;
 
-    /// Rows that survive, with their features. An empty batch has all its columns, of 0 rows.
+    /// Returns the surviving rows with their features. An empty batch has all columns, with 0 rows.
     virtual Result<FeatureBatch> run(const SplitInput& split, std::uint32_t epoch) const = 0;
-    /// The same rows as a batch a piece; of the training part. When it fails, run() says why: which
-    /// row fails first in a piece is not always the first of the split.
+    /// Returns the same rows as one batch per piece; training part only. If it fails, call run()
+    /// for the error: a piece's first failing row need not be the split's first.
     virtual Result<std::vector<FeatureBatch>> runPieces(SplitPieces& pieces,
                                                         std::uint32_t epoch) const = 0;
 
-    /// What FeatureBatch::steps counts: "where" first, then each enabled step's name.
+    /// Names for FeatureBatch::steps: "where" first, then each enabled step's name.
     virtual const std::vector<std::string>& stepNames() const = 0;
-    /// By step, what StepCount::reasons counts: "false" and "null" of a filter, "no partner" of a
+    /// Names for StepCount::reasons, by step: "false" and "null" for a filter, "no partner" for a
     /// join.
     virtual const std::vector<std::vector<std::string>>& stepReasons() const = 0;
-    /// The features whose ids a vocabulary gives: what FeatureBatch::vocabularies counts.
+    /// Features with a vocabulary: names for FeatureBatch::vocabularies.
     virtual const std::vector<std::string>& vocabularies() const = 0;
-    /// The labels' names: FeatureBatch::heads.
+    /// The labels' names, for FeatureBatch::heads.
     virtual const std::vector<std::string>& heads() const = 0;
-    /// The file's columns that are read, sorted.
+    /// The file columns that are read, sorted.
     virtual const std::vector<std::string>& columnsRead() const = 0;
-    /// Some step may leave rows out.
+    /// Whether any step may drop rows.
     virtual bool dropsRows() const = 0;
-    /// Bytes of the side tables held, each once.
+    /// Bytes of the side tables; each table counts once.
     virtual std::int64_t tableBytes() const = 0;
 };
 

@@ -85,7 +85,7 @@ Result<CountedValues> CountedValues::ofFile(std::string_view file, std::string_v
     const auto damaged = [&name](const std::string& why) {
         return dataLoss(name, ": the counted values are damaged: ", why);
     };
-    // A copy: arrays may be views of it.
+    // Copies the bytes: arrays may be views of them.
     const auto input =
         std::make_shared<arrow::io::BufferReader>(arrow::Buffer::FromString(std::string(file)));
     auto options = arrow::ipc::IpcReadOptions::Defaults();

@@ -1,8 +1,8 @@
 #pragma once
-// CountedValues: the values of an embedding in the order of their ids, as they were counted in the
-// training rows; a file of them, and their hash, by which a resolved spec pins them.
+// CountedValues: the values of an embedding in the order of their ids, as counted in the training
+// rows. It can be written to a file; a resolved spec pins it by its hash.
 //
-// Threads: values. Failure: kDataLoss for a file that does not hold what its hash says.
+// Threads: values. Failure: kDataLoss for a file whose content does not match its hash.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,11 +15,11 @@ namespace millrace::recipe {
 
 struct CountedValues {
     eval::ArrayPtr values;  ///< utf8, int64 or uint64, without nulls; the first has id 1
-    eval::ArrayPtr counts;  ///< int64: how often each was there
+    eval::ArrayPtr counts;  ///< int64: occurrences of each value
 
-    /// As the type of a column.
+    /// The values' type, as for a column.
     expr::DataType type() const;
-    /// XXH3-128 hex of the type and the values; counts are left out.
+    /// XXH3-128 hex of the type and the values, without the counts.
     std::string hash() const;
     /// Bytes of the values in memory.
     std::int64_t bytes() const;

@@ -1,10 +1,11 @@
 #pragma once
-// What a recipe makes of one split: the surviving rows, in file order, ready to be gathered.
+// FeatureBatch: a recipe's output for one split: the surviving rows in file order, ready to be
+// gathered.
 //
-// Every column is contiguous, `rows` long, with nulls already replaced, and addressed by a raw
-// pointer; `owners` keeps the memory alive. Offsets of lists are absolute positions in `values` and
-// need not start at 0 (they may be a view of the decoder's memory). Lists that repeat over rows may
-// be stored once: `items` then has each row's.
+// Every column is contiguous, `rows` long, without nulls, and addressed by a raw pointer; `owners`
+// keeps the memory alive. Offsets of lists are absolute positions in `values` and need not start at
+// 0 (they may be a view of the decoder's memory). Lists that repeat over rows may be stored once:
+// `items` then has each row's list.
 // Threads: a value; move it.
 #include <array>
 #include <cstdint>
@@ -20,7 +21,7 @@ class Array;
 
 namespace millrace::recipe {
 
-/// Rows that count for a head, but have no label: they are masked.
+/// Rows that count for a head but lack its label: they are masked.
 struct LabelGaps {
     std::int64_t nulls = 0, nans = 0;
 
@@ -30,8 +31,8 @@ struct LabelGaps {
     }
 };
 
-/// One head. weight = the label's weight x the row's weight of the recipe (1 in the eval part but
-/// for the label's own weight); mask 1 where the label counts.
+/// One head. weight = the label's weight x the recipe's row weight (in the eval part only the
+/// label's weight); mask is 1 if the label counts.
 struct LabelColumn {
     std::string head;
     std::vector<float> label, weight, mask;
@@ -52,7 +53,7 @@ struct ListColumn {
     std::string name;
     const std::int64_t* values = nullptr;
     const std::int32_t* offsets = nullptr;  ///< stored lists + 1
-    const std::int32_t* items = nullptr;    ///< of each row its stored list; null: the row's own
+    const std::int32_t* items = nullptr;    ///< per row its stored list; null: one list per row
 };
 
 struct VectorColumn {
@@ -61,7 +62,7 @@ struct VectorColumn {
     const float* values = nullptr;  ///< [rows, width], row-major
 };
 
-/// Lists of ids with a weight beside each.
+/// Lists of ids, each id with a weight.
 struct WeightedColumn {
     std::string name;
     const std::int64_t* values = nullptr;
@@ -69,7 +70,7 @@ struct WeightedColumn {
     const std::int32_t* offsets = nullptr;  ///< rows + 1
 };
 
-/// One of the aligned lists of a sequence; all of a sequence have one `offsets`.
+/// One of the aligned lists of a sequence; all lists of a sequence share one `offsets`.
 struct SequenceColumn {
     std::string sequence, name;
     spec::SequenceValue value = spec::SequenceValue::kId;
@@ -77,27 +78,27 @@ struct SequenceColumn {
     const std::int32_t* offsets = nullptr;  ///< rows + 1
 };
 
-/// A column passed through untouched, nulls and all; lists may be dictionary<int32, list>.
+/// A column passed through unchanged, including nulls; lists may be dictionary<int32, list>.
 struct CarryColumn {
     std::string name;
     std::shared_ptr<arrow::Array> array;
 };
 
-/// What one expression of a step took, reading left out.
+/// Time of one expression of a step, without reading.
 struct ExpressionTime {
-    std::string column;  ///< that it makes
+    std::string column;  ///< the column that it makes
     std::int64_t busyNs = 0;
 };
 
-/// Most reasons of one step.
+/// Largest number of reasons per step.
 inline constexpr std::size_t kReasonsMax = 4;
 
 struct StepCount {
     std::int64_t rowsIn = 0, rowsOut = 0;
-    /// Rows by what happened to them, parallel to CompiledRecipe::stepReasons().
+    /// Number of rows by outcome, parallel to CompiledRecipe::stepReasons().
     std::array<std::int64_t, kReasonsMax> reasons{};
-    std::int64_t busyNs = 0;                  ///< without reading columns; of this run alone
-    std::vector<ExpressionTime> expressions;  ///< likewise; of steps that have several
+    std::int64_t busyNs = 0;                  ///< without reading columns; of this run only
+    std::vector<ExpressionTime> expressions;  ///< likewise; for steps with several expressions
 
     void add(const StepCount& other) {
         rowsIn += other.rowsIn;
@@ -108,10 +109,10 @@ struct StepCount {
     }
 };
 
-/// What a feature's vocabulary was asked for.
+/// Use of a feature's vocabulary.
 struct IdCount {
-    std::int64_t ids = 0;      ///< that are not null
-    std::int64_t unknown = 0;  ///< of these, not in the vocabulary
+    std::int64_t ids = 0;      ///< ids that are not null
+    std::int64_t unknown = 0;  ///< those missing in the vocabulary
 
     void add(const IdCount& other) {
         ids += other.ids;
@@ -119,7 +120,7 @@ struct IdCount {
     }
 };
 
-/// Time that one feature took from its column's values to the batch's, reading left out.
+/// Time for one feature, from its column's values to the batch's, without reading.
 struct FeatureTime {
     std::string name;
     std::int64_t busyNs = 0;
@@ -137,16 +138,16 @@ struct FeatureBatch {
     std::vector<WeightedColumn> weighted;
     std::vector<SequenceColumn> sequences;  ///< sequence after sequence, sorted by name
     std::vector<CarryColumn> carry;
-    /// Of each row what it is told from others by (row_keys.h); empty without features.request and
-    /// features.user.
+    /// Keys that tell each row's request or user from others (row_keys.h); empty without
+    /// features.request and features.user.
     std::vector<std::uint64_t> requestKeys, userKeys;
     std::vector<StepCount> steps;       ///< parallel to CompiledRecipe::stepNames()
     std::vector<IdCount> vocabularies;  ///< parallel to CompiledRecipe::vocabularies()
     std::int64_t decodedBytes = 0;      ///< of the columns above, for the memory budget
-    std::int64_t labelsNs = 0;          ///< time that the heads took, reading left out
+    std::int64_t labelsNs = 0;          ///< time for the heads, without reading
     std::vector<FeatureTime> featureTimes;
     std::vector<std::shared_ptr<const void>> owners;
-    /// Of `dense` and `ids`: whoever copies these may let go of them.
+    /// Owners of `dense` and `ids`: may be released once these are copied.
     std::vector<std::shared_ptr<const void>> rowOwners;
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 using eval::ArrayPtr;
 
-constexpr std::size_t kFetchAhead = 24;  ///< rows whose values are asked for before they are read
+constexpr std::size_t kFetchAhead = 24;  ///< rows whose values are prefetched
 
 Result<std::shared_ptr<arrow::Buffer>> bufferOf(std::size_t bytes) {
     auto buffer = arrow::AllocateBuffer(static_cast<std::int64_t>(bytes), eval::evaluationPool());
@@ -24,7 +24,7 @@ Result<std::shared_ptr<arrow::Buffer>> bufferOf(std::size_t bytes) {
     return std::shared_ptr<arrow::Buffer>(*std::move(buffer));
 }
 
-/// Zero where there is no value.
+/// Null values become zero.
 template <class Word>
 Result<ArrayPtr> gatherWords(const arrow::Array& values, const std::vector<std::int64_t>& rows) {
     const auto* in = values.data()->GetValues<Word>(1);

@@ -1,5 +1,5 @@
 #pragma once
-// Takes rows of a side table's column: plain values straight, others by Arrow. Private to the room.
+// Gathers rows of a side table's column: plain values directly, others by Arrow. Private to recipe.
 //
 // Threads: pure.
 #include <cstdint>

@@ -124,7 +124,7 @@ Result<ArrayPtr> IdEncoder::encodeElements(const ArrayPtr& values, arrow::Memory
     if (vocabulary_ != nullptr) {
         ASSIGN_OR_RETURN(std::vector<std::int64_t> rows, vocabulary_->find({values}));
         for (std::int64_t& row : rows) {
-            ++row;  // unknown is -1 + 1
+            ++row;  // -1 means unknown and becomes 0
         }
         return eval::indexArray(rows, false);
     }
@@ -152,7 +152,7 @@ void IdEncoder::count(const arrow::Array& values, const arrow::Array& ids, const
     }
 }
 
-// Each text is encoded once, however many rows it stands for.
+// Encodes each text once, however many rows have it.
 Result<ArrayPtr> IdEncoder::encodeTexts(const arrays::TextCodes& texts, FeatureBatch& batch,
                                         arrow::MemoryPool* pool) const {
     ASSIGN_OR_RETURN(const ArrayPtr ids, encodeElements(texts.entries, pool));

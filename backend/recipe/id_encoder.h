@@ -1,5 +1,5 @@
 #pragma once
-// Ids: values brought into [0, rows) of an embedding table. Private to the room.
+// Maps values to ids in [0, rows) of an embedding table. Private to recipe.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -17,12 +17,12 @@
 
 namespace millrace::recipe {
 
-/// What one id or list feature does with its column's values.
+/// Encodes the values of one id or list feature.
 class IdEncoder {
  public:
-    /// int64 without nulls, or lists of these; texts may come as a dictionary (each is then encoded
-    /// once). Counts in `batch` what its vocabulary was asked for, by row: `items` are the rows'
-    /// places in `values` where rows share lists. `pool`: null for Arrow's default pool.
+    /// Returns int64 without nulls, or lists of these; texts may come as a dictionary (each is then
+    /// encoded once). Adds the use of the vocabulary to `batch`, per row: `items` has the rows'
+    /// positions in `values` if rows share lists. `pool`: null for Arrow's default pool.
     Result<eval::ArrayPtr> encode(const eval::ArrayPtr& values, FeatureBatch& batch,
                                   arrow::MemoryPool* pool = nullptr,
                                   std::optional<std::span<const std::int32_t>> items = {}) const;
@@ -36,36 +36,36 @@ class IdEncoder {
                                           arrow::MemoryPool* pool) const;
     Result<eval::ArrayPtr> encodeTexts(const arrays::TextCodes& texts, FeatureBatch& batch,
                                        arrow::MemoryPool* pool) const;
-    /// `ids` of the values of a vocabulary: 0 is unknown, or null.
+    /// `ids`: ids of the values in a vocabulary: 0 is unknown, or null.
     static void count(const arrow::Array& values, const arrow::Array& ids, const Range& range,
                       IdCount& count);
-    /// `ids` of the lists' elements.
+    /// `ids`: ids of the lists' elements.
     static void countLists(const arrow::Array& values, const arrow::Array& ids,
                            const std::optional<std::span<const std::int32_t>>& items,
                            IdCount& total);
-    std::int64_t rows_ = 0;  ///< 0: made ids, taken as they are
+    std::int64_t rows_ = 0;  ///< 0: the values already are ids
     std::shared_ptr<const JoinTable> vocabulary_;
-    ValueCounter* counter_ = nullptr;  ///< the values are being counted
-    std::size_t place_ = 0;            ///< of its counts among the recipe's
+    ValueCounter* counter_ = nullptr;  ///< set while the values are being counted
+    std::size_t place_ = 0;            ///< index of its counts among the recipe's
 };
 
 /// Makes the encoders of a recipe's features; features of one embedding share its vocabulary.
 class EncoderMaker {
  public:
-    /// `steps`: the recipe that the features come out of. All outlive the maker.
+    /// `steps`: the recipe before the features. All references outlive the maker.
     EncoderMaker(const spec::RunSpec& spec, const std::vector<spec::Step>& steps,
                  const TableSource& tables)
         : spec_(spec), steps_(steps), tables_(tables) {}
 
-    /// By the steps that make the column (hash, bucketize: taken as they are), the table's
-    /// vocabulary, or its rows (hashed). `column` holds the feature's values. Failure: the feature
-    /// has no cardinality.
+    /// Chooses the encoding: values from a step that makes ids (hash, bucketize) are used
+    /// unchanged; otherwise by the table's vocabulary, or hashed to its rows. `column` holds the
+    /// feature's values. Failure: the feature has no cardinality.
     Result<IdEncoder> make(const std::string& feature, const std::string& column,
                            const expr::DataType& type);
 
-    /// The features that have a vocabulary, in the order of FeatureBatch::vocabularies.
+    /// The features with a vocabulary, in the order of FeatureBatch::vocabularies.
     const std::vector<std::string>& vocabularies() const { return names_; }
-    /// Of all vocabularies.
+    /// Sizes of all vocabularies.
     TableSizes tables() const;
 
  private:
@@ -82,7 +82,7 @@ class EncoderMaker {
     const spec::RunSpec& spec_;
     const std::vector<spec::Step>& steps_;
     const TableSource& tables_;
-    std::map<std::string, std::shared_ptr<const JoinTable>> loaded_;  ///< by their key
+    std::map<std::string, std::shared_ptr<const JoinTable>> loaded_;  ///< by table key
     std::vector<std::string> names_;
 };
 

@@ -22,7 +22,7 @@ namespace {
 
 using eval::ArrayPtr;
 
-/// Of a step that looks up; its kind says so.
+/// For a step whose kind has a lookup.
 const spec::TableLookup& lookupOf(const spec::Step& step) {
     return *step.lookup();
 }
@@ -31,7 +31,7 @@ std::string placeOf(const spec::Step& step) {
     return strCat("recipe.", step.name, ": table ", lookupOf(step).table.text());
 }
 
-/// What a row looks up: a column, or an expression over the row's columns.
+/// A value that rows look up: a column, or an expression over the row's columns.
 struct LeftValue {
     std::string text, place;
     expr::DataType type;
@@ -74,7 +74,7 @@ Result<expr::DataType> rightType(const spec::Step& step, const expr::Schema& rig
     return field->type;
 }
 
-/// `left`: of the step's keys, in their order.
+/// `left`: the values for the step's keys, in order.
 Result<std::vector<JoinKeySpec>> keysOf(const spec::Step& step, const std::vector<LeftValue>& left,
                                         const expr::Schema& right) {
     std::vector<JoinKeySpec> keys;
@@ -89,7 +89,7 @@ Result<std::vector<JoinKeySpec>> keysOf(const spec::Step& step, const std::vecto
     return keys;
 }
 
-/// All that a step's table depends on.
+/// A key with everything that a step's table depends on.
 std::string sharedKey(const spec::Step& step, const std::vector<JoinKeySpec>& keys) {
     std::string key = tableText(step);
     for (const JoinKeySpec& one : keys) {
@@ -145,12 +145,12 @@ struct TakenColumn {
     ArrayPtr values;
 };
 
-/// What a join looks into: an index by key, or by key and time, and the columns that it takes.
+/// The table of a join: an index by key, or by key and time, and the columns to take.
 struct JoinedTable {
     std::shared_ptr<const JoinTable> byKey;
     std::shared_ptr<const AsOfTable> byTime;
     std::vector<TakenColumn> taken;
-    MemoryBudget::Reservation reservation;  ///< of the taken columns
+    MemoryBudget::Reservation reservation;  ///< for the taken columns
 
     std::int64_t takenBytes() const {
         std::int64_t bytes = 0;
@@ -161,12 +161,12 @@ struct JoinedTable {
     }
 };
 
-/// Finds the partners of rows: by key, or by key and time. Counts those without one.
+/// Finds the matching table rows, by key or by key and time. Counts rows without a match.
 class Partners {
  public:
     enum Reason : std::size_t { kNoPartner, kNoneBefore, kTooOld };
 
-    /// `left`: what the rows look up; its last is the time, when the table is one by time.
+    /// `left`: the values to look up; for a table by time, the last one is the time.
     Partners(std::vector<LeftValue> left, std::shared_ptr<const JoinedTable> table)
         : left_(std::move(left)), table_(std::move(table)) {}
 
@@ -266,7 +266,7 @@ class MembershipStep : public CompiledStep {
     const bool keepsMembers_;
 };
 
-/// The expressions of `take`, and which of the table's columns they need.
+/// The expressions of `take`, and the table columns that they need.
 Result<std::vector<expr::Expr>> takeExpressions(const spec::Step& step,
                                                 const std::vector<spec::NamedExpr>& taken,
                                                 const expr::Schema& tableColumns,
@@ -338,7 +338,7 @@ Result<std::shared_ptr<const JoinedTable>> makeJoined(const spec::Step& step,
 }  // namespace
 
 std::string tableText(spec::Step step) {
-    // Whether rows without a partner are dropped is the step's own affair.
+    // The table does not depend on whether the step drops rows without a match.
     std::visit([](auto& kind) { kind.keepAllRows(); }, step.body);
     return strCat(step.line(), "\n", lookupOf(step).table.key());
 }

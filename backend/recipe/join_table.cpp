@@ -19,13 +19,13 @@ namespace {
 
 using eval::ArrayPtr;
 
-constexpr std::int64_t kPieceRows = std::int64_t{1} << 15;  ///< that a thread takes at a time
+constexpr std::int64_t kPieceRows = std::int64_t{1} << 15;  ///< rows that a thread takes at a time
 
 bool isIntegerLike(const expr::DataType& type) {
     return type.isInteger() || type.isTemporal() || type.isBool();
 }
 
-/// Texts of rows that have numbers, as plain texts.
+/// Expands dictionary-coded texts to plain texts.
 Result<ArrayPtr> withoutDictionary(const ArrayPtr& column) {
     if (column->type_id() != arrow::Type::DICTIONARY) {
         return column;
@@ -34,8 +34,8 @@ Result<ArrayPtr> withoutDictionary(const ArrayPtr& column) {
     return eval::takeRows(coded.dictionary(), coded.indices());
 }
 
-/// A key's column in the type of both sides. Decimals of two scales meet by their digits: doubles
-/// would take two long numbers for one.
+/// Converts a key's column to the type common to both sides. Decimals of two scales are compared by
+/// their digits: as doubles, two long numbers could be equal.
 Result<ArrayPtr> keyOf(const ArrayPtr& stored, const expr::DataType& from,
                        const expr::DataType& common, bool isTry) {
     if (stored->type_id() == arrow::Type::DICTIONARY && common.isString()) {
@@ -101,7 +101,7 @@ Status JoinTable::duplicate(const Options& options, const std::vector<ArrayPtr>&
                            "; on_duplicate: first takes the first");
 }
 
-/// Their array takes no more than buckets would.
+/// Whether an array over the keys' range takes no more memory than buckets.
 bool JoinTable::liesClose(const Options& options, const ArrayPtr& keys) {
     const Bounds bounds = boundsOf(*keys);
     const bool isEmpty = bounds.least > bounds.most;
@@ -143,7 +143,7 @@ Status JoinTable::fillByValue(const Options& options, const ArrayPtr& keys) {
     return equal.first == kNoRow ? okStatus() : duplicate(options, {keys}, equal);
 }
 
-/// Canonical bytes of all rows, row after row.
+/// Stores the canonical bytes of all rows, row by row.
 Status JoinTable::keepTuples(const Options& options, const std::vector<ArrayPtr>& keys) {
     const auto rows = keys[0]->length();
     arenaEnds_.assign(static_cast<std::size_t>(rows), 0);
@@ -177,7 +177,7 @@ Status JoinTable::keepTuples(const Options& options, const std::vector<ArrayPtr>
     });
 }
 
-/// The column itself is not kept.
+/// Fills short-text buckets; does not keep the column.
 Status JoinTable::fillShort(const Options& options, const ArrayPtr& keys) {
     const bool hasFilter = options.finds == Finds::kMember;
     const std::int64_t rows = keys->length();
@@ -303,7 +303,7 @@ Status JoinTable::fill(const Options& options, std::vector<ArrayPtr> keys) {
         kind_ = Kind::kTuples;
     }
     RETURN_IF_ERROR(fillBuckets(options, keys));
-    // Where most rows repeat a key, one of each is enough.
+    // If most rows repeat a key, one row per key is enough.
     if (options.finds != Finds::kRow && buckets_.numKeys() + shorts_.numKeys() <= rows / 2) {
         return fillAgain(options, keys);
     }

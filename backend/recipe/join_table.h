@@ -1,11 +1,11 @@
 #pragma once
 // A side table's keys in memory, looked up by value. Read-only.
 //
-// One integer-like key column is its own key: a plain array by value where the values lie close
-// together, else buckets (key_buckets.h). So are texts of up to twelve bytes; longer ones are
-// hashed where they stand and compared with the table's own column, which is kept; several columns,
-// by their canonical bytes. A null in a key never matches. Threads: immutable after make(), shared
-// by all of them. Owns: its memory, reserved in the budget before it is taken.
+// A single integer-like key column is its own key: an array indexed by value if the values are
+// dense, else buckets (key_buckets.h). Texts of up to twelve bytes are their own keys, too. Longer
+// texts are hashed and compared with the table's own column, which is kept. Several columns are
+// compared by their canonical bytes. A null in a key never matches. Threads: immutable after
+// make(), shared by all. Owns: its memory, reserved in the budget before it is allocated.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -27,36 +27,36 @@ struct JoinKeySpec {
 
 class JoinTable {
  public:
-    /// What a key that is found stands for.
+    /// What find() returns for a key.
     enum class Finds {
         kRow,     ///< its row
         kNumber,  ///< a number of its own, below numKeys(), ascending by the keys' first rows
-        kMember,  ///< that it is there: any number
+        kMember,  ///< any number: only membership counts
     };
     struct Options {
         std::string name;  ///< for messages
-        /// Takes the first of rows with one key; else such a key is kInvalidArgument.
+        /// Takes the first of several rows with one key; otherwise such a key is kInvalidArgument.
         bool isFirstTaken = false;
         MemoryBudget* budget = nullptr;  ///< may be null; outlives the table
-        Finds finds = Finds::kRow;       ///< others than kRow take the first
-        int threads = 1;                 ///< that make it
+        Finds finds = Finds::kRow;       ///< kinds other than kRow take the first
+        int threads = 1;                 ///< that build the table
     };
-    /// `keys` are the table's columns, parallel to `specs`. kResourceExhausted with the bytes that
-    /// it needs when they are more than the budget has left.
+    /// `keys` are the table's columns, parallel to `specs`. kResourceExhausted, with the bytes
+    /// needed, if the budget has too little left.
     static Result<std::shared_ptr<const JoinTable>> make(const Options& options,
                                                          const std::vector<JoinKeySpec>& specs,
                                                          std::vector<eval::ArrayPtr> keys);
 
-    /// What Finds says for each row of the left columns, or -1. A column of texts may come as
-    /// dictionary<int32, string>: each of its texts is then looked up once.
+    /// Returns the result (see Finds) for each row of the left columns, or -1. A text column may
+    /// come as dictionary<int32, string>: each of its texts is then looked up once.
     Result<std::vector<std::int64_t>> find(const std::vector<eval::ArrayPtr>& left) const;
 
-    /// The same for the table's own columns.
+    /// As find(), for the table's own columns.
     Result<std::vector<std::int64_t>> findOwn(std::vector<eval::ArrayPtr> keys) const;
 
     std::int64_t bytes() const;
     std::int64_t numKeys() const { return numKeys_; }
-    /// Bytes that find rows by integers, at most; other keys take their own bytes as well.
+    /// Upper bound of the bytes for finding rows by integers; other keys also take their own bytes.
     static std::int64_t bucketBytes(std::int64_t rows, Finds finds = Finds::kRow) {
         return KeyBuckets<>::bytesFor(rows, finds == Finds::kMember);
     }
@@ -73,24 +73,24 @@ class JoinTable {
     Status fillByValue(const Options& options, const eval::ArrayPtr& keys);
     Status fillShort(const Options& options, const eval::ArrayPtr& keys);
     Status fillBuckets(const Options& options, const std::vector<eval::ArrayPtr>& keys);
-    /// Makes it anew from one row of each key.
+    /// Rebuilds the table from one row per key.
     Status fillAgain(const Options& options, const std::vector<eval::ArrayPtr>& keys);
     Status duplicate(const Options& options, const std::vector<eval::ArrayPtr>& keys,
                      EqualRows rows) const;
     Result<std::vector<std::int64_t>> findAll(const std::vector<eval::ArrayPtr>& keys) const;
     Result<std::vector<std::int64_t>> findByValue(const eval::ArrayPtr& keys) const;
-    /// `numbers`, if any: row by row the text of that number.
+    /// `numbers`, if not null, has for each row the index of its text.
     void lookUp(const arrow::StringArray& texts, const arrow::Int32Array* numbers,
                 std::vector<std::int64_t>& found) const;
     Result<std::vector<std::int64_t>> findTexts(const eval::ArrayPtr& keys) const;
 
     std::vector<JoinKeySpec> specs_;
-    std::vector<expr::DataType> types_;  ///< what both sides are brought to
+    std::vector<expr::DataType> types_;  ///< common types of both sides
     Kind kind_ = Kind::kIntegers;
     std::int64_t numKeys_ = 0;
     std::uint64_t least_ = 0, span_ = 0;  ///< kByValue: values from least_ to least_ + span_
     std::vector<std::uint32_t> byValue_;
-    std::vector<std::uint64_t> isMember_;  ///< kByValue that finds members: a bit each
+    std::vector<std::uint64_t> isMember_;  ///< kByValue with Finds::kMember: a bit per value
     KeyBuckets<> buckets_;
     KeyBuckets<ShortKey> shorts_;  ///< kShortTexts
     ShortForm form_;

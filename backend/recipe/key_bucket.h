@@ -1,8 +1,8 @@
 #pragma once
 // A cache line of keys with their rows: five 64-bit keys, or four of up to twelve bytes. Private to
-// the room.
+// recipe.
 //
-// Threads: one that adds, or any that look.
+// Threads: one that adds, or any that search.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace millrace::recipe {
 
-/// Up to twelve bytes.
+/// A key of up to twelve bytes.
 struct ShortKey {
     std::uint64_t head = 0;
     std::uint32_t tail = 0;
@@ -27,7 +27,7 @@ inline constexpr std::size_t kKeyBlock = 64;  ///< keys that are looked up toget
 template <class Key = std::uint64_t>
 struct KeyBlock {
     std::array<Key, kKeyBlock> keys;
-    std::array<bool, kKeyBlock> isKey;  ///< not so where a part is null
+    std::array<bool, kKeyBlock> isKey;  ///< false if a part of the key is null
 };
 
 inline std::uint64_t spread(std::uint64_t key) {
@@ -37,7 +37,7 @@ inline std::uint64_t spread(const ShortKey& key) {
     return mixed(key.head ^ key.tail * 0x9E3779B97F4A7C15);
 }
 
-/// Of integers or hashes. All zero: empty.
+/// A bucket for integers or hashes. Empty if all bytes are zero.
 template <class Key>
 struct alignas(64) KeyBucket {
     static constexpr std::size_t kKeys = 5;
@@ -48,7 +48,7 @@ struct alignas(64) KeyBucket {
     bool isFull() const { return count == kKeys; }
     std::size_t size() const { return count; }
     std::uint32_t row(std::size_t place) const { return rows[place]; }
-    /// The places that have the key, as bits.
+    /// Bit mask of the slots with the key.
     unsigned places(std::uint64_t key) const {
         unsigned equal = 0;
 #pragma GCC unroll 5
@@ -68,11 +68,11 @@ struct alignas(64) KeyBucket<ShortKey> {
     static constexpr std::size_t kKeys = 4;
     std::array<std::uint64_t, kKeys> heads;
     std::array<std::uint32_t, kKeys> tails;
-    std::array<std::uint32_t, kKeys> ends;  ///< row + 1; 0: nothing there
+    std::array<std::uint32_t, kKeys> ends;  ///< row + 1; 0: free
 
     bool isFull() const { return ends[kKeys - 1] != 0; }
     std::size_t size() const {
-        std::size_t taken = 0;  // without a branch: it is chance
+        std::size_t taken = 0;  // branchless, as the outcome is random
         for (const std::uint32_t end : ends) {
             taken += end != 0 ? 1 : 0;
         }
@@ -82,7 +82,7 @@ struct alignas(64) KeyBucket<ShortKey> {
     unsigned places(const ShortKey& key) const {
 #ifdef __SSE2__
         // Few instructions, so that the processor looks far enough ahead to wait for several
-        // buckets at once: 13 ns a bucket that is not in the cache, 29 ns with the loop below.
+        // buckets at once: 13 ns per bucket outside the cache, 29 ns with the loop below.
         const auto* lines = reinterpret_cast<const __m128i*>(this);
         const __m128i head = _mm_set1_epi64x(static_cast<long long>(key.head));
         const __m128 first = _mm_castsi128_ps(_mm_cmpeq_epi32(_mm_load_si128(lines), head));

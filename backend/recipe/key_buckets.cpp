@@ -11,14 +11,14 @@
 namespace millrace::recipe {
 namespace {
 
-constexpr std::size_t kChunkRows = std::size_t{1} << 18;  ///< whose keys are known at a time
-constexpr std::size_t kLoadRows = std::size_t{1} << 13;   ///< that a thread takes at a time
+constexpr std::size_t kChunkRows = std::size_t{1} << 18;  ///< rows whose keys are loaded at a time
+constexpr std::size_t kLoadRows = std::size_t{1} << 13;   ///< rows that a thread takes at a time
 constexpr std::size_t kManyRows = std::size_t{1} << 15;   ///< worth several threads
-constexpr std::size_t kAhead = 32;                        ///< buckets asked for together
+constexpr std::size_t kAhead = 32;                        ///< buckets that are prefetched together
 
-// Makes the whole pages of a stretch there in one go. Without it a page is read before it is
-// written, and so made twice: once as the zero page that all share. Older kernels refuse, which
-// costs just that.
+// Faults in the whole pages of a range at once. Otherwise a page that is read before it is written
+// faults twice: first as the shared zero page. Older kernels reject the call, which only costs that
+// time.
 void makePages(const void* begin, const void* end) {
 #ifdef MADV_POPULATE_WRITE
     constexpr std::uintptr_t kPage = 4096;
@@ -36,7 +36,7 @@ void makePages(const void* begin, const void* end) {
 
 }  // namespace
 
-/// A key on its way to the bucket where it belongs.
+/// A key with its home bucket.
 template <class Key>
 struct KeyBuckets<Key>::Placed {
     Key key;
@@ -44,15 +44,16 @@ struct KeyBuckets<Key>::Placed {
     std::uint32_t home;
 };
 
-/// The keys of some rows, by piece and by the range of buckets where they belong: so that who fills
-/// a range reads what is his, and nothing else, from first to last.
+/// The keys of some rows, grouped by piece and by range of home buckets: the thread that fills a
+/// range reads exactly its own keys, sequentially.
 template <class Key>
 struct KeyBuckets<Key>::Chunk {
     std::int64_t from = 0;
     std::size_t rows = 0, numRanges = 1;
-    std::uint64_t reciprocal = 0;     ///< of a range's buckets
-    std::vector<Placed> placed;       ///< kLoadRows a piece; in a range, in the order of rows
-    std::vector<std::uint32_t> ends;  ///< of a piece's ranges, numRanges + 1 a piece, from 0
+    std::uint64_t reciprocal = 0;     ///< of the number of buckets per range
+    std::vector<Placed> placed;       ///< kLoadRows per piece; within a range, in row order
+    std::vector<std::uint32_t> ends;  ///< of a piece's ranges, numRanges + 1 per piece, starting
+                                      ///< with 0
 
     std::size_t numPieces() const { return (rows + kLoadRows - 1) / kLoadRows; }
     std::span<const Placed> of(std::size_t piece, std::size_t range) const {
@@ -65,7 +66,8 @@ struct KeyBuckets<Key>::Chunk {
         std::array<KeyBlock<Key>, kLoadRows / kKeyBlock> blocks;
         std::array<std::uint32_t, kLoadRows> homes;
         std::array<std::uint16_t, kLoadRows> ranges;
-        std::vector<std::uint32_t> count(numRanges + 1);  // keys of the ranges before, then places
+        std::vector<std::uint32_t> count(numRanges + 1);  // number of keys in earlier ranges, then
+                                                          // positions
         for (std::size_t begin = 0; begin < n; begin += kKeyBlock) {
             KeyBlock<Key>& block = blocks[begin / kKeyBlock];
             const std::size_t here = std::min(kKeyBlock, n - begin);
@@ -80,7 +82,7 @@ struct KeyBuckets<Key>::Chunk {
         std::partial_sum(count.begin(), count.end(), count.begin());
         std::copy(count.begin(), count.end(), ends.data() + piece * (numRanges + 1));
         const auto firstRow = static_cast<std::uint32_t>(from) + static_cast<std::uint32_t>(first);
-        for (std::size_t i = 0; i < n; ++i) {  // which range is chance: no branch by it
+        for (std::size_t i = 0; i < n; ++i) {  // branchless, as the range is random
             const KeyBlock<Key>& block = blocks[i / kKeyBlock];
             if (block.isKey[i % kKeyBlock]) {
                 placed[first + count[ranges[i]]++] = {
@@ -90,7 +92,7 @@ struct KeyBuckets<Key>::Chunk {
     }
 
  private:
-    /// home / rangeBuckets, by a multiplication (exact for 32 bits: Lemire, Kaser, Kurz, "Faster
+    /// home / rangeBuckets, by multiplication (exact for 32 bits: Lemire, Kaser, Kurz, "Faster
     /// remainder by direct computation", 2019).
     std::size_t rangeOf(std::uint32_t home) const {
         __extension__ using Wide = unsigned __int128;
@@ -107,7 +109,7 @@ struct KeyBuckets<Key>::Filler {
     bool isFirstTaken;
     EqualRows equal{};
     std::int64_t numKeys = 0;
-    std::vector<Placed> waiting{};  ///< keys of the chunk that leave the range
+    std::vector<Placed> waiting{};  ///< keys of the chunk that left the range
 
     void makeMemory() {
         makePages(table.buckets_ + begin, table.buckets_ + end);
@@ -132,7 +134,7 @@ struct KeyBuckets<Key>::Filler {
         }
     }
 
-    /// When no other thread is at work.
+    /// Call it while no other thread is at work.
     void addWaiting() {
         for (const Placed& one : waiting) {
             put({&one, 1}, {}, true);
@@ -141,7 +143,7 @@ struct KeyBuckets<Key>::Filler {
     }
 
  private:
-    /// Fetches its bucket.
+    /// Prefetches the key's bucket.
     void askFor(const Placed& one) {
         __builtin_prefetch(&table.buckets_[one.home], 1);
         if (table.filter_ != nullptr) {
@@ -149,10 +151,10 @@ struct KeyBuckets<Key>::Filler {
         }
     }
 
-    /// Keys that come next are asked for meanwhile, one at a time: a core has few misses under way,
-    /// and what is asked for at once is waited for at once. Keys whose bucket is full wait until
-    /// the others are in: their next buckets are fetched meanwhile. Equal keys find the same
-    /// buckets full, and stay in the order of their rows.
+    /// Prefetches the next keys' buckets meanwhile, one per key: a core sustains few misses at
+    /// once, so a burst of prefetches would be waited for as a whole. Keys whose bucket is full
+    /// wait until the others are inserted, while their next buckets are prefetched. Equal keys find
+    /// the same buckets full, and so stay in row order.
     void put(std::span<const Placed> keys, std::span<const Placed> ahead, bool mayLeave) {
         std::array<Placed, kAhead> left;
         std::size_t n = 0;
@@ -176,7 +178,7 @@ struct KeyBuckets<Key>::Filler {
         }
     }
 
-    /// False where the bucket is full of other keys.
+    /// Returns false if the bucket is full of other keys.
     bool isPut(const Placed& one) {
         const auto& [key, row, home] = one;
         Bucket& bucket = table.buckets_[home];
@@ -195,7 +197,7 @@ struct KeyBuckets<Key>::Filler {
         return true;
     }
 
-    /// Each to its next bucket; how many stay in the range.
+    /// Moves each key to its next bucket; returns how many stay in the range.
     std::size_t goOn(std::span<Placed> left, bool mayLeave) {
         std::size_t n = 0;
         for (const Placed& one : left) {
@@ -228,7 +230,7 @@ EqualRows KeyBuckets<Key>::insert(const Source& source, std::int64_t rows, int t
     const auto all = static_cast<std::size_t>(rows);
     const std::size_t wished = all < kManyRows ? 1 : static_cast<std::size_t>(std::max(threads, 1));
     Chunk chunk;
-    // Even, for each word of the filter to be one thread's.
+    // Even, so that each word of the filter belongs to one thread.
     const std::size_t rangeBuckets = (numBuckets_ / wished + 2) / 2 * 2;
     chunk.reciprocal = ~std::uint64_t{0} / rangeBuckets + 1;
     std::vector<Filler> fillers;

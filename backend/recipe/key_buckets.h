@@ -1,15 +1,16 @@
 #pragma once
-// A hash table from 64-bit keys, or short texts, to rows: cache-line buckets. Private to the room.
+// A hash table from 64-bit keys, or short texts, to rows, in cache-line buckets. Private to recipe.
 //
 // A bucket holds five 64-bit keys, or four of twelve bytes, with their row numbers in 64 bytes, so
-// that a look-up costs one cache miss; looked up are blocks of keys, whose buckets are asked for
-// while the block before is searched, and those that go on to a next bucket once more. Where most
-// look-ups may miss, a filter of a bit or two a key (Bloom's: a word for two buckets, three bits of
-// it for a key) refuses nearly all of them first: it stays in the cache when the buckets do not.
-// Full buckets spill into the next. Several threads fill it side by side: each has a range of
-// buckets and takes the keys that belong there in the order of their rows; what would leave its
-// range waits until all have done. So the row of a key is its first, however many threads there
-// are. Threads: insert() one call at a time, then find() from any. Owns: its memory (huge pages).
+// that a lookup costs one cache miss. Lookups run in blocks of keys. The buckets of a block are
+// prefetched while the previous block is searched, and once more for keys that continue in the next
+// bucket. If most lookups may miss, a Bloom filter rejects nearly all of them first. It has a bit
+// or two per key (a word for two buckets, three of its bits per key), and stays in the cache when
+// the buckets do not. Full buckets spill into the next.
+// Several threads fill the table in parallel: each has a range of buckets and inserts the keys for
+// that range in row order. Keys that leave their range wait until all threads are done. A key's row
+// is therefore its first, for any number of threads.
+// Threads: insert() one call at a time, then find() from any. Owns: its memory (huge pages).
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -26,7 +27,7 @@ namespace millrace::recipe {
 
 inline constexpr std::uint32_t kNoRow = ~std::uint32_t{0};
 
-/// The first row, by the second's number, whose key an earlier one has.
+/// Two rows with equal keys: the lowest `second` whose key an earlier row, `first`, has.
 struct EqualRows {
     std::uint32_t first = kNoRow, second = kNoRow;
 };
@@ -34,35 +35,35 @@ struct EqualRows {
 template <class Key = std::uint64_t>
 class KeyBuckets {
  public:
-    /// The keys of a table's rows, and whether two rows with one key are equal.
+    /// The keys of a table's rows, and whether two rows with equal key words are equal.
     struct Source {
         std::function<void(std::int64_t from, std::size_t rows, KeyBlock<Key>& block)> load;
         std::function<bool(std::uint32_t row, std::uint32_t other)> isEqual;  ///< none: always
     };
 
-    /// Bytes of a table of so many rows.
+    /// Bytes of a table for `rows` rows.
     static std::int64_t bytesFor(std::int64_t rows, bool hasFilter = false) {
         const std::size_t n = bucketsFor(rows);
         return static_cast<std::int64_t>(n * sizeof(Bucket) + (hasFilter ? filterBytes(n) : 0));
     }
-    /// Empty, with room for so many rows (fewer than kNoRow).
+    /// Makes it empty, with room for `rows` rows (fewer than kNoRow).
     Status make(std::int64_t rows, const std::string& name, bool hasFilter = false);
     std::int64_t bytes() const {
         return static_cast<std::int64_t>(numBuckets_ * sizeof(Bucket) +
                                          (filter_ == nullptr ? 0 : filterBytes(numBuckets_)));
     }
 
-    /// Puts in each key's first row of rows [0, rows). Stops where a row's key is known already,
-    /// unless `isFirstTaken`: gives the lowest such row.
+    /// Inserts the first row of each key in rows [0, rows). Unless `isFirstTaken`, stops at a row
+    /// whose key is already present, and returns the lowest such row.
     EqualRows insert(const Source& source, std::int64_t rows, int threads, bool isFirstTaken);
-    /// How many keys it has.
+    /// Number of keys in the table.
     std::int64_t numKeys() const { return numKeys_; }
-    /// The rows that find() gives, ascending, of those of a table of so many.
+    /// The rows that find() can return, ascending, for a table of `rows` rows.
     std::vector<std::int64_t> firstRows(std::int64_t rows) const;
 
-    /// out[i]: the row that has key i of the `rows` keys, or -1. `Asked`: load(from, n, block),
-    /// and unless its kIsExact: isEqual(i, row) of the key i of the last block, and ask(row),
-    /// fetch(row), which fetch ahead what isEqual() reads.
+    /// out[i]: the row with key i of the `rows` keys, or -1. `Asked` has load(from, n, block).
+    /// Unless its kIsExact, it also has isEqual(i, row) for key i of the last block, and ask(row)
+    /// and fetch(row), which prefetch what isEqual() reads.
     template <class Asked>
     void find(Asked&& asked, std::int64_t rows, std::int64_t* out) const {
         constexpr bool kIsExact = std::remove_cvref_t<Asked>::kIsExact;
@@ -82,7 +83,8 @@ class KeyBuckets {
                 place(from, these);
                 fetch(these, 0);
             }
-            if constexpr (kIsExact) {  // else `asked` has the keys of one block, to compare
+            if constexpr (kIsExact) {  // otherwise `asked` has only one block's keys for the
+                                       // comparison
                 place(from + std::int64_t{kKeyBlock}, next);
                 now = 1 - now;
             }
@@ -104,7 +106,7 @@ class KeyBuckets {
     struct Placed;
     struct Chunk;
     struct Filler;
-    /// A block of keys, those that may be there, and by these the bucket where each belongs.
+    /// A block of keys; those that may be present, and the home bucket of each of these.
     struct Wanted {
         KeyBlock<Key> block;
         std::size_t rows = 0, n = 0;
@@ -112,12 +114,12 @@ class KeyBuckets {
         std::array<std::uint8_t, kKeyBlock> keys;
     };
 
-    /// Three of four places are taken, so that few keys spill into the next bucket.
+    /// Three of four slots are used, so that few keys spill into the next bucket.
     static std::size_t bucketsFor(std::int64_t rows) {
         return static_cast<std::size_t>(rows) * 4 / (3 * Bucket::kKeys) + 2;
     }
     static std::size_t filterBytes(std::size_t buckets) { return (buckets / 2 + 1) * 8; }
-    /// By the upper bits of spread(key); the filter takes the lower.
+    /// Uses the upper bits of spread(key); the filter uses the lower.
     std::size_t bucketOf(std::uint64_t hash) const {
         __extension__ using Wide = unsigned __int128;
         return static_cast<std::size_t>((static_cast<Wide>(hash) * numBuckets_) >> 64);
@@ -126,7 +128,7 @@ class KeyBuckets {
         return std::uint64_t{1} << (hash & 63) | std::uint64_t{1} << (hash >> 6 & 63) |
                std::uint64_t{1} << (hash >> 12 & 63);
     }
-    /// Of the keys that the filter lets through.
+    /// Finds the home buckets of the keys that pass the filter.
     void findHomes(Wanted& wanted) const {
         wanted.n = 0;
         std::array<std::size_t, kKeyBlock> homes;
@@ -147,14 +149,14 @@ class KeyBuckets {
                 static_cast<std::size_t>(mayBe) & static_cast<std::size_t>(wanted.block.isKey[i]);
         }
     }
-    /// Asks for the buckets of the keys from the given one on.
+    /// Prefetches the buckets of the keys from index `from` on.
     void fetch(const Wanted& wanted, std::size_t from) const {
         for (std::size_t j = from; j < wanted.n; ++j) {
             __builtin_prefetch(&buckets_[wanted.at[j]]);
         }
     }
     std::size_t after(std::size_t at) const { return at + 1 == numBuckets_ ? 0 : at + 1; }
-    /// Whether the next bucket may have the key; found: its row in this one, or kNoRow.
+    /// Returns whether the next bucket may have the key; `found`: its row in this one, or kNoRow.
     bool isLeft(const Key& key, std::size_t at, std::uint32_t& found) const {
         const Bucket& bucket = buckets_[at];
         const unsigned equal = bucket.places(key);
@@ -164,10 +166,10 @@ class KeyBuckets {
         return static_cast<bool>(static_cast<unsigned>(equal == 0) &
                                  static_cast<unsigned>(bucket.isFull()));
     }
-    /// found[j]: a row of the key wanted.keys[j], or kNoRow. Between two keys a bucket of the next
-    /// block is asked for: a core has few misses under way, and what is asked for at once is waited
-    /// for at once. Keys that a full bucket does not have wait until all others were searched:
-    /// their next buckets are fetched meanwhile. Without a branch by key: what is where is chance.
+    /// found[j]: a row of the key wanted.keys[j], or kNoRow. Prefetches one bucket of the next
+    /// block per key: a core sustains few misses at once, so a burst of prefetches would be waited
+    /// for as a whole. Keys missing in a full bucket wait until all others were searched, while
+    /// their next buckets are prefetched. Branchless, as the outcomes are random.
     void searchAll(const Wanted& wanted, const Wanted& next,
                    std::array<std::uint32_t, kKeyBlock>& found) const {
         std::array<std::uint8_t, kKeyBlock> left;
@@ -198,7 +200,7 @@ class KeyBuckets {
             }
         }
     }
-    /// Keys that are equal by their hash alone are looked for once more.
+    /// Checks keys that match by hash; searches again for those that turn out different.
     template <class Asked>
     void compare(const Asked& asked, const Wanted& wanted,
                  std::array<std::uint32_t, kKeyBlock>& found) const {
@@ -216,7 +218,7 @@ class KeyBuckets {
             }
         }
     }
-    /// The row that has the key, which belongs into bucket `at`, or kNoRow.
+    /// The row with the key whose home bucket is `at`, or kNoRow.
     template <class IsEqual>
     std::uint32_t search(const Key& key, std::size_t at, IsEqual isEqual) const {
         for (;; at = after(at)) {
@@ -236,9 +238,9 @@ class KeyBuckets {
 
     std::size_t numBuckets_ = 0;
     std::int64_t numKeys_ = 0;
-    SystemMemory memory_;  ///< the buckets, and the filter behind them
+    SystemMemory memory_;  ///< the buckets, then the filter
     Bucket* buckets_ = nullptr;
-    std::uint64_t* filter_ = nullptr;  ///< may be none
+    std::uint64_t* filter_ = nullptr;  ///< may be null
 };
 
 extern template class KeyBuckets<std::uint64_t>;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#define XXH_INLINE_ALL  // a dozen bytes a key: the call would cost more than the hash
+#define XXH_INLINE_ALL  // for a dozen bytes per key a call would cost more than the hash
 #include <xxhash.h>
 
 #include "backend/core/parallel.h"

@@ -1,6 +1,6 @@
 #pragma once
-// Keys of rows as KeyBuckets takes them: integers and tuples (texts: text_rows.h). Private to the
-// room.
+// Keys of rows in the form that KeyBuckets takes: integers and tuples (texts: text_rows.h). Private
+// to recipe.
 //
 // Threads: one each.
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace millrace::recipe {
 
 std::uint64_t hashOfKey(std::string_view bytes);
 
-/// memcmp() == 0 for the few bytes that keys have.
+/// memcmp() == 0, fast for the few bytes of a key.
 inline bool isSameBytes(const char* a, const char* b, std::size_t n) {
     const auto differs = [&]<class Word>(std::size_t at, Word) {
         Word x, y;
@@ -50,7 +50,7 @@ inline bool isSameBytes(const char* a, const char* b, std::size_t n) {
     return true;
 }
 
-/// The bytes of a table's keys, by row.
+/// The stored bytes of a table's keys, by row.
 class StoredKeys {
  public:
     explicit StoredKeys(const arrow::StringArray& texts)
@@ -69,7 +69,7 @@ class StoredKeys {
         const std::string_view stored = of(row);
         return stored.size() == key.size() && isSameBytes(stored.data(), key.data(), key.size());
     }
-    /// Asks for where a row's bytes are; kNoRow: for something.
+    /// Prefetches the position of a row's bytes; for kNoRow prefetches an arbitrary one.
     void ask(std::uint32_t row) const {
         const std::size_t at = row == kNoRow ? 0 : row;
         __builtin_prefetch(offsets_ != nullptr ? static_cast<const void*>(offsets_ + at)
@@ -151,12 +151,12 @@ auto withIntegers(const arrow::Array& keys, Use use) {
             }
             return use(IntegerRows(values.data(), keys));
         }
-        default:  // and timestamps
+        default:  // including timestamps
             return of(static_cast<const arrow::Int64Array&>(keys));
     }
 }
 
-/// Several columns' values, or those of a type without a form of its own, as canonical bytes.
+/// Several columns' values, or values of a type without a form of its own, as canonical bytes.
 class TupleRows {
  public:
     static constexpr bool kIsExact = false;
@@ -164,7 +164,7 @@ class TupleRows {
                                 const StoredKeys* stored = nullptr);
 
     void load(std::int64_t from, std::size_t n, KeyBlock<>& block);
-    /// The bytes of key i of the last block; none where it is no key.
+    /// The bytes of key i of the last block; empty if a part is null.
     std::string_view bytes(std::size_t i) const {
         const std::size_t from = i == 0 ? 0 : ends_[i - 1];
         return {reinterpret_cast<const char*>(bytes_.bytes().data()) + from, ends_[i] - from};

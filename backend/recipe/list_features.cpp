@@ -36,10 +36,10 @@ Status rowError(const RowSet& rows, std::int64_t row, const std::string& place,
                            ": ", what);
 }
 
-/// The elements of a feature's rows: offsets, and where in its lists each one stands.
+/// The selected elements of a feature's rows: offsets, and each element's position in its list.
 struct Picked {
     std::shared_ptr<std::vector<std::int32_t>> offsets;
-    std::vector<std::int64_t> at;  ///< by element: its place within its row's list
+    std::vector<std::int64_t> at;  ///< by element: its index within its row's list
 };
 
 Status endRow(Picked& picked, const RowSet& rows, std::int64_t row, const std::string& place) {
@@ -50,7 +50,7 @@ Status endRow(Picked& picked, const RowSet& rows, std::int64_t row, const std::s
     return okStatus();
 }
 
-/// Of the elements from `first` on only the last ones; 0: all.
+/// Keeps only the last `last` of the elements from `first` on; 0: all.
 void keepLast(Picked& picked, std::size_t first, std::int64_t last) {
     const std::size_t kept = picked.at.size() - first;
     if (last > 0 && kept > static_cast<std::size_t>(last)) {
@@ -60,7 +60,7 @@ void keepLast(Picked& picked, std::size_t first, std::int64_t last) {
     }
 }
 
-/// `picked` of one of the aligned lists, in order.
+/// Gathers `picked` from one of the aligned lists, in order.
 Result<ArrayPtr> pickedElements(const eval::ListView& list, const Picked& picked) {
     std::vector<std::int64_t> positions(picked.at.size());
     for (std::size_t row = 0; row + 1 < picked.offsets->size(); ++row) {
@@ -73,7 +73,7 @@ Result<ArrayPtr> pickedElements(const eval::ListView& list, const Picked& picked
     return eval::takeRows(list.elements, indices);
 }
 
-/// As float32: what is too large becomes infinite, as in dense features.
+/// Converts to float32: too large values become infinite, as in dense features.
 Result<std::shared_ptr<std::vector<float>>> floatsOf(const ArrayPtr& values,
                                                      const expr::DataType& type, float ofNull) {
     ASSIGN_OR_RETURN(const ArrayPtr cast, eval::castValues(values, type, eval::kDoubleType, false));
@@ -86,7 +86,7 @@ Result<std::shared_ptr<std::vector<float>>> floatsOf(const ArrayPtr& values,
     return out;
 }
 
-/// The times among `values` with nulls as 0.
+/// The times in `values`, with nulls as 0.
 std::shared_ptr<std::vector<std::int64_t>> plainTimes(const arrow::Array& values) {
     const auto& in = static_cast<const arrow::Int64Array&>(values);
     auto out = std::make_shared<std::vector<std::int64_t>>(static_cast<std::size_t>(in.length()));
@@ -110,7 +110,7 @@ const std::int64_t* ownIds(FeatureBatch& batch, const ArrayPtr& ids) {
     return static_cast<const arrow::Int64Array&>(*ids).raw_values();
 }
 
-/// Which elements of a row are before the row's time.
+/// Selects the elements of a row that are before the row's time.
 class TimeCut {
  public:
     static Result<TimeCut> make(RowSet& rows, const std::string& before,

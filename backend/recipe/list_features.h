@@ -1,9 +1,9 @@
 #pragma once
 // The feature kinds made of several lists: weighted (ids and weights) and sequences (aligned lists
-// with one set of offsets). Private to the room.
+// with one set of offsets). Private to recipe.
 //
-// Threads: immutable after make(). Failure: lists of one row that differ in length, and weights
-// that are no finite number, name file, row and feature.
+// Threads: immutable after make(). Failure: lists of one row with different lengths, and weights
+// that are not finite; the message names file, row and feature.
 #include <string>
 #include <vector>
 
@@ -22,7 +22,7 @@ class ListFeatures {
                                      const expr::Schema& schema);
     Status run(RowSet& rows, FeatureBatch& batch) const;
 
-    /// What is read.
+    /// The columns that are read.
     const std::vector<std::string>& columns() const { return columns_; }
 
  private:
@@ -33,7 +33,7 @@ class ListFeatures {
     };
     struct Element {
         std::string column;
-        expr::DataType type;  ///< of one element
+        expr::DataType type;  ///< of an element
         spec::SequenceValue value = spec::SequenceValue::kId;
         IdEncoder encoder;  ///< kId
     };

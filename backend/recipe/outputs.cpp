@@ -57,7 +57,7 @@ const T* ownValues(FeatureBatch& batch, std::vector<T> values) {
     return data;
 }
 
-// Room for `count` floats that lives as long as one of the batch's owners.
+// Allocates `count` floats, owned through `owners`.
 Result<float*> ownFloats(FeatureBatch& batch, const SplitInput& split, std::int64_t count,
                          std::vector<std::shared_ptr<const void>>& owners) {
     arrow::MemoryPool* const pool = split.pool != nullptr ? split.pool : eval::evaluationPool();
@@ -69,7 +69,7 @@ Result<float*> ownFloats(FeatureBatch& batch, const SplitInput& split, std::int6
     return values;
 }
 
-/// A double outside float's range becomes infinite here, not an error.
+/// A double outside float's range becomes infinite here, which is not an error.
 template <class Array>
 void castFloats(const arrow::Array& values, float fill, float* out) {
     const auto* const in = static_cast<const Array&>(values).raw_values();
@@ -79,7 +79,8 @@ void castFloats(const arrow::Array& values, float fill, float* out) {
     arrays::fillNulls(values, fill, out);
 }
 
-/// Labels that are all numbers from 0 to 1, or NaN, which is none. False: one is not.
+/// Takes labels that are all from 0 to 1, or NaN, which counts as missing. Returns false for
+/// others.
 bool takeLabels(const double* values, std::size_t rows, float* label, float* mask,
                 std::int64_t& nans) {
     int isBeyond = 0, isNan = 0;
@@ -96,7 +97,7 @@ bool takeLabels(const double* values, std::size_t rows, float* label, float* mas
     return isBeyond == 0;
 }
 
-/// All digits of a number: "1.0000001" is not 1.
+/// All digits of a number, so that "1.0000001" does not read as 1.
 std::string digitsOf(double value) {
     return arrays::valueText(arrow::DoubleArray(1, arrow::Buffer::FromVector<double>({value})), 0);
 }
@@ -242,7 +243,7 @@ Result<FeatureMaker> FeatureMaker::make(const spec::RunSpec& spec,
         ASSIGN_OR_RETURN(const expr::DataType type, typeOf(schema, name, "lists"));
         if (!type.isList) {
             return invalidArgument("features.lists: column '", name,
-                                   "' is no list; name it under features.ids");
+                                   "' is not a list; name it under features.ids");
         }
         ASSIGN_OR_RETURN(IdEncoder encoder, encoders.make(name, name, type));
         maker.lists_.push_back({name, std::move(encoder)});
@@ -325,7 +326,7 @@ Status FeatureMaker::run(RowSet& rows, FeatureBatch& batch) const {
     return keys(rows, batch);
 }
 
-// Where numbers are stored once each becomes a float once, and rows look theirs up.
+// Converts each distinct stored number once, and looks rows up.
 Result<bool> FeatureMaker::storedDense(const Dense& feature, RowSet& rows, FeatureBatch& batch) {
     ASSIGN_OR_RETURN(const StoredValues stored, rows.storedValues(feature.name));
     if (!stored.isWorth()) {
@@ -413,7 +414,7 @@ Status FeatureMaker::lists(RowSet& rows, FeatureBatch& batch) const {
         ListColumn column{feature.name, nullptr, nullptr, nullptr};
         std::optional<std::span<const std::int32_t>> items;
         if (raw->type_id() == arrow::Type::DICTIONARY) {
-            // Each list is encoded once, however many rows it stands for.
+            // Encodes each list once, however many rows share it.
             const auto& stored = static_cast<const arrow::DictionaryArray&>(*raw);
             column.items = static_cast<const arrow::Int32Array&>(*stored.indices()).raw_values();
             items.emplace(column.items, static_cast<std::size_t>(stored.length()));
@@ -433,7 +434,7 @@ Status FeatureMaker::lists(RowSet& rows, FeatureBatch& batch) const {
             batch.lists.push_back(column);
             continue;
         }
-        // A null list is empty, whatever its offsets say.
+        // A null list is empty, whatever its offsets.
         std::vector<std::int32_t> offsets{0};
         std::vector<std::int64_t> values;
         const eval::ListView lists = eval::viewLists(*encoded);

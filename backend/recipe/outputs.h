@@ -1,5 +1,5 @@
 #pragma once
-// Labels and features: from the rows that are left to a FeatureBatch. Private to the room.
+// Labels and features: turns the remaining rows into a FeatureBatch. Private to recipe.
 //
 // Threads: immutable after make().
 #include <map>
@@ -17,7 +17,7 @@ class LabelMaker {
  public:
     static Result<LabelMaker> make(const std::map<std::string, spec::LabelSpec>& labels,
                                    const expr::Schema& schema);
-    /// `isWeighted`: with label weights and row weights; else every weight is 1.
+    /// `isWeighted`: uses label and row weights; otherwise every weight is 1.
     Status run(RowSet& rows, bool isWeighted, FeatureBatch& batch) const;
 
  private:
@@ -31,13 +31,13 @@ class LabelMaker {
 
 class FeatureMaker {
  public:
-    /// `steps`: the recipe that the features come out of; `schema`: the columns after it.
+    /// `steps`: the recipe before the features; `schema`: the columns after it.
     static Result<FeatureMaker> make(const spec::RunSpec& spec,
                                      const std::vector<spec::Step>& steps,
                                      const expr::Schema& schema, const TableSource& tables);
-    /// Rows also get keys by these columns of `schema` ("" or one that is not there: none).
+    /// Also makes row keys from these columns of `schema` ("" or an unknown name: none).
     void addKeys(const spec::FeaturesSpec& features, const expr::Schema& schema);
-    /// Tells which columns the file has, so that no row set has to look for them.
+    /// Sets the file's columns once, so that row sets need not search for them.
     void setFile(const expr::ColumnIndex& file);
     Status run(RowSet& rows, FeatureBatch& batch) const;
     void addTables(TableSizes& sizes) const { sizes.insert(tables_.begin(), tables_.end()); }
@@ -51,7 +51,7 @@ class FeatureMaker {
         float fill = 0;
     };
     Status dense(RowSet& rows, FeatureBatch& batch) const;
-    /// False: its numbers are not stored once.
+    /// Returns false if the numbers are not dictionary-coded.
     static Result<bool> storedDense(const Dense& feature, RowSet& rows, FeatureBatch& batch);
     static Status floatsOf(const Dense& feature, const eval::ArrayPtr& values, float* out);
     Status ids(RowSet& rows, FeatureBatch& batch) const;

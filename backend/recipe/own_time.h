@@ -1,6 +1,5 @@
 #pragma once
-// Processor time of this thread since its making, without what the column source took of it.
-// Private to the room.
+// Processor time of this thread, without the time spent in the column source. Private to recipe.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +15,7 @@ namespace millrace::recipe {
 class OwnTime {
  public:
     explicit OwnTime(const SplitInput& split) : split_(split), readNs_(readNs()) {}
-    /// Since the call before.
+    /// Time since the previous call, or since construction.
     std::int64_t ns() {
         const std::int64_t busy = clock_.lap(), read = readNs();
         return busy - (read - std::exchange(readNs_, read));
@@ -29,10 +28,9 @@ class OwnTime {
     dataset::BusyClock clock_;
 };
 
-/// Notes in the batch what features take that are made one after the other: each from the one
-/// before, the first from this object's making. There may be thousands of them, so each costs one
-/// reading of the cheap clock; at the end all are brought to the processor time that they took
-/// together.
+/// Records in the batch the time of features made one after another: each lasts from the end of the
+/// previous one, the first from this object's construction. There may be thousands, so each costs
+/// one reading of the cheap clock; at the end all are scaled to their total processor time.
 class FeatureTimes {
  public:
     FeatureTimes(FeatureBatch& batch, const SplitInput& split)
@@ -56,7 +54,7 @@ class FeatureTimes {
     dataset::WallClock wall_;
 };
 
-/// Notes a feature at its end.
+/// Records a feature's time when it goes out of scope.
 class FeatureTimer {
  public:
     FeatureTimer(FeatureTimes& times, const std::string& name) : times_(times), name_(name) {}

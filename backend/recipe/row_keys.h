@@ -1,5 +1,5 @@
 #pragma once
-// One number a row that is equal where the column's values are: what batches are told apart by.
+// One number per row, equal for equal values of a column; batches group rows by it.
 //
 // Threads: pure.
 #include <cstdint>
@@ -17,8 +17,8 @@ inline std::uint64_t mixed(std::uint64_t x) {
     return x ^ (x >> 31);
 }
 
-/// Equal values have one key, different ones different keys (up to 64-bit chance). A null is a
-/// value of its own in every row; `firstRow` sets those of one split apart from those of another.
+/// Equal values have equal keys, different values different keys (up to 64-bit chance). Each null
+/// counts as a value of its own; `firstRow` tells the nulls of different splits apart.
 Result<std::vector<std::uint64_t>> rowKeys(const eval::ArrayPtr& values, std::uint64_t firstRow);
 
 }  // namespace millrace::recipe

@@ -69,7 +69,7 @@ Status RowSet::readAll(const std::vector<std::string>& wanted, bool mayRepeat,
     return okStatus();
 }
 
-// What was read before rows went is cut to those that stay.
+// Reduces a column that was read before rows were dropped to the remaining rows.
 Result<ArrayPtr> RowSet::presentRows(const MadeColumn& read) const {
     if (read.generation == 0 && selection_.has_value()) {
         return eval::takeRows(read.values, selectionArray_);
@@ -140,7 +140,8 @@ Status RowSet::keep(const std::vector<std::int64_t>& positions) {
         return okStatus();
     }
     if (source_.use_count() > 1) {
-        source_ = std::make_shared<Source>(*source_);  // a copy keeps rows of its own from here on
+        source_ = std::make_shared<Source>(*source_);  // from here on the copies have rows of their
+                                                       // own
     }
     ASSIGN_OR_RETURN(ArrayPtr cut, eval::indexArray(positions, false));
     cuts_.push_back(std::move(cut));
@@ -163,7 +164,7 @@ Status RowSet::keep(const std::vector<std::int64_t>& positions) {
     return okStatus();
 }
 
-// The file's column is not asked for again: its memory goes, unless a copy still needs it.
+// The file's column will not be used again: frees it unless a copy still needs it.
 void RowSet::set(const std::string& name, ArrayPtr values) {
     selected_.erase(name);
     if (source_.use_count() == 1) {
@@ -219,7 +220,7 @@ Result<ArrayPtr> StoredValues::asRows(ArrayPtr made) const {
 
 namespace {
 
-// Each stored value as a row.
+// Presents each stored value as a row.
 class StoredInput final : public eval::ExprInput {
  public:
     StoredInput(std::string name, ArrayPtr values)
@@ -243,7 +244,7 @@ Result<ArrayPtr> evaluateStored(const expr::Expr& expr, RowSet& rows, const std:
         if (stored.isWorth()) {
             StoredInput input(names[0], stored.values);
             Result<ArrayPtr> made = eval::evaluate(expr, input);
-            // A stored value that fails may belong to no row; if it does, its row is wanted.
+            // A failing stored value may belong to no row; if it does, the error must name its row.
             if (made.ok()) {
                 return stored.asRows(*std::move(made));
             }

@@ -1,9 +1,9 @@
 #pragma once
 // The rows of one split on their way through a recipe: a selection, weights and named columns.
 //
-// File columns are read when first used and looked up only for the rows that are left; columns that
-// steps made follow the selection when they are next used. Private to the room.
-// Threads: one. A copy shares what was read so far.
+// File columns are read at first use and looked up only for the remaining rows. Columns made by
+// steps are reduced to the selection at their next use. Private to recipe.
+// Threads: one. A copy shares what was read before.
 #include <memory>
 #include <optional>
 #include <set>
@@ -16,18 +16,18 @@
 
 namespace millrace::recipe {
 
-/// Values of which several rows may have one.
+/// Values that several rows may share.
 struct StoredValues {
     eval::ArrayPtr values;
-    eval::ArrayPtr
-        indices;  ///< int32, of each row its value, null where it has none; null: row by row
+    eval::ArrayPtr indices;  ///< int32, index of each row's value, null for none; null: one per row
 
-    /// Something done once a value is done no oftener than once a row.
+    /// Whether working per value is no more often than per row.
     bool isWorth() const {
         return indices != nullptr && indices->null_count() == 0 &&
                values->length() <= indices->length();
     }
-    /// What was made of each value, as a column of rows: lists, texts and numbers stay stored once.
+    /// Turns one result per value into a column of rows; lists, texts and numbers stay
+    /// dictionary-coded.
     Result<eval::ArrayPtr> asRows(eval::ArrayPtr made) const;
 };
 
@@ -38,42 +38,42 @@ class RowSet : public eval::ExprInput {
 
     std::int64_t rows() const override { return rows_; }
     Result<eval::ArrayPtr> column(const std::string& name) override;
-    /// The same, but lists may come as dictionary<int32, list>, repeats stored once, and texts as
-    /// dictionary<int32, utf8>.
+    /// As column(), but lists may come as dictionary<int32, list>, with repeats stored once, and
+    /// texts as dictionary<int32, utf8>.
     Result<eval::ArrayPtr> storedColumn(const std::string& name) override;
 
-    /// The column as it is stored, numbers as dictionary<int32, T> too where the file or the step
-    /// that made them has them so. Reads it when it is due.
+    /// The column as it is stored; numbers, too, come as dictionary<int32, T> if the file or the
+    /// step stores them so. Reads the column if necessary.
     Result<StoredValues> storedValues(const std::string& name);
 
-    /// The column's present rows are as the file has them: floats are 0 where they are null.
+    /// Whether the present rows are unchanged from the file: null floats are 0 then.
     bool isAsRead(const std::string& name) const {
         const auto read = source_->columns.find(name);
         return !made_.contains(name) && read != source_->columns.end() &&
                read->second.generation == cuts_.size();
     }
 
-    /// Reads the file columns among `names` in one go, when there are rows left; of the present
-    /// rows alone.
+    /// Reads the file columns among `names` in one go, for the present rows only; reads nothing if
+    /// none are left.
     Status prefetch(const std::vector<std::string>& names, bool mayRepeat = false,
                     bool mayCodeNumbers = false);
-    /// The same of names that are all the file's, each once: none of them is looked up.
+    /// As prefetch(), for distinct names that are all the file's: skips looking them up.
     Status prefetchKnown(const std::vector<std::string>& names, bool mayRepeat);
-    /// Keeps these rows (ascending positions among the present ones).
+    /// Keeps these rows (ascending positions among the present rows).
     Status keep(const std::vector<std::int64_t>& positions);
     /// Adds or replaces a column of `rows()` values.
     void set(const std::string& name, eval::ArrayPtr values);
 
-    /// Row number in the file of a present row.
+    /// A present row's number in the file.
     std::uint64_t rowNumber(std::int64_t position) const;
     std::vector<std::uint64_t> rowNumbers() const;
     const SplitInput& split() const { return split_; }
-    /// Offsets in the split of the present rows; null: all of them.
+    /// Offsets of the present rows in the split; null: all rows.
     const std::vector<std::int64_t>* selection() const {
         return selection_ ? &*selection_ : nullptr;
     }
 
-    /// One weight a row; empty while all are 1.
+    /// One weight per row; empty while all are 1.
     const std::vector<double>& weights() const { return weights_; }
     std::vector<double>& mutableWeights();
 
@@ -84,7 +84,7 @@ class RowSet : public eval::ExprInput {
     }
     struct MadeColumn {
         eval::ArrayPtr values;
-        std::size_t generation = 0;  ///< number of keep() calls it has seen
+        std::size_t generation = 0;  ///< number of keep() calls already applied
     };
     /// File columns as they were read.
     struct Source {
@@ -92,7 +92,7 @@ class RowSet : public eval::ExprInput {
     };
     Result<eval::ArrayPtr> presentRows(const MadeColumn& read) const;
     Result<eval::ArrayPtr> codedColumn(const std::string& name);
-    /// A value a row, in place of what is kept.
+    /// Replaces a stored column by one value per row.
     Result<eval::ArrayPtr> expand(const std::string& name, eval::ArrayPtr values);
 
     const SplitInput& split_;
@@ -101,18 +101,19 @@ class RowSet : public eval::ExprInput {
     std::unordered_map<std::string, eval::ArrayPtr> selected_;  ///< file columns, present rows only
     std::unordered_map<std::string, MadeColumn> made_;
     std::vector<eval::ArrayPtr> cuts_;                    ///< positions kept by each keep()
-    std::optional<std::vector<std::int64_t>> selection_;  ///< offsets in the split; none: all rows
+    std::optional<std::vector<std::int64_t>> selection_;  ///< offsets in the split; nullopt: all
+                                                          ///< rows
     eval::ArrayPtr selectionArray_;
     std::int64_t rows_;
     std::vector<double> weights_;
 };
 
-/// The same, but where the expression is of one column whose values are stored once, it is
-/// evaluated once for each of them; a result of lists, texts or numbers is then a dictionary too.
+/// As evaluateRows(), but an expression of one dictionary-coded column is evaluated once per stored
+/// value; a result of lists, texts or numbers is dictionary-coded as well.
 Result<eval::ArrayPtr> evaluateStored(const expr::Expr& expr, RowSet& rows,
                                       const std::string& place);
 
-/// Evaluates for all present rows; an error gets "FILE: row N: PLACE: ...".
+/// Evaluates for all present rows; errors begin with "FILE: row N: PLACE: ...".
 Result<eval::ArrayPtr> evaluateRows(const expr::Expr& expr, RowSet& rows, const std::string& place);
 
 }  // namespace millrace::recipe

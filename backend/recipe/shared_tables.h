@@ -1,6 +1,6 @@
 #pragma once
-// Side tables that several recipes look into, as a stream's and its evaluation's do: loaded once,
-// one after the other, each by all threads; kept while one of these recipes lives.
+// Side tables shared by several recipes, such as a stream's and its evaluation's. Each is loaded
+// once, by all threads, one after another, and kept while any of these recipes exists.
 //
 // Threads: any; while one makes a table the others wait. Owns: no table. Failure: that of `make`;
 // nothing is kept then.
@@ -15,20 +15,20 @@
 
 namespace millrace::recipe {
 
-/// Bytes of tables, by the object: a shared one counts once.
+/// Bytes of tables by object: a shared one counts once.
 using TableSizes = std::map<const void*, std::int64_t>;
 
 class SharedTables {
  public:
-    /// `threads` make a table.
+    /// `threads`: number that make a table.
     explicit SharedTables(int threads = 1) : threads_(threads) {}
     int threads() const { return threads_; }
 
     template <class T>
     using Make = std::function<Result<std::shared_ptr<const T>>()>;
 
-    /// What lives under `key`, else what `make` gives. A key says all that its table depends on,
-    /// and belongs to one type. `make` asks for no other table.
+    /// Returns the live table for `key`, else the result of `make`. A key covers everything that
+    /// its table depends on, and belongs to one type. `make` must not request another table.
     template <class T>
     Result<std::shared_ptr<const T>> get(const std::string& key, const Make<T>& make) {
         MutexLock lock(mutex_);

@@ -1,5 +1,5 @@
 #pragma once
-// Columns of a side table in memory, with the budget's leave. Private to the room.
+// Columns of a side table in memory, reserved in the budget. Private to recipe.
 // Owns: the columns and their reservation.
 #include <memory>
 #include <string>
@@ -14,8 +14,8 @@ struct SideRows {
     std::shared_ptr<arrow::Table> table;
     MemoryBudget::Reservation reservation;
 
-    /// `name` is for messages. kResourceExhausted, before anything is read, when the columns and an
-    /// index over them are more than the budget has left.
+    /// `name` is for messages. kResourceExhausted, before anything is read, if the columns and an
+    /// index over them exceed what the budget has left.
     static Result<SideRows> load(const TableSource& tables, const spec::TableRef& table,
                                  const std::vector<std::string>& columns, const std::string& name);
     void release();

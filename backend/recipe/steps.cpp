@@ -31,7 +31,7 @@ namespace {
 
 using eval::ArrayPtr;
 
-/// Rows that are true, neither false nor null.
+/// Positions of the true rows; excludes false and null.
 std::vector<std::int64_t> placesOfTrue(const arrow::BooleanArray& flags) {
     std::vector<std::int64_t> places;
     arrow::internal::SetBitRunReader runs(flags.values()->data(), flags.offset(), flags.length());
@@ -114,7 +114,7 @@ class SampleStep : public CompiledStep {
         const std::uint64_t fileCounter = ofFile.counter();
         std::vector<std::int64_t> kept;
         std::vector<double> factors;
-        DrawKey key = start;  // its memory is used again: no allocation a row
+        DrawKey key = start;  // its memory is reused: no allocation per row
         for (std::int64_t i = 0; i < rows.rows(); ++i) {
             if (draws != nullptr && !(draws->IsValid(i) && draws->Value(i))) {
                 kept.push_back(i);
@@ -162,7 +162,8 @@ class DeriveStep : public CompiledStep {
     explicit DeriveStep(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
     Status run(RowSet& rows, const RunContext&, StepCount& count) const override {
-        std::vector<ArrayPtr> made;  // all are made before any is set: siblings do not see them
+        std::vector<ArrayPtr> made;  // sets none before all are made: siblings must not see each
+                                     // other
         OwnTime time(rows.split());
         for (const Column& column : columns_) {
             ASSIGN_OR_RETURN(ArrayPtr values, evaluateStored(column.expr, rows, column.place));
@@ -213,8 +214,8 @@ class WeightStep : public CompiledStep {
     const std::string place_;
 };
 
-/// For what is made of a column: the split's pool where it takes the column's place, so that the
-/// pool never holds more than the two; else null.
+/// The pool for a column made from another: the split's pool if it replaces that column, so that
+/// the pool never holds more than the two; else null.
 arrow::MemoryPool* poolOfMade(const RowSet& rows, const std::string& of, const std::string& as) {
     return of == as ? rows.split().pool : nullptr;
 }
@@ -282,7 +283,7 @@ class BucketizeStep : public CompiledStep {
     const expr::DataType type_;
 };
 
-// Rows whose value is marked.
+// Number of rows with a marked value.
 std::int64_t rowsOf(const std::vector<bool>& marks, const ArrayPtr& indices) {
     if (indices == nullptr) {
         return std::count(marks.begin(), marks.end(), true);
@@ -324,13 +325,13 @@ class TruncateStep : public CompiledStep {
     const spec::TruncateStep step_;
 };
 
-/// `select` only changes which names are known, which compiling sees to.
+/// `select` only changes which names exist, which compilation handles.
 class NoStep : public CompiledStep {
  public:
     Status run(RowSet&, const RunContext&, StepCount&) const override { return okStatus(); }
 };
 
-// What runs each kind of step.
+// Compiles each kind of step.
 
 Result<StepPtr> compileKind(const spec::Step&, const spec::FilterStep& kind,
                             const StepPremises& premises) {

@@ -1,5 +1,5 @@
 #pragma once
-// The steps of a recipe, compiled: each changes a RowSet. Private to the room.
+// The steps of a recipe, compiled: each one changes a RowSet. Private to recipe.
 //
 // Threads: immutable; run() from any thread.
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace millrace::recipe {
 
-/// What steps may need beside the rows.
+/// What a step needs besides the rows.
 struct RunContext {
     std::uint64_t seed = 0;
     std::uint32_t epoch = 0;
@@ -20,11 +20,11 @@ struct RunContext {
 class CompiledStep {
  public:
     virtual ~CompiledStep() = default;
-    /// Adds up in `count` what its reasons() name; rows in and out are counted by the caller.
+    /// Adds the rows by reason (see reasons()) to `count`; the caller counts rows in and out.
     virtual Status run(RowSet& rows, const RunContext& context, StepCount& count) const = 0;
     /// At most kReasonsMax.
     virtual std::vector<std::string> reasons() const { return {}; }
-    /// The side tables it holds.
+    /// Adds the side tables that it holds.
     virtual void addTables(TableSizes&) const {}
 };
 
@@ -34,7 +34,7 @@ using StepPtr = std::unique_ptr<const CompiledStep>;
 Result<StepPtr> compileFilter(const std::string& text, const expr::Schema& schema,
                               const std::string& place);
 
-/// What a step is compiled against.
+/// The context in which a step is compiled.
 struct StepPremises {
     std::string place;           ///< "recipe.NAME", for messages
     const expr::Schema& schema;  ///< the columns before it
@@ -42,11 +42,11 @@ struct StepPremises {
     const TableSource& tables;
 };
 
-/// Any step; `schema` holds the columns before it. In `kEval` joins never drop rows.
+/// Compiles any step; `schema` holds the columns before it. In `kEval` joins never drop rows.
 Result<StepPtr> compileStep(const spec::Step& step, const expr::Schema& schema, Part part,
                             const TableSource& tables);
 
-/// Expressions over the columns of a table.
+/// The columns of a table, as input for expressions.
 class TableInput : public eval::ExprInput {
  public:
     explicit TableInput(std::shared_ptr<arrow::Table> table) : table_(std::move(table)) {}

@@ -11,9 +11,10 @@
 namespace millrace::recipe {
 namespace {
 
-constexpr std::int64_t kValueBytes = 8;   ///< of a number, whatever its text takes
-constexpr std::int64_t kKeyTagBytes = 9;  ///< before the bytes of a key's part
-constexpr std::int64_t kEndBytes = 8;     ///< where a key's bytes end; a time of an as-of table
+constexpr std::int64_t kValueBytes = 8;   ///< of a number, however long its text is
+constexpr std::int64_t kKeyTagBytes = 9;  ///< before the bytes of each part of a key
+constexpr std::int64_t kEndBytes = 8;     ///< end position of a key's bytes; a time of an as-of
+                                          ///< table
 
 struct Wanted {
     spec::TableRef table;

@@ -1,8 +1,8 @@
 #pragma once
-// What the side tables of a spec take in memory, from their footers, before one of them is read.
+// Memory that the side tables of a spec need, from their footers, before any of them is read.
 //
-// Threads: a pure function. Failure: names the table. Strings that a file keeps in dictionaries may
-// need more than its footer says; loading them is counted again, byte by byte.
+// Threads: a pure function. Failure: names the table. Strings that a file stores in dictionaries
+// may need more than its footer tells; loading counts them again, byte by byte.
 #include <cstdint>
 #include <vector>
 
@@ -17,8 +17,8 @@ struct TableNeed {
     std::int64_t peak = 0;  ///< while they are loaded, one after the other
 };
 
-/// Of the enabled steps of these parts' recipes and of the vocabularies, each table once, as
-/// SharedTables holds them.
+/// Covers the enabled steps of these parts' recipes and the vocabularies. Each table counts once,
+/// as SharedTables holds it.
 Result<TableNeed> tableNeed(const spec::RunSpec& spec, const TableSource& tables,
                             const std::vector<Part>& parts);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Texts as KeyBuckets takes them: short ones as they are, others by their hashes. Private to the
-// room.
+// Texts in the form that KeyBuckets takes: short ones as they are, others by their hashes. Private
+// to recipe.
 //
 // Threads: one each.
 #include <array>
@@ -17,13 +17,13 @@
 
 namespace millrace::recipe {
 
-/// Texts of a block of rows, where they stand.
+/// Views of the texts of a block of rows.
 class TextViews {
  public:
-    /// `numbers`, if any: row by row the text of that number.
+    /// `numbers`, if not null, has for each row the index of its text.
     TextViews(const arrow::StringArray& texts, const arrow::Int32Array* numbers);
 
-    /// Finds them, and which are keys.
+    /// Finds the texts, and which of them are keys.
     void load(std::int64_t from, std::size_t n, std::array<bool, kKeyBlock>& isKey);
     std::string_view of(std::size_t i) const { return views_[i]; }
 
@@ -37,7 +37,7 @@ class TextViews {
     std::array<std::string_view, kKeyBlock> views_{};
 };
 
-/// Texts of a column, each hashed where it stands.
+/// Texts of a column as hashes.
 class TextRows {
  public:
     static constexpr bool kIsExact = false;
@@ -57,17 +57,17 @@ class TextRows {
     const StoredKeys* stored_;
 };
 
-/// How a table's short texts become keys: their bytes, and their length where it is not that of
-/// all.
+/// How a table's short texts become keys: by their bytes, plus their length unless all have the
+/// same length.
 struct ShortForm {
     static constexpr std::size_t kAnyWidth = ~std::size_t{0};
     static constexpr std::size_t kMost = sizeof(std::uint64_t) + sizeof(std::uint32_t);
-    std::size_t width = kAnyWidth;  ///< of each text
+    std::size_t width = kAnyWidth;  ///< common length of the texts
 
-    /// None where they are too long: up to twelve bytes of one length, eleven of several.
+    /// None if a text is too long: at most twelve bytes if all lengths are equal, else eleven.
     static std::optional<ShortForm> of(const arrow::StringArray& texts, int threads);
     bool canBe(std::size_t size) const { return width == kAnyWidth ? size < kMost : size == width; }
-    /// Of a text that can be one.
+    /// The key of a text for which canBe() holds.
     ShortKey key(std::string_view text) const {
         ShortKey key = bytes(text);
         key.tail |= width == kAnyWidth ? static_cast<std::uint32_t>(text.size()) << 24 : 0;
@@ -87,7 +87,7 @@ struct ShortForm {
     }
 };
 
-/// Texts of which each is its key.
+/// Texts that are their own keys.
 class ShortTextRows {
  public:
     static constexpr bool kIsExact = true;

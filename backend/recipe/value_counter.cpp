@@ -17,14 +17,14 @@ namespace {
 
 using arrays::fromArrow;
 
-/// Memory that a value takes beside text that std::string keeps on the heap: nodes, buckets,
-/// vectors while they grow, and its place while values are sorted.
+/// Memory of a value apart from text that std::string keeps on the heap: nodes, buckets, growing
+/// vectors, and its entry while values are sorted.
 constexpr std::int64_t kEntryBytes = 112;
 constexpr std::int64_t kShortText = 15;
-constexpr std::int64_t kStepBytes = 32 << 10;  ///< reserved at a time by a shard
+constexpr std::int64_t kStepBytes = 32 << 10;  ///< bytes that a shard reserves at a time
 constexpr std::uint64_t kSignBit = std::uint64_t{1} << 63;
 
-/// Bytes that are ordered as the integers are.
+/// Bytes that sort like the integers.
 std::string bytesOf(std::uint64_t value) {
     std::string bytes(8, '\0');
     for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -56,7 +56,7 @@ Status ValueCounter::grow(Shard& shard, std::int64_t bytes) {
             "embeddings.", name_, ".vocabulary: more than ", formatCount(numValues_.load()),
             " distinct values do not fit into the ",
             formatBytes(static_cast<double>(budget_.limitBytes())),
-            " that resources.memory_limit_mb leaves for counting; raise it, or give rows in place "
+            " that resources.memory_limit_mb leaves for counting; raise it, or give rows instead "
             "of the vocabulary, which hashes the values");
     }
     shard.reservation = std::move(*taken);

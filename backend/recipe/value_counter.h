@@ -1,12 +1,12 @@
 #pragma once
-// ValueCounter: counts the values of one embedding's features, so that ids can be given by how
-// often each is there. The encoders of a recipe ask it for numbers; who has the rows that the
-// recipe left counts those.
+// ValueCounter: counts the values of one embedding's features, so that ids can be assigned by
+// frequency. A recipe's encoders get numbers from it; the caller that has the recipe's surviving
+// rows counts those numbers.
 //
-// A value is numbered when it is first met and counted by its number, so work that is done again
-// (a split for which memory was short) counts once. The result depends on the rows alone.
-// Threads: number() and add() from any; take() after all of them. Owns: the values, reserved in
-// the budget. Failure: kInvalidArgument when the distinct values do not fit into the budget.
+// A value gets its number when it first appears and is counted by that number, so repeated work (a
+// split retried for lack of memory) counts once. The result depends on the rows alone.
+// Threads: number() and add() from any; take() after all of them. Owns: the values, reserved in the
+// budget. Failure: kInvalidArgument if the distinct values exceed the budget.
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -28,26 +28,26 @@ namespace millrace::recipe {
 
 class ValueCounter {
  public:
-    /// `name`: of the embedding. `budget` outlives the counter.
+    /// `name`: the embedding's. `budget` outlives the counter.
     ValueCounter(std::string name, MemoryBudget& budget)
         : name_(std::move(name)), budget_(budget) {}
 
-    /// As spec::countedType(); before the first number().
+    /// Type as in spec::countedType(); call it before the first number().
     void setType(std::string type) { type_ = std::move(type); }
 
-    /// int64 without nulls: of each value its number, from 1; 0 for null.
+    /// Returns each value's number from 1, or 0 for null, as int64 without nulls.
     Result<eval::ArrayPtr> number(const eval::ArrayPtr& values);
-    /// Counts each number once; 0 is left out.
+    /// Counts each occurrence; 0 is not counted.
     void add(std::span<const std::int64_t> numbers);
-    /// The values of at least `minCount`, by falling count, then ascending: integers as numbers,
-    /// texts by their bytes; no more than `most` (0: all).
+    /// Returns the values with at least `minCount` occurrences, by descending count, then ascending
+    /// (integers as numbers, texts by their bytes); at most `most` (0: all).
     Result<CountedValues> take(std::int64_t minCount, std::int64_t most);
 
  private:
     static constexpr std::size_t kShards = 64;
     struct Shard {
         Mutex mutex;
-        /// A value's bytes, ordered as the values are, and its place in `counts`.
+        /// Maps a value's bytes, which sort like the values, to its index in `counts`.
         std::unordered_map<std::string, std::size_t> places MR_GUARDED_BY(mutex);
         std::vector<std::int64_t> counts MR_GUARDED_BY(mutex);
         std::vector<const std::string*> values MR_GUARDED_BY(mutex);
@@ -69,7 +69,7 @@ class ValueCounter {
     std::array<Shard, kShards> shards_;
 };
 
-/// By embedding.
+/// Counters by embedding.
 using ValueCounters = std::map<std::string, std::unique_ptr<ValueCounter>>;
 
 }  // namespace millrace::recipe

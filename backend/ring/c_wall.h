@@ -1,8 +1,8 @@
 #pragma once
-// Between C++ and the C interface of this library: no exception passes, texts are copied out, its
-// threads take none of the program's signals.
+// Helpers at the border between C++ and this library's C interface: they stop exceptions, copy out
+// texts, and start threads that receive no signals.
 //
-// Threads: any. Owns: nothing; what is given out is the caller's. No dependencies.
+// Threads: any. Owns: nothing; the caller owns what is returned. No dependencies.
 #include <algorithm>
 #include <csignal>
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace millrace::ring {
 
-/// Runs `body` behind the wall towards C: an exception becomes `failed`'s result.
+/// Runs `body` and stops exceptions before they reach C: one becomes the result of `failed`.
 template <class Body, class Failed>
 auto walled(Body body, Failed failed) noexcept -> decltype(body()) {
     try {
@@ -27,7 +27,7 @@ auto walled(Body body, Failed failed) noexcept -> decltype(body()) {
     }
 }
 
-/// For millrace_free(); null: no memory.
+/// A copy to free with millrace_free(); null: no memory.
 inline char* copyText(const std::string& text) {
     char* copy = static_cast<char*>(std::malloc(text.size() + 1));
     if (copy != nullptr) {
@@ -36,7 +36,7 @@ inline char* copyText(const std::string& text) {
     return copy;
 }
 
-/// As much of a sentence as the caller has room for.
+/// Writes as much of a message as the caller's buffer holds.
 inline void writeError(const std::string_view why, char* error, std::size_t bytes) {
     if (error != nullptr && bytes > 0) {
         const std::size_t n = std::min(why.size(), bytes - 1);
@@ -45,7 +45,8 @@ inline void writeError(const std::string_view why, char* error, std::size_t byte
     }
 }
 
-/// Signals are for the threads of the program: one that came here would not end a wait of theirs.
+/// Starts a thread that receives no signals. They are for the program's threads: a signal delivered
+/// here would not interrupt a wait there.
 template <class Body>
 std::thread startWithoutSignals(Body body) {
     sigset_t all, before;

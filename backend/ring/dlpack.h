@@ -1,8 +1,8 @@
 #pragma once
-// How libraries hand tensors to each other: the structs of DLPack 0.x, an ABI
+// The structs of DLPack 0.x, an ABI with which libraries pass tensors to each other
 // (https://dmlc.github.io/dlpack/latest/c_api.html).
 //
-// Threads: any. Owns: as the deleter says. Failure: none. No dependencies.
+// Threads: any. Owns: see the deleter. Failure: none. No dependencies.
 #include <cstdint>
 
 namespace millrace::ring {
@@ -21,11 +21,11 @@ struct DlTensor {
     std::int32_t numDims = 0;
     DlDataType dtype;
     std::int64_t* shape = nullptr;
-    std::int64_t* strides = nullptr;  ///< null: row after row
+    std::int64_t* strides = nullptr;  ///< null: row-major
     std::uint64_t byteOffset = 0;
 };
 
-/// Whoever has it calls the deleter once.
+/// The holder calls the deleter once.
 struct DlManagedTensor {
     DlTensor tensor;
     void* context = nullptr;

@@ -7,10 +7,10 @@
 
 namespace millrace::ring {
 
-/// What is checked and what is used later must be the same bytes, and the writer may change the
-/// ones in the ring.
+/// The bytes that are checked must be those used later, and the writer may change those in the
+/// ring.
 const char* FrameDirectory::copy(const unsigned char* frame, std::uint64_t bytes) {
-    constexpr const char* kOutside = "the column directory lies outside the frame";
+    constexpr const char* kOutside = "the column directory is outside the frame";
     frame::FrameHeader header;
     if (bytes < sizeof header) {
         return "the frame is cut off or too long";
@@ -133,8 +133,8 @@ int millrace_batch_find(const millrace_batch* batch, std::uint32_t role, const c
 }
 
 void millrace_batch_release(millrace_batch* batch) {
-    // In a forked child everything here is the parent's: nothing is touched but the child's copy of
-    // the count. Asking whose it is costs a system call.
+    // In a forked child everything here belongs to the parent, so the child only changes its copy
+    // of the count. Asking for the owner costs a system call.
     if (batch != nullptr && batch->references.fetch_sub(1, std::memory_order_acq_rel) == 1 &&
         batch->ring->isOwn()) {
         batch->ring->release(batch->index);

@@ -1,8 +1,8 @@
 #pragma once
-// millrace_batch as this library sees it: a frame in the ring's memory that the caller keeps.
+// millrace_batch inside this library: a frame in the ring's memory that the caller keeps.
 //
-// Threads: as feed_reader.h says. Owns: a copy of the frame's header and directory. Failure: a
-// static sentence. No dependencies.
+// Threads: as in feed_reader.h. Owns: a copy of the frame's header and directory. Failure: a static
+// message. No dependencies.
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -14,11 +14,11 @@
 
 namespace millrace::ring {
 
-/// Header and column directory of a frame, copied out of the shared memory before they were
-/// checked: what is read later is what was checked.
+/// Header and column directory of a frame, copied out of shared memory before they are checked:
+/// what is used later is what was checked.
 class FrameDirectory {
  public:
-    /// Null, or what is wrong.
+    /// Returns null, or the error.
     const char* copy(const unsigned char* frame, std::uint64_t bytes);
     bool isEmpty() const { return words_.empty(); }
 
@@ -34,14 +34,14 @@ class FrameDirectory {
     }
     bool operator==(const FrameDirectory&) const = default;
 
-    /// As millrace_batch_all_columns(); `frame` null: no places.
+    /// As millrace_batch_all_columns(); `frame` null: no addresses.
     int columns(unsigned char* frame, millrace_column* to, std::size_t max,
                 std::size_t* count) const;
     millrace_column column(std::size_t index, unsigned char* frame) const;
 
  private:
     std::vector<std::uint64_t> words_;
-    std::uint32_t inverse_ = 0;  ///< the column of it; 0: none
+    std::uint32_t inverse_ = 0;  ///< index of the inverse column; 0: none
 };
 
 }  // namespace millrace::ring
@@ -54,5 +54,5 @@ struct millrace_batch {
     std::uint64_t size = 0, number = 0;
     std::uint32_t epoch = 0;
     millrace::ring::FrameDirectory directory;
-    std::atomic<std::uint32_t> references = 1;  ///< the caller's, and one for each tensor
+    std::atomic<std::uint32_t> references = 1;  ///< the caller's, plus one per tensor
 };

@@ -1,4 +1,4 @@
-// What is asked of a feed beside its events: states, columns, figures, rings.
+// Calls on a feed other than next(): states, columns, statistics, rings.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -15,7 +15,7 @@ namespace {
 
 enum class Asked { kState, kStateAndForget };
 
-/// 0 or INVALID.
+/// Returns 0 or INVALID.
 int stateOf(millrace_feed& feed, std::uint32_t epoch, std::uint64_t next, Asked asked,
             stream::StreamState& state) {
     const MutexLock lock(feed.position);

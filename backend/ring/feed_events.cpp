@@ -1,4 +1,4 @@
-// What comes out of a ring, entry by entry, as events of the C interface.
+// Turns a ring's entries into events of the C interface.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -13,7 +13,7 @@
 namespace millrace::ring {
 namespace {
 
-/// Until an entry can be taken. Costs no system call when one is there.
+/// Waits until an entry can be taken. Costs no system call if there is one.
 int waitForEntry(millrace_feed& feed, std::int64_t timeoutMs) {
     FeedLink& link = *feed.link;
     if (!link.isAborted() && link.ring().hasNext()) {
@@ -46,8 +46,8 @@ const char* readRecord(millrace_feed& feed, const RingEntry& entry, const unsign
     return feed.progress.addRecord(std::move(record));
 }
 
-/// The micro-batches of a frame, as its entry tells them: cut every micro_rows rows. What they are
-/// is added up one by one, so that the sums are those of the sequence.
+/// Adds the micro-batches of a frame: cut every micro_rows rows, with the numbers in its entry.
+/// They are added one by one, so that the sums are those of the sequence.
 const char* addBatches(millrace_feed& feed, const RingEntry& entry, const millrace_batch& batch)
     MR_REQUIRES(feed.position) {
     const auto idsAt = [&batch](std::size_t column) {
@@ -126,7 +126,7 @@ int takeMark(millrace_feed& feed, const RingEntry& entry, const unsigned char* p
                                                       std::to_string(entry.epoch) + ": " + wrong);
     }
     if (!isNew) {
-        return kGoOn;  // told again after a reopen
+        return kGoOn;  // sent again after a reopen
     }
     if (mark.isLast) {
         feed.isAtEpochEnd = true;
@@ -142,7 +142,7 @@ int takeMark(millrace_feed& feed, const RingEntry& entry, const unsigned char* p
     return mark.batches > 0 ? MILLRACE_FEED_STEP : kGoOn;
 }
 
-/// `notGivenBack`: frames of the ring that was given up because of them; 0: a frame was too large.
+/// `notGivenBack`: unreleased frames for which the ring was replaced; 0: a frame was too large.
 int takeContinue(millrace_feed& feed, std::uint64_t notGivenBack) {
     if (const std::string wrong = feed.link->nextRing(); !wrong.empty()) {
         return feed.link->isAborted() ? feed.fail(MILLRACE_FEED_ABORTED, "aborted")
@@ -172,8 +172,8 @@ int takeRecord(millrace_feed& feed, const RingEntry& entry, const unsigned char*
         case EntryKind::kStep:
             return takeMark(feed, entry, payload, event);
         case EntryKind::kEndOfEpoch:
-            // The last step's mark told of it: the caller hears it from there, also when the feed
-            // went away in between.
+            // The last step's mark announced it, and the caller gets the event from there, also if
+            // the feed was lost in between.
             wrong = feed.progress.endEpoch(entry.epoch, static_cast<std::int64_t>(entry.number));
             return wrong == nullptr ? kGoOn : feed.finish(MILLRACE_FEED_CORRUPT, wrong);
         case EntryKind::kEndOfStream:
@@ -205,7 +205,7 @@ int takeRecord(millrace_feed& feed, const RingEntry& entry, const unsigned char*
     }
 }
 
-/// The end of the epoch that the last mark told of.
+/// The end of the epoch that the last mark announced.
 int endOfEpoch(millrace_feed& feed, millrace_feed_event& event) {
     feed.isAtEpochEnd = false;
     event = millrace_feed_event{};
@@ -214,7 +214,7 @@ int endOfEpoch(millrace_feed& feed, millrace_feed_event& event) {
     return MILLRACE_FEED_END_OF_EPOCH;
 }
 
-/// An entry that is there.
+/// Takes an entry that is ready.
 int takeEntryLocked(millrace_feed& feed, millrace_feed_event& event) MR_REQUIRES(feed.position) {
     const std::shared_ptr<ReaderRing> from = feed.link->sharedRing();
     RingEntry entry;
@@ -231,8 +231,8 @@ int takeEntryLocked(millrace_feed& feed, millrace_feed_event& event) MR_REQUIRES
     return result;
 }
 
-/// The same, unless the place behind it was said in a hello: what follows comes over that
-/// connection.
+/// Like takeEntryLocked(), unless the position behind the entry was already sent in a hello: then
+/// what follows arrives on that connection.
 int takeEntry(millrace_feed& feed, millrace_feed_event& event) {
     int result = MILLRACE_FEED_LOST;
     {
@@ -248,7 +248,7 @@ int takeEntry(millrace_feed& feed, millrace_feed_event& event) {
     return result == MILLRACE_FEED_LOST ? feed.fail(result, "the feed is gone") : result;
 }
 
-/// Goes over to a next connection as soon as there is one.
+/// Switches to the next connection as soon as there is one.
 int followIfLost(millrace_feed& feed) {
     const int result = feed.link->isLost() ? follow(feed, 0) : 0;
     return result == MILLRACE_FEED_LOST && feed.link != nullptr ? 0 : result;

@@ -1,7 +1,7 @@
 #pragma once
-// What a reader says first on its feed's socket (docs/formats/ring.md), as a value and as a line.
+// The first message of a reader on its feed's socket (docs/formats/ring.md), as a value and a line.
 //
-// Threads: values. Failure: of a line from a reader: a sentence.
+// Threads: values. Failure: an error message for an invalid line.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -17,7 +17,7 @@ namespace millrace::ring {
 inline constexpr std::int64_t kHelloVersion = 2;
 inline constexpr std::size_t kMaxHelloBytes = std::size_t{4} << 20;
 
-/// Where a reader wants to go on: the number is of its own rank's next micro-batch.
+/// Where a reader resumes: the number is that of its own rank's next micro-batch.
 struct FeedPosition {
     std::uint32_t epoch = 0;
     std::int64_t number = 0;
@@ -28,22 +28,22 @@ struct FeedHello {
     int rank = 0;
     int worldSize = 1;
     std::string stream;  ///< "train" or "eval"
-    bool join = false;   ///< its micro-batches of a step as one frame: RingSink::Rank::join
-    /// For RingSink::Options::last; the same for all ranks of a stream that are connected.
+    bool join = false;   ///< one frame per step: RingSink::Rank::join
+    /// For RingSink::Options::last; the same for all connected ranks of a stream.
     stream::LastStep last = stream::LastStep::kKeep;
-    int numaNode = -1;  ///< where its ring's memory lies already; -1: anywhere
-    /// Of the last step's end, its hashes already checked against the options; none: the start.
-    /// Frames below its cursor are never wanted.
+    int numaNode = -1;  ///< node on which its ring's memory should be; -1: any
+    /// State at the end of the last step, its hashes already checked against the options; none: the
+    /// start. Frames below its cursor are never delivered.
     std::optional<stream::StreamState> state;
     /// The first micro-batch that the reader lacks; not below the cursor.
     std::optional<FeedPosition> next;
 };
 
-/// Of a line without its end.
+/// `line`: without the line end.
 Result<FeedHello> parseHello(std::string_view line);
-/// With its end.
+/// With the line end.
 std::string helloLine(const FeedHello& hello);
-/// "keep" or "drop".
+/// Returns "keep" or "drop".
 const char* nameOf(stream::LastStep last);
 
 }  // namespace millrace::ring

@@ -22,13 +22,13 @@ namespace {
 
 constexpr std::size_t kMaxAnswerBytes = 4 << 20;
 constexpr std::int64_t kLongestSleepNs = 3'600'000'000'000;
-constexpr std::size_t kLastLineBytes = 64;  // of the feed's lines, at least the last one
+constexpr std::size_t kLastLineBytes = 64;  // tail kept of the feed's lines; holds the last one
 constexpr std::int64_t kNsPerMs = 1'000'000;
 // Timeout of a reconnect: waiting for the socket to appear and for the answer to the hello.
 constexpr std::int64_t kAgainNs = 10'000 * kNsPerMs;
 constexpr std::int64_t kRestFirstMs = 20, kRestMostMs = 1'000;
 
-/// Bytes and at most one descriptor; 0 at the end of the stream, -1 on errors.
+/// Receives bytes and at most one descriptor; 0 at the end of the stream, -1 on errors.
 ssize_t receive(int fd, char* bytes, std::size_t size, int& passed) {
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 4)];
     iovec part{bytes, size};
@@ -64,7 +64,7 @@ FeedLink::Opened FeedLink::open(const Target& target) {
     return connect(target, -1);
 }
 
-/// The link's ring waits in fds_, and nothing listens to it yet.
+/// The link's ring is in fds_; its thread is not started yet.
 FeedLink::Opened FeedLink::connect(Target target, int stopEvent) {
     Opened opened;
     std::unique_ptr<FeedLink> link(new FeedLink(std::move(target)));
@@ -150,14 +150,15 @@ bool FeedLink::isAskedToEnd(int stopEvent) const {
     return !rest(0, stopEvent);
 }
 
-/// False when an abort fd, or the stop's, is readable before the time is up.
+/// Sleeps. Returns false if an abort fd, or the stop event, becomes readable before the time is up.
 bool FeedLink::rest(std::int64_t ms, int stopEvent) const {
     pollfd items[3] = {
         {target_.abortFd, POLLIN, 0}, {target_.abortEvent, POLLIN, 0}, {stopEvent, POLLIN, 0}};
     return ::poll(items, 3, static_cast<int>(ms)) <= 0;
 }
 
-/// Until the socket is ready for `events`: false when the deadline has come or an end is asked for.
+/// Waits until the socket is ready for `events`. Returns false at the deadline, on an abort or
+/// stop.
 bool FeedLink::waitFor(short events, int stopEvent) const {
     for (;;) {
         const std::int64_t leftMs = (target_.deadlineNs - steadyNs()) / kNsPerMs + 1;
@@ -213,7 +214,7 @@ bool FeedLink::sendHello(int stopEvent) const {
 bool FeedLink::readAnswer(std::string& line, int& fd, int stopEvent) const {
     char bytes[4096];
     while (line.size() < kMaxAnswerBytes) {
-        // A look first: what follows the line belongs to watch().
+        // Peeks first: bytes behind the line belong to watch().
         ssize_t n = ::recv(socket_, bytes, sizeof bytes, MSG_PEEK);
         if (n > 0) {
             const void* end = std::memchr(bytes, '\n', static_cast<std::size_t>(n));
@@ -311,7 +312,7 @@ FeedLink::Opened FeedLink::takeNext(std::int64_t endNs) {
         isTaken_ = true;
         comesAgain_ = false;
     }
-    stopThread();  // before it could find that next_ is lost too: the next one's thread will
+    stopThread();  // before it sees next_ lost too: next_'s own thread handles that
     return std::move(next_);
 }
 
@@ -328,7 +329,7 @@ void FeedLink::wake() {
     came_.notifyAll();
 }
 
-/// It does not connect again: the reader asks for that itself.
+/// Stops reconnecting: the reader reconnects by itself.
 void FeedLink::giveUp() {
     {
         const MutexLock lock(mutex_);
@@ -347,7 +348,7 @@ void FeedLink::watch() {
     }
 }
 
-/// Until an end is asked for, or `link` is lost; null: only for the first.
+/// Polls until the stop, or until `link` is lost; null: until the stop.
 FeedLink::Heard FeedLink::listenTo(FeedLink* link) {
     pollfd items[4] = {{stopEvent_, POLLIN, 0},
                        {link == nullptr ? -1 : link->socket_, POLLIN, 0},
@@ -376,7 +377,7 @@ FeedLink::Heard FeedLink::listenTo(FeedLink* link) {
     }
 }
 
-/// Connects until the reader takes the connection. One that is lost before is made once more.
+/// Connects until the reader takes the connection. A connection lost before is made again.
 void FeedLink::comeAgain() {
     std::int64_t restMs = 0;
     while (rest(restMs, stopEvent_)) {
@@ -408,7 +409,7 @@ void FeedLink::comeAgain() {
     }
 }
 
-/// Lines announce a descriptor; the only other line is the feed's goodbye.
+/// A line announces a descriptor; the only other line is the feed's goodbye.
 void FeedLink::receiveRing() {
     char bytes[256];
     int fd = -1;
@@ -423,7 +424,8 @@ void FeedLink::receiveRing() {
             said_.erase(0, said_.size() - std::min(said_.size(), kLastLineBytes));
         }
         if (n == 0 || (n < 0 && errno != EAGAIN)) {
-            // A ring that holds the rest of the stream needs no other feed, unless this one asks.
+            // A ring that holds the rest of the stream needs no reconnect, unless the feed asks for
+            // one.
             const bool needsNone =
                 ring_ != nullptr && ring_->holdsEnd() && !said_.ends_with(kAgainLine);
             comesAgain_ = comesAgain_ && !needsNone && !said_.ends_with(kReplacedLine);

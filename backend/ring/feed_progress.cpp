@@ -27,7 +27,7 @@ void FeedProgress::begin(StreamState start, std::int64_t microRows) {
     }
 }
 
-/// The index of a name in names_; kMaxRecordCounts when there is no room for one more.
+/// The index of a name in names_; kMaxRecordCounts if there is no room for another name.
 std::uint32_t FeedProgress::indexOf(const std::string& name) {
     const auto known = indices_.find(name);
     if (known != indices_.end() || names_.size() == stream::kMaxRecordCounts) {
@@ -66,8 +66,8 @@ const char* FeedProgress::addRecord(SegmentRecord record) {
                 return same ? nullptr : "a segment's record changed when it came again";
             }
         }
-        // Of a segment that lies wholly before the last state that was given out: told again where
-        // another rank has to go back further.
+        // A segment wholly before the last returned state: sent again if another rank has to go
+        // back further.
         return key < std::tie(base_.cursor.epoch, base_.cursor.segment)
                    ? nullptr
                    : "the record of a segment that was done";
@@ -97,12 +97,12 @@ const char* FeedProgress::addBatch(Place place, const Sum128& hash, std::int64_t
     return nullptr;
 }
 
-/// Where a consumer stands that has taken everything before the mark.
+/// Position of a consumer that has taken everything before the mark.
 FeedProgress::Place FeedProgress::placeOf(const StepMark& mark) {
     return mark.isLast ? Place{mark.epoch + 1, 0} : Place{mark.epoch, mark.number};
 }
 
-/// Null where there is none.
+/// Returns null if `place` has none.
 const StepMark* FeedProgress::markAt(Place place) const {
     const auto found =
         std::lower_bound(marks_.begin(), marks_.end(), place,
@@ -147,7 +147,7 @@ const char* FeedProgress::addMark(const StepMark& mark, bool& isNew) {
         nextSegment_ = nextFirst_ = 0;
     }
     if (marks_.size() > kMaxKept) {
-        // Nobody asks for states: what lies far back can no longer be asked for.
+        // The caller takes no states: forgets old ones, which can then no longer be taken.
         StreamState ignored;
         return advance(placeOf(marks_[kMaxKept / 2]), ignored);
     }
@@ -159,7 +159,7 @@ const char* FeedProgress::endEpoch(std::uint32_t epoch, std::int64_t total) cons
     if (known == nullptr) {
         return epoch < base_.cursor.epoch ? nullptr : "an epoch ended before its last step";
     }
-    return known->total == total ? nullptr : "an epoch's total is not the one that its mark told";
+    return known->total == total ? nullptr : "an epoch's total is not the total that its mark told";
 }
 
 const FeedProgress::Ended* FeedProgress::endedEpoch(std::uint32_t epoch) const {
@@ -190,9 +190,9 @@ void FeedProgress::joinRest(std::vector<stream::RestPart>& rest, std::int64_t se
     }
 }
 
-/// Moves `state`, within its epoch, over the records of segments that lie wholly before `next`. It
-/// stops before empty segments, so that the cursor does not depend on how many records have
-/// arrived: two runs that resume at one micro-batch write equal checkpoints.
+/// Moves `state`, within its epoch, over the records of segments that end before `next`. It stops
+/// before empty segments, so that the cursor does not depend on how many records have arrived: two
+/// runs that resume at one micro-batch write equal checkpoints.
 void FeedProgress::walk(StreamState& state, std::int64_t next) const {
     stream::Cursor& at = state.cursor;
     std::int64_t first = at.segmentFirst();
@@ -207,8 +207,8 @@ void FeedProgress::walk(StreamState& state, std::int64_t next) const {
         first += record.count;
         ++at.segment;
         if ((record.sums.rowsKept - record.tailRows) % microRows_ != 0) {
-            // Rows beside the tail that fill no whole micro-batch: the segment's first ones filled
-            // up the rest of an earlier partition, which nothing else of the record says.
+            // Rows beside the tail that fill no whole micro-batch: the segment's first rows filled
+            // up the rest of an earlier partition. Nothing else in the record shows that.
             at.rest.clear();
         }
         joinRest(at.rest, record.segment, record.tailRows);
@@ -218,7 +218,7 @@ void FeedProgress::walk(StreamState& state, std::int64_t next) const {
     at.offset = next - first;
 }
 
-/// To the start of the next epoch: all records of this one are there.
+/// Moves to the start of the next epoch: all records of this one have arrived.
 void FeedProgress::endRecords(StreamState& state) const {
     stream::Cursor& at = state.cursor;
     for (const KeptRecord& kept : records_) {
@@ -231,9 +231,9 @@ void FeedProgress::endRecords(StreamState& state) const {
     at.rest.clear();
 }
 
-/// The segment that the state lies inside, whole. A record that came behind the mark is left out:
-/// it stands there in every ring, and the state is to be the same text in every rank, whenever it
-/// is asked for.
+/// Sums the whole segment that the state is inside. Leaves out a record that arrived behind the
+/// mark: it has that place in every ring, and the state must be the same text in every rank at any
+/// time.
 void FeedProgress::open(StreamState& state, Place mark) const {
     const stream::Cursor& at = state.cursor;
     state.opened = {};

@@ -1,12 +1,12 @@
 #pragma once
-// What a reader knows of its position: kept from records, batches and the marks of steps, given out
-// as a state.
+// A reader's knowledge of its position: updated from records, batches and the marks of steps, and
+// returned as a state.
 //
-// The states are stream::StreamState's; how a cursor moves over segments is stream::OpenRest's rule
-// seen from the other side: the writer knows which rows join, the reader only how many were left.
-// A test holds the two together. There is a state at each mark, and it says the same in every rank:
-// it comes from the records before the mark, which are the same in all rings, and from the mark.
-// Threads: one owner. Failure: what does not follow is refused with a static sentence.
+// The states are stream::StreamState's. The cursor moves over segments by stream::OpenRest's rule
+// seen from the other side: the writer knows which rows are joined, the reader only how many were
+// left over. A test checks that both agree. There is a state at each mark, and it is equal in every
+// rank. It depends only on the mark and on the records before it, which are the same in all rings.
+// Threads: one owner. Failure: an entry that does not follow is rejected with a static message.
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -21,41 +21,41 @@ namespace millrace::ring {
 
 class FeedProgress {
  public:
-    /// A micro-batch's place; as an end, the first one behind it.
+    /// A micro-batch's position; as an end, the first one behind it.
     struct Place {
         std::uint32_t epoch = 0;
         std::int64_t number = 0;
         auto operator<=>(const Place&) const = default;
     };
 
-    /// `start` as at hello; microRows as the feed said.
+    /// `start` as at hello; `microRows` as the feed answered.
     void begin(stream::StreamState start, std::int64_t microRows);
 
-    /// Null, or what is wrong. What came before (after a reopen) must be the same.
+    /// Returns null or the error. A record that was seen before (after a reopen) must be equal.
     const char* addRecord(stream::SegmentRecord record);
-    /// Of this rank's, in the order of their numbers; `hash`: stream::batchHash().
+    /// A batch of this rank, in the order of their numbers; `hash`: stream::batchHash().
     const char* addBatch(Place place, const Sum128& hash, std::int64_t rows);
-    /// `isNew`: it was not there before.
+    /// `isNew`: the mark was not known before.
     const char* addMark(const stream::StepMark& mark, bool& isNew);
     const char* endEpoch(std::uint32_t epoch, std::int64_t total) const;
-    /// The least place that a batch or mark to come may have.
+    /// The lowest place that a future batch or mark may have.
     Place wanted() const { return wanted_; }
 
     /// The state at the mark at `next` of `epoch`, or at the place where this began. An epoch's
-    /// total is the start of the next epoch. Null or what is wrong.
+    /// total is the start of the next epoch. Returns null or the error.
     const char* stateAt(Place place, stream::StreamState& out) const;
-    /// As stateAt, and forgets what lies before.
+    /// As stateAt(), and forgets everything before that place.
     const char* advance(Place place, stream::StreamState& out);
-    /// At the last mark: where a reopened feed may begin.
+    /// The state at the last mark: where a reopened feed may begin.
     stream::StreamState newest() const;
     const stream::StreamState& base() const { return base_; }
 
  private:
-    /// A record with its counts aside, by their names' indices in names_.
+    /// A record with its counts kept separately, by their names' indices in names_.
     struct KeptRecord {
         stream::SegmentRecord record;
         std::vector<std::pair<std::uint32_t, std::int64_t>> counts;
-        Place behind;  ///< where the last mark before it stands
+        Place behind;  ///< place of the last mark before it
     };
     struct Ended {
         std::uint32_t epoch;
@@ -84,10 +84,10 @@ class FeedProgress {
     std::deque<Ended> ended_;             ///< from the epoch before base_'s on
     Place wanted_;
     stream::StepMark::Share open_;  ///< of this rank's batches behind the last mark
-    /// Of all counts so far. Records are many: each name stands here once.
+    /// Names of all counts so far. Records are many; each name is stored once.
     std::vector<std::string> names_;
     std::map<std::string, std::uint32_t, std::less<>> indices_;  ///< in names_
-    std::uint32_t nextEpoch_ = 0;                                ///< of the record that is to come
+    std::uint32_t nextEpoch_ = 0;                                ///< of the next record
     std::int64_t nextSegment_ = 0, nextFirst_ = 0;
 };
 

@@ -1,11 +1,11 @@
 #ifndef MILLRACE_FEED_PYTHON_H
 #define MILLRACE_FEED_PYTHON_H
-/* Batches as objects of the Python interpreter that this process has (library millrace_feed): what
- * the module `millrace` calls through ctypes. The library is no extension of Python: it finds the
- * interpreter's functions by their names.
+/* Batches as objects of this process's Python interpreter (library millrace_feed), for the module
+ * `millrace`, which calls these functions through ctypes. The library is not a Python extension: it
+ * looks up the interpreter's functions by name.
  *
- * Threads: the caller holds the interpreter's lock. Owns: nothing; what is returned is a new
- * reference. Failure: NULL, where there is no interpreter, or with its error set.
+ * Threads: the caller holds the interpreter's lock. Owns: nothing; results are new references.
+ * Failure: NULL without an interpreter, or with the interpreter's error set.
  */
 #include "backend/ring/feed_tensors.h"
 
@@ -18,12 +18,12 @@ typedef struct {
     int32_t part; /* MILLRACE_PART_* */
 } millrace_part;
 
-/* A capsule that owns `batch` and releases it. Its end runs no Python: no interrupt can come
- * between. */
+/* A capsule that owns `batch` and releases it. Its destructor runs no Python code, so it cannot be
+ * interrupted. */
 void* millrace_python_batch(millrace_batch* batch);
 
-/* A list with a "dltensor" capsule of millrace_batch_dlpack() for each part; None where there is no
- * such. */
+/* A list with a "dltensor" capsule of millrace_batch_dlpack() for each part; None for a part that
+ * does not exist. */
 void* millrace_python_tensors(millrace_batch* batch, const millrace_part* parts, size_t count);
 
 #ifdef __cplusplus

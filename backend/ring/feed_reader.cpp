@@ -58,8 +58,8 @@ ring::FeedLink::Target targetOf(millrace_feed& feed, std::string hello, std::int
     return target;
 }
 
-/// Takes a connection, which does not listen yet; the answer's hashes must be `start`'s where it
-/// has some.
+/// Takes a connection whose thread is not started yet; the answer's hashes must match those of
+/// `start`, if it has some.
 int takeLink(millrace_feed& feed, ring::FeedLink::Opened opened, stream::StreamState& start) {
     const stream::TinyJson& answer = opened.answer;
     std::string served, plan;
@@ -98,14 +98,14 @@ int takeLink(millrace_feed& feed, ring::FeedLink::Opened opened, stream::StreamS
     at.planHash = feed.planHash = plan;
     feed.microRows = microRows;
     feed.stepBatches = stepBatches;
-    if (feed.inputs.empty()) {  // else somebody may hold them
+    if (feed.inputs.empty()) {  // else the caller may hold a pointer to it
         static_cast<void>(answer.readText("inputs", feed.inputs));
     }
     return 0;
 }
 
-/// The position is what the connection's hello said. Its thread comes after that: it may lose the
-/// connection at once and say the position in another hello.
+/// Sets the position to that of the connection's hello, then starts the link's thread. In this
+/// order: the thread may lose the connection at once and send the position in another hello.
 int listen(millrace_feed& feed) {
     {
         const millrace::MutexLock lock(feed.position);
@@ -142,7 +142,7 @@ int openFeed(millrace_feed& feed, const millrace_feed_options& options) {
     return listen(feed);
 }
 
-/// Goes on over a connection that was made again.
+/// Resumes on a connection that was made again.
 int goOn(millrace_feed& feed, ring::FeedLink::Opened opened) {
     stream::StreamState newest;
     {
@@ -160,7 +160,7 @@ int goOn(millrace_feed& feed, ring::FeedLink::Opened opened) {
     return listen(feed);
 }
 
-/// Null, or what is wrong with the options; `to` has all that this library knows.
+/// Returns null or the error in the options; `to` gets all members that this library knows.
 const char* readOptions(const millrace_feed_options* given, millrace_feed_options& to) {
     if (given == nullptr || given->struct_size < ring::kOldestBytes<millrace_feed_options>) {
         return "an argument is missing or out of range: options.struct_size is sizeof of it";

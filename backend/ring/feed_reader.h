@@ -1,19 +1,20 @@
 #ifndef MILLRACE_FEED_READER_H
 #define MILLRACE_FEED_READER_H
-/* How a rank gets its data: reads frames from a feed's shared-memory ring (library millrace_feed).
+/* The reader of a rank's data: takes frames from a feed's shared-memory ring (library
+ * millrace_feed).
  *
- * A C interface; the library carries its C++ runtime inside and needs libc and libgcc_s only.
- * How it is used, with an example: docs/reference/feed-library.md. Every struct begins with its
- * size, which the caller sets before each call: the library reads and writes no more than that, so
- * a program that was built with an older header goes on working.
+ * A C interface; the library contains its C++ runtime and needs only libc and libgcc_s.
+ * Usage, with an example: docs/reference/feed-library.md. Every struct begins with its size, which
+ * the caller sets before each call. The library reads and writes no more than that, so a program
+ * that was built with an older header keeps working.
  * Threads: one feed belongs to one thread at a time; batches may be released from any thread, in
- * any order, also after the feed was closed. Not in a forked child: there release and close touch
- * nothing, calls are MILLRACE_FEED_INVALID or NULL with one sentence, and the memory of batches is
- * not mapped: who reads an inherited one ends by SIGSEGV in the place of reading other rows. Owns:
- * a batch borrows the ring's memory until it is released; its columns may be written to in place
- * (private to this batch). Failure: functions return a millrace_feed_result below 0 and
- * millrace_feed_error() says why in one sentence. No C++ exception leaves this library. It speaks
- * only to a socket of this user or of root.
+ * any order, even after the feed was closed. Do not use it in a forked child: there release and
+ * close do nothing, and calls return MILLRACE_FEED_INVALID or NULL with an error message. The
+ * memory of batches is not mapped there, so a child that reads an inherited batch gets SIGSEGV
+ * instead of wrong rows. Owns: a batch borrows the ring's memory until it is released; its columns
+ * may be written to in place (private to this batch). Failure: functions return a
+ * millrace_feed_result below 0, and millrace_feed_error() returns the reason in one sentence. No
+ * C++ exception leaves this library. It connects only to sockets of this user or of root.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -28,31 +29,31 @@ typedef struct millrace_feed millrace_feed;
 typedef struct millrace_batch millrace_batch;
 
 typedef enum {
-    MILLRACE_FEED_BATCH = 0, /* event.batch, event.epoch, event.number, event.rows: its own */
+    MILLRACE_FEED_BATCH = 0,         /* event.batch; event.epoch, event.number, event.rows */
     MILLRACE_FEED_END_OF_EPOCH = 1,  /* event.epoch, event.number = its total of micro-batches */
     MILLRACE_FEED_END_OF_STREAM = 2, /* nothing will follow */
     MILLRACE_FEED_TIMEOUT = 3,       /* nothing within timeout_ms */
     MILLRACE_FEED_ABORTED = 4,  /* the abort fd became readable or millrace_feed_abort called */
-    MILLRACE_FEED_STEP = 5,     /* a step ended, here and in all other ranks; this rank may have got
-                                   nothing of it. event.epoch, event.number: of the first
-                                   micro-batch behind it, event.batches, event.rows: of the step
-                                   over all ranks, event.is_last: of its epoch,
+    MILLRACE_FEED_STEP = 5,     /* a step ended, here and in all other ranks; this rank may have
+                                   received nothing of it. event.epoch, event.number: the first
+                                   micro-batch behind it; event.batches, event.rows: the step's
+                                   totals over all ranks; event.is_last: last step of its epoch;
                                    event.is_left_out */
-    MILLRACE_FEED_NOTICE = 6,   /* millrace_feed_error() holds a sentence for the user, as that
-                                   batches are kept so long that the feed went over to another ring.
-                                   Go on with next() */
+    MILLRACE_FEED_NOTICE = 6,   /* millrace_feed_error() returns a message for the user, for example
+                                   that batches were held too long and the feed switched to another
+                                   ring. Continue with next() */
     MILLRACE_FEED_FAILED = -1,  /* the feed reported an error: do not retry. event.number is its
                                    exit code: 4 input or data, 5 other, 6 memory or disk. Also:
                                    this library ran out of memory or threads (event.number 6) */
-    MILLRACE_FEED_LOST = -2,    /* the feed is gone: millrace_feed_reopen() goes on */
-    MILLRACE_FEED_CORRUPT = -3, /* the ring or a frame holds what it must not */
+    MILLRACE_FEED_LOST = -2,    /* the feed is gone: resume with millrace_feed_reopen() */
+    MILLRACE_FEED_CORRUPT = -3, /* the ring or a frame is invalid */
     MILLRACE_FEED_INVALID = -4  /* wrong argument, or a state of another stream or plan */
 } millrace_feed_result;
 
-/* What becomes of an epoch's last step where its rows are fewer than those of a whole one. */
+/* Treatment of an epoch's last step if it has fewer rows than a whole step. */
 typedef enum {
     MILLRACE_LAST_KEEP = 0,
-    MILLRACE_LAST_DROP = 1 /* in every rank alike: neither its rows nor their hash are in a state */
+    MILLRACE_LAST_DROP = 1 /* in every rank: states contain neither its rows nor their hash */
 } millrace_last;
 
 typedef struct {
@@ -64,24 +65,24 @@ typedef struct {
     const char* stream;         /* "train" or "eval" */
     const char* state;          /* text of millrace_feed_state(), NULL: the start. "eval": NULL */
     int32_t connect_timeout_ms; /* waits for the feed's socket to appear; 0: 30 s */
-    int32_t join;      /* 1: this rank's rows of a step come as one batch. Its number is that of its
-                          first micro-batch, its rows are in the order of their numbers. A rank
-                          without rows in a step gets its STEP only */
+    int32_t join;      /* 1: this rank gets its rows of a step as one batch. Its number is that of
+                          its first micro-batch; rows are in the order of their numbers. A rank
+                          without rows in a step gets only the STEP */
     int32_t last;      /* millrace_last, the same in all ranks of a stream */
-    int32_t numa_node; /* where the ring's memory is to lie; -1: wherever the feed runs */
+    int32_t numa_node; /* node for the ring's memory; -1: wherever the feed runs */
 } millrace_feed_options;
 
 typedef struct {
     uint32_t struct_size; /* sizeof(millrace_feed_event) */
     millrace_batch* batch;
     uint32_t epoch;
-    uint64_t number;  /* of FAILED: the feed's exit code */
-    uint64_t batches; /* of STEP */
+    uint64_t number;  /* FAILED: the feed's exit code */
+    uint64_t batches; /* STEP only */
     uint64_t rows;
     uint32_t is_last;
-    uint32_t is_left_out; /* of STEP, where `last` drops: what came since the STEP before is not
-                             part of what is delivered; release it unread. Where steps are joined
-                             nothing came */
+    uint32_t is_left_out; /* STEP, if `last` drops: batches since the previous STEP are not part
+                             of the delivery; release them unread. If steps are joined there are
+                             none */
 } millrace_feed_event;
 
 /* A column of a batch. Roles and dtypes: MILLRACE_ROLE_*, MILLRACE_DTYPE_*. */
@@ -91,14 +92,14 @@ typedef struct {
     uint32_t name_bytes;
     uint32_t role;
     uint32_t dtype;
-    uint32_t width;          /* values an item (fixed columns) */
+    uint32_t width;          /* values per item (fixed columns) */
     uint64_t items;          /* rows; requests when inverse is set */
     uint64_t num_values;     /* in data */
-    void* data;              /* 64-byte aligned; of ids and lists to the size of a value */
+    void* data;              /* 64-byte aligned; ids and lists: to the size of a value */
     const int64_t* offsets;  /* items + 1 for lists, else NULL */
     const float* weights;    /* num_values for weighted lists, else NULL */
     const uint32_t* inverse; /* rows: the item of each row; NULL: item = row */
-    uint64_t is_list;        /* 1: lists (or texts), also where `offsets` is not told yet */
+    uint64_t is_list;        /* 1: lists (or texts), even if `offsets` is not known yet */
 } millrace_column;
 
 enum {
@@ -140,7 +141,7 @@ typedef struct {
     uint64_t ring_bytes;   /* of the newest ring */
 } millrace_feed_stats;
 
-/* What the feed said at hello. */
+/* The feed's answer to the hello. */
 typedef struct {
     uint32_t struct_size; /* sizeof(millrace_feed_info) */
     uint64_t micro_rows;
@@ -153,65 +154,65 @@ typedef struct {
 uint32_t millrace_feed_abi(void);
 const char* millrace_feed_version(void);
 
-/* Of the texts that this library gives out. NULL is fine. */
+/* Frees a text that this library returned. NULL is allowed. */
 void millrace_free(void* text);
 
-/* Connects and says hello. On failure *feed is NULL and `error` holds a sentence. */
+/* Connects and sends the hello. On failure *feed is NULL and `error` has the message. */
 int millrace_feed_open(const char* socket_path, const millrace_feed_options* options,
                        millrace_feed** feed, char* error, size_t error_bytes);
 
 /* The next event in order. timeout_ms < 0: no time limit; 0: does not block. */
 int millrace_feed_next(millrace_feed* feed, int64_t timeout_ms, millrace_feed_event* event);
 
-/* The columns of all batches to come: name, role, dtype, width; items are 0, data is NULL. Valid
- * until close. The first `max` are filled (columns[0].struct_size is the size of each), *count is
- * how many there are. 0, or MILLRACE_FEED_TIMEOUT: the feed has not told them yet. It does so when
- * it begins, which it does once all its ranks have come, before their first batch. What keeps it
- * from that is answered as by next(). */
+/* The columns of all future batches: name, role, dtype, width; items are 0, data is NULL. Valid
+ * until close. Fills the first `max` (columns[0].struct_size is the size of each); *count is the
+ * number of columns. Returns 0, or MILLRACE_FEED_TIMEOUT: the feed has not sent them yet. It sends
+ * them once all its ranks have connected, before their first batch. Errors until then are returned
+ * as by next(). */
 int millrace_feed_schema(millrace_feed* feed, millrace_column* columns, size_t max, size_t* count);
 
-/* What the features of the batches are, as the feed said at hello: a JSON list with kind, name,
- * table and steps of each (docs/formats/checkpoint.md, `inputs`). Valid until close. "": it did not
- * say.
+/* The features of the batches, from the feed's answer to the hello: a JSON list with kind, name,
+ * table and steps of each (docs/formats/checkpoint.md, `inputs`). Valid until close. "": not sent.
  */
 const char* millrace_feed_inputs(const millrace_feed* feed);
 
-/* After MILLRACE_FEED_LOST: waits until the feed is back and goes on with the batch that was to
- * come. Batches handed out before stay valid. A feed that hangs up is connected to again from a
- * thread of the library, at once; a next() that finds that done goes on without LOST. */
+/* After MILLRACE_FEED_LOST: waits until the feed is back and resumes with the next batch. Batches
+ * returned before stay valid. If a feed hangs up, a thread of the library reconnects at once; once
+ * it has, next() continues without LOST. */
 int millrace_feed_reopen(millrace_feed* feed, int64_t timeout_ms);
 
-/* From any thread: wakes a next() or reopen() that waits; it and all later ones return ABORTED. So
- * they do once the abort fd was seen readable. */
+/* From any thread: wakes a waiting next() or reopen(); it and all later calls return ABORTED. The
+ * same happens once the abort fd is readable. */
 void millrace_feed_abort(millrace_feed* feed);
 
 /* Why the last call on this feed failed. Valid until the next call. */
 const char* millrace_feed_error(const millrace_feed* feed);
 
-/* The state at a step's end: of a consumer that has taken every micro-batch of `epoch` below
- * `next_micro_batch`, the event.number of a STEP that was read (or the place where this feed was
- * opened), whatever was read after it. Cursor, order hash and rows of all ranks up to there, summed
- * segment records: complete, and the same text in every rank, which any rank count goes on from.
- * JSON text (docs/formats/cursor.md); millrace_free() it. NULL with an error for any other place,
- * and for one before a state that was given out here or forgotten. The total of an epoch is the
- * start of the next one. Steps far back are forgotten unasked: at least the last 32,768 are kept.
+/* The state at a step's end: that of a consumer that has taken every micro-batch of `epoch` below
+ * `next_micro_batch`, whatever was read later. `next_micro_batch` is the event.number of a STEP
+ * that was read, or the place where this feed was opened. The state has the cursor, the order hash
+ * and rows of all ranks up to there, and summed segment records. It is complete, the same text in
+ * every rank, and any number of ranks can resume from it. JSON text (docs/formats/cursor.md); free
+ * it with millrace_free(). NULL with an error for any other place, and for a place before a state
+ * that was returned here or forgotten. The total of an epoch is the start of the next one. The
+ * library forgets old steps, but keeps at least the last 32,768.
  */
 char* millrace_feed_state(millrace_feed* feed, uint32_t epoch, uint64_t next_micro_batch);
-/* The same, and nothing is forgotten: states of later and of earlier batches can still be had. */
+/* The same, but forgets nothing: states at later and earlier steps remain available. */
 char* millrace_feed_state_at(millrace_feed* feed, uint32_t epoch, uint64_t next_micro_batch);
-/* What lies before that place is not asked for any more. 0 or MILLRACE_FEED_INVALID. */
+/* Forgets the states before that place. 0 or MILLRACE_FEED_INVALID. */
 int millrace_feed_forget(millrace_feed* feed, uint32_t epoch, uint64_t next_micro_batch);
 
-/* `callback` is told of every ring of this feed that is mapped: of those that are, at once, of a
- * new one within next() or reopen() (mapped = 1), and before one is unmapped (mapped = 0), in the
- * thread that lets go of the last batch in it, which may be after close. Never is a ring unmapped
- * that was not told of. It may release batches, and call nothing else of this feed. A later call
- * replaces the callback: the one before is told that each is unmapped. NULL: nobody is told. */
+/* Reports every mapped ring of this feed to `callback`: present rings at once, a new ring within
+ * next() or reopen() (mapped = 1). Before a ring is unmapped it is reported with mapped = 0, in the
+ * thread that releases the last batch in it, possibly after close. Every ring is reported before it
+ * is unmapped. The callback may release batches, but call nothing else of this feed. A later call
+ * replaces the callback, and reports each ring to the previous one as unmapped. NULL: none. */
 typedef void (*millrace_ring_callback)(void* context, void* address, uint64_t bytes,
                                        int32_t mapped);
 int millrace_feed_on_ring(millrace_feed* feed, millrace_ring_callback callback, void* context);
 
-/* They fill nothing where struct_size is none that this library knows. */
+/* They fill nothing if struct_size is not one that this library knows. */
 void millrace_feed_get_info(const millrace_feed* feed, millrace_feed_info* info);
 void millrace_feed_get_stats(const millrace_feed* feed, millrace_feed_stats* stats);
 
@@ -221,20 +222,20 @@ void millrace_feed_close(millrace_feed* feed);
 uint64_t millrace_batch_number(const millrace_batch* batch);
 uint32_t millrace_batch_epoch(const millrace_batch* batch);
 uint64_t millrace_batch_rows(const millrace_batch* batch);
-/* The frame as it lies in memory (docs/formats/frame.md): its bytes, and the first of them. One
-   copy takes it to a device whole; a column lies as far behind its start there as here. */
+/* The frame as it is in memory (docs/formats/frame.md): its size in bytes, and its address. One
+   copy moves it to a device; the offset of a column from the frame's start stays the same. */
 uint64_t millrace_batch_bytes(const millrace_batch* batch);
 const void* millrace_batch_memory(const millrace_batch* batch);
 size_t millrace_batch_columns(const millrace_batch* batch);
-/* 0, or MILLRACE_FEED_INVALID: there is no such column, or struct_size is none that is known. */
+/* 0, or MILLRACE_FEED_INVALID: there is no such column, or struct_size is unknown. */
 int millrace_batch_column(const millrace_batch* batch, size_t index, millrace_column* column);
 /* The column of this role and name (0-terminated; NULL: the first of the role). */
 int millrace_batch_find(const millrace_batch* batch, uint32_t role, const char* name,
                         millrace_column* column);
-/* All of them, as millrace_feed_schema() fills them. */
+/* All columns, filled as by millrace_feed_schema(). */
 int millrace_batch_all_columns(const millrace_batch* batch, millrace_column* columns, size_t max,
                                size_t* count);
-/* Gives the memory back to the feed, once no tensor of it (feed_tensors.h) views it. */
+/* Returns the memory to the feed once no tensor (feed_tensors.h) uses it. */
 void millrace_batch_release(millrace_batch* batch);
 
 #ifdef __cplusplus

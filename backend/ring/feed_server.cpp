@@ -25,9 +25,10 @@ class ReaderSocket {
  public:
     explicit ReaderSocket(UniqueFd socket) : socket_(std::move(socket)) {}
     int fd() const { return socket_.get(); }
-    /// The peer sees the end though a producer may still hold the writer and with it this socket.
+    /// Ends the connection for the peer, even if a producer still holds the writer and so this
+    /// socket.
     void shut() { ::shutdown(socket_.get(), SHUT_RDWR); }
-    /// With a last line, which comes after the welcome.
+    /// Sends a last line first, after the welcome.
     void shut(std::string_view line) {
         MutexLock lock(mutex_);
         last_ = line;
@@ -36,7 +37,7 @@ class ReaderSocket {
         }
     }
 
-    /// Before the welcome rings are kept, so that the answer to hello comes first.
+    /// Rings passed before the welcome are queued, so that the answer to hello comes first.
     Status pass(int ringFd, std::uint64_t bytes) {
         MutexLock lock(mutex_);
         if (!isOpen_) {
@@ -119,7 +120,7 @@ Status checkState(const FeedServerOptions& options, const FeedHello& hello) {
     }
     if (hello.next &&
         std::tie(hello.next->epoch, hello.next->number) < std::tie(at.epoch, at.next)) {
-        return invalidArgument("hello: 'next' lies before the state's cursor");
+        return invalidArgument("hello: 'next' is before the state's cursor");
     }
     return okStatus();
 }
@@ -200,7 +201,7 @@ class FeedServer::Impl {
             }
             sweep();
         }
-        // Readers come again at once: none is to wait in the queue of a feed that ends.
+        // Readers reconnect at once: none should wait in the queue of a feed that ends.
         listener_.reset();
         for (Connection& c : connections_) {
             end(c);
@@ -232,7 +233,7 @@ class FeedServer::Impl {
             return;
         }
         if (c.writer != nullptr) {
-            return;  // a reader has nothing more to say
+            return;  // a reader sends nothing more
         }
         c.received.append(bytes, static_cast<std::size_t>(n));
         const std::size_t end = c.received.find('\n');
@@ -289,7 +290,7 @@ class FeedServer::Impl {
                                     {"inputs", inputs}});
     }
 
-    /// The writer learns it before the callback does.
+    /// The writer is notified before the callback.
     void end(Connection& c) {
         c.isDone = true;
         c.socket->shut();
@@ -320,7 +321,7 @@ class FeedServer::Impl {
     const OnClosed onClosed_;
     std::optional<UnixListener> listener_;
     UniqueFd wake_;
-    std::list<Connection> connections_;  ///< the thread's own
+    std::list<Connection> connections_;  ///< used by the thread only
     std::jthread thread_;
 };
 

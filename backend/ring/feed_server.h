@@ -1,12 +1,14 @@
 #pragma once
-// Where ranks come to their feed: listens on feed.sock, reads each rank's hello, gives it a ring.
+// The server that ranks connect to: listens on feed.sock, reads each rank's hello, and gives it a
+// ring.
 //
-// Threads: one, named "feed-socket"; callbacks run on it, the first maybe before start()
+// Threads: one, named "feed-socket". Callbacks run on it, the first possibly before start()
 // returns, and must not block: hand the writer to a producer thread. Owns: the connections; a
-// writer is shared with its producer. When a rank's connection ends its writer turns kUnavailable.
-// Failure: a wrong hello or state is answered with a sentence and logged, and so is none in time;
-// the server goes on. What the frames' columns are comes through the ring (RingSink::Options): a
-// reader is answered before the feed has opened its data, so that what is wrong there reaches it.
+// writer is shared with its producer. When a rank's connection ends its writer becomes
+// kUnavailable.
+// Failure: a wrong hello or state, or no hello in time, is answered with a message and logged; the
+// server continues. The columns of frames are sent through the ring (RingSink::Options), because a
+// reader is answered before the feed has opened its data. Errors in the data thus reach the reader.
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -24,10 +26,10 @@ struct FeedServerOptions {
     std::string socketPath;
     std::string streamHash;  ///< 32 hex digits
     std::string planHash;
-    /// What the features of frames are, told at hello: spec::inputsOf() as text; "": not told.
+    /// The features of frames, sent at hello: spec::inputsOf() as text; "": not sent.
     std::string inputs, evalInputs;
     std::int64_t microRows = 0;
-    std::int64_t stepBatches = 1;  ///< micro-batches of a step over all ranks
+    std::int64_t stepBatches = 1;  ///< micro-batches per step over all ranks
     int worldSize = 1;
     std::int64_t attempt = 0;  ///< hellos of another attempt are refused
     RingWriterOptions ring;
@@ -38,8 +40,8 @@ struct FeedServerOptions {
 
 class FeedServer {
  public:
-    /// A reader came. An earlier writer of the same stream and rank is already kUnavailable.
-    /// An error is answered to the reader as its sentence.
+    /// A reader connected. An earlier writer of the same stream and rank is already kUnavailable.
+    /// An error is sent to the reader as its message.
     using OnOpen = std::function<Status(const FeedHello&, std::shared_ptr<RingWriter>)>;
     /// A reader's connection ended.
     using OnClosed = std::function<void(const FeedHello&)>;

@@ -1,8 +1,8 @@
 #pragma once
-// Structs of the C interface whose callers may be older or younger than this library: each begins
-// with its size, and later versions add members at the end.
+// Access to structs of the C interface whose callers may be older or newer than this library. Each
+// struct begins with its size, and later versions add members at the end.
 //
-// Threads: any. Owns: nothing. Failure: false, or a sentence. No dependencies.
+// Threads: any. Owns: nothing. Failure: false, or a message. No dependencies.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace millrace::ring {
 
-/// Of the oldest struct that is known: all up to its last member then.
+/// Size of the oldest known version of a struct: up to its last member at that time.
 template <class T>
 inline constexpr std::size_t kOldestBytes = sizeof(T);
 template <>
@@ -32,7 +32,8 @@ bool isKnownSize(const T* given) {
     return given != nullptr && given->struct_size >= kOldestBytes<T>;
 }
 
-/// Writes as much of `from` as the caller's struct has; what that has beyond is 0. Its size stays.
+/// Copies as much of `from` as the caller's struct has, and sets members beyond it to 0. Keeps the
+/// size.
 template <class T>
 bool fill(const T& from, T* to) {
     if (!isKnownSize(to)) {
@@ -48,8 +49,8 @@ bool fill(const T& from, T* to) {
     return true;
 }
 
-/// Reads as much of the caller's struct as is known here, over the values that `to` has. False:
-/// it is none, or asks for something that this library does not know.
+/// Copies as much of the caller's struct as is known here over the values of `to`. Returns false if
+/// its size is too small, or if it sets a member that this library does not know.
 template <class T>
 bool take(const T* from, T& to) {
     if (!isKnownSize(from)) {

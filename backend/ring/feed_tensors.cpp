@@ -1,5 +1,5 @@
-// Columns of a batch as tensors of other libraries, which keep its memory (DLPack), and these in
-// Python's capsules.
+// Columns of a batch as DLPack tensors for other libraries, which keep its memory, and these
+// tensors in Python's capsules.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -19,9 +19,9 @@ namespace millrace::ring {
 namespace {
 
 constexpr const char* kBatchName = "millrace_batch";
-constexpr const char* kTensorName = "dltensor";  // who takes it over gives it another name
+constexpr const char* kTensorName = "dltensor";  // a consumer that takes it over renames it
 
-/// A tensor and who keeps its memory.
+/// A tensor and the batch that keeps its memory.
 struct Exported {
     DlManagedTensor managed{};
     std::array<std::int64_t, 2> shape{};
@@ -51,8 +51,8 @@ DlDataType typeOf(frame::DType dtype) {
     }
 }
 
-/// Values from one feature on to the last that follows it without a gap. The writer may have told
-/// anything else of where they lie: what does not follow is not counted.
+/// Counts the values from one feature to the last that follows it without a gap. The writer may
+/// have written any offsets: values that do not follow are not counted.
 std::uint64_t packedValues(const FrameDirectory& directory, std::size_t from, bool areWeights) {
     const auto isWanted = [areWeights](const frame::ColumnEntry& e) {
         return areWeights ? e.role == frame::Role::kWeighted : frame::isPacked(e.role);
@@ -74,7 +74,7 @@ std::uint64_t packedValues(const FrameDirectory& directory, std::size_t from, bo
     return values;
 }
 
-/// Where a part lies, of which type, how many; `data` null: there is no such.
+/// Fills in address, type and count of a part; `data` null: there is no such part.
 void describe(const millrace_batch& batch, std::size_t index, std::int32_t part, Exported& to) {
     const millrace_column column = batch.directory.column(index, batch.bytes);
     const auto role = static_cast<frame::Role>(column.role);
@@ -117,8 +117,8 @@ void describe(const millrace_batch& batch, std::size_t index, std::int32_t part,
     }
 }
 
-/// Of the interpreter in this process, found by name: this library is no extension of Python.
-/// Objects are void here.
+/// Functions of the interpreter in this process, looked up by name, as this library is not a Python
+/// extension. Objects are void here.
 struct Python {
     using Destructor = void (*)(void* capsule);
 
@@ -141,7 +141,7 @@ struct Python {
         find(letGo, "Py_DecRef");
         find(none, "_Py_NoneStruct");
     }
-    /// Null where the capsule's content was taken over.
+    /// Null if the capsule's content was taken over.
     void* content(void* capsule, const char* name) const {
         return isValid(capsule, name) != 0 ? pointerOf(capsule, name) : nullptr;
     }
@@ -168,7 +168,7 @@ void destroyTensorCapsule(void* capsule) {
     deleteExported(static_cast<DlManagedTensor*>(python().content(capsule, kTensorName)));
 }
 
-/// A capsule or None; null with Python's error set.
+/// Returns a capsule or None; null with Python's error set.
 void* capsuleOf(millrace_batch* batch, const millrace_part& part) {
     void* tensor = millrace_batch_dlpack(batch, part.column, part.part);
     if (tensor == nullptr) {

@@ -1,11 +1,11 @@
 #pragma once
-// Where a stream's frames and records go, in order: a ring, or a sink of `millrace stream`.
+// The consumer of a stream's frames and records, in order: a ring, or a sink of `millrace stream`.
 //
-// The one interface between whoever makes the sequence (segment::Sequencer) and whoever takes it:
-// frames are gathered straight into the memory that the sink gives (decision 0001).
+// This is the one interface between producers (segment::Sequencer) and consumers of the sequence:
+// frames are gathered straight into the sink's memory (decision 0001).
 // Threads: everything but commit() is called by one thread at a time, in the order of the sequence;
-// commit() from any thread, in any order: what was reserved first is seen first.
-// Failure: kCancelled on stop; what else a sink may answer, it says itself.
+// commit() from any thread, in any order: slots become visible in the order of their reservation.
+// Failure: kCancelled on stop; each sink documents its other errors.
 #include <cstdint>
 #include <span>
 #include <stop_token>
@@ -16,7 +16,7 @@
 
 namespace millrace::ring {
 
-/// A slot for one frame, 64-byte aligned. Uncommitted ones must be committed or the sink closed.
+/// A slot for one frame, 64-byte aligned. Each must be committed, or the sink closed.
 struct FrameSlot {
     std::span<std::byte> bytes;
     std::uint64_t ticket = 0;  ///< the sink's own
@@ -26,29 +26,29 @@ class FrameSink {
  public:
     virtual ~FrameSink() = default;
 
-    /// False: this micro-batch is somebody else's, or was delivered before; it is left out.
+    /// False: this micro-batch belongs to another rank, or was delivered before; it is left out.
     virtual bool wants(std::uint32_t epoch, std::int64_t number) const {
         (void)epoch, (void)number;
         return true;
     }
-    /// In the place of the frame of a micro-batch that the sink does not want, so that it can count
-    /// what it never sees. `rowIds`: stream::rowIdsHash(). What lies before the place where a
-    /// stream was begun is not told.
+    /// Called instead of reserve() and commit() for a micro-batch that the sink does not want, so
+    /// that it can count it. `rowIds`: stream::rowIdsHash(). Not called for micro-batches before
+    /// the place where the stream was begun.
     virtual Status leftOut(std::uint32_t epoch, std::int64_t number, std::int64_t rows,
                            const Sum128& rowIds, std::stop_token stop) {
         (void)epoch, (void)number, (void)rows, (void)rowIds, (void)stop;
         return okStatus();
     }
-    /// Room for a frame; blocks while there is none.
+    /// Reserves memory for a frame; blocks until there is some.
     virtual Result<FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
                                       std::stop_token stop) = 0;
     virtual Status commit(const FrameSlot& slot, std::uint32_t epoch, std::int64_t number) = 0;
-    /// Before the first frame of a later segment, and before the joined micro-batch of its own.
-    /// Where rowsKept less tailRows is no multiple of the micro-batch's rows, the joined one comes
-    /// first, and the others of these rows stand in it (stream::SegmentShare::lead).
+    /// Called before the first frame of a later segment, and before the joined micro-batch of its
+    /// own. If rowsKept less tailRows is not a multiple of the micro-batch's rows, the joined
+    /// micro-batch comes first and contains the others of these rows (stream::SegmentShare::lead).
     virtual Status segment(const stream::SegmentRecord& record, std::stop_token stop) = 0;
-    /// `total` = the counts of all segments' records (each segment has one, empty ones too), and
-    /// one more when the rest was the last micro-batch.
+    /// `total` = the sum of the counts of all segments' records (each segment has one, empty ones
+    /// too), plus one if the rest was the last micro-batch.
     virtual Status endOfEpoch(std::uint32_t epoch, std::int64_t total, std::stop_token stop) = 0;
     virtual Status endOfStream(std::stop_token stop) = 0;
     /// The stream ends with `why`; nothing follows.

@@ -19,7 +19,7 @@ void JoinMemory::give(Piece piece) {
     changed_.notifyAll();
 }
 
-/// Micro-batches of a stream are of about one size: what one had fits most others.
+/// Micro-batches of a stream have similar sizes, so memory of one fits most others.
 Result<JoinMemory::Piece> JoinMemory::makeLocked(std::uint64_t bytes) {
     const auto fits = std::find_if(spare_.begin(), spare_.end(), [&](const Piece& piece) {
         return piece.memory.size() >= bytes;
@@ -30,7 +30,7 @@ Result<JoinMemory::Piece> JoinMemory::makeLocked(std::uint64_t bytes) {
         return piece;
     }
     if (!spare_.empty()) {
-        spare_.pop_back();  // too small for what comes now
+        spare_.pop_back();  // too small for this request
     }
     Piece piece;
     const std::uint64_t size = bytes + bytes / 8;
@@ -53,7 +53,7 @@ Result<JoinMemory::Piece> JoinMemory::makeLocked(std::uint64_t bytes) {
 
 Result<JoinMemory::Buffer> JoinMemory::take(std::uint64_t bytes, std::size_t keptOut,
                                             const std::stop_token& stop) {
-    constexpr std::chrono::milliseconds kLook{100};  // at a stop, and at what others gave back
+    constexpr std::chrono::milliseconds kLook{100};  // to notice stops and freed budget
     MutexLock lock(mutex_);
     for (;;) {
         Result<Piece> piece = makeLocked(bytes);

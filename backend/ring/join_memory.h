@@ -1,9 +1,9 @@
 #pragma once
-// Memory for micro-batches that are collected until their step has ended, used again and again.
+// Reusable memory for micro-batches that are collected until their step has ended.
 //
-// Threads: any. Owns: what nobody has now, kept for the next step as long as the budget is enough;
-// what is out belongs to its Buffer. Outlives its buffers. Failure: kResourceExhausted when the
-// budget does not have it and nothing is to come back, kCancelled on stop.
+// Threads: any. Owns: unused memory, kept for the next step while the budget suffices; a Buffer
+// owns the memory in use. Outlives its buffers. Failure: kResourceExhausted if the budget does not
+// suffice and no buffer will be returned, kCancelled on stop.
 #include <cstdint>
 #include <span>
 #include <stop_token>
@@ -23,7 +23,7 @@ class JoinMemory {
     };
 
  public:
-    /// Goes back when it dies.
+    /// Returns its memory when it is destroyed.
     class Buffer {
      public:
         Buffer() = default;
@@ -44,8 +44,8 @@ class JoinMemory {
     JoinMemory(const JoinMemory&) = delete;
     JoinMemory& operator=(const JoinMemory&) = delete;
 
-    /// At least so many bytes. Waits as long as there are none and more than `keptOut` buffers are
-    /// out: those that do not come back before this one is had.
+    /// At least `bytes` bytes. Waits while there are none and more than `keptOut` buffers are in
+    /// use: those that are not returned before this call succeeds.
     Result<Buffer> take(std::uint64_t bytes, std::size_t keptOut, const std::stop_token& stop);
 
  private:

@@ -5,12 +5,12 @@
 namespace millrace::ring {
 namespace {
 
-/// Of tickets that are not the ring's.
+/// Marks tickets of slots that are not in the ring.
 constexpr std::uint64_t kScratch = std::uint64_t{1} << 63;
 
 }  // namespace
 
-/// What the ring answered, as this one does.
+/// Turns the ring's status into that of this sink.
 Status LeavableRing::left(Status status) {
     if (status.code() == absl::StatusCode::kUnavailable && !hasLeft_.exchange(true)) {
         present_->fetch_sub(1);
@@ -87,7 +87,7 @@ Status LeavableRing::commitStep(const FrameSlot& slot, const stream::StepMark& m
     return filled(slot, [&] { return ring_->commitStep(slot, mark); });
 }
 
-/// The slot stays.
+/// The slot stays reserved.
 Status LeavableRing::park(const FrameSlot& slot) {
     return (slot.ticket & kScratch) == 0 ? left(ring_->park(slot)) : left(okStatus());
 }

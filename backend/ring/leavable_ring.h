@@ -1,9 +1,9 @@
 #pragma once
-// The ring of a reader that may leave while others of the same pass go on: what comes for it after
-// that is thrown away.
+// The ring of a reader that may leave while other readers of the same pass continue: later frames
+// for it are discarded.
 //
-// Threads: as FrameSink says. Owns: the memory of frames that nobody will read, until they are
-// committed. Failure: kUnavailable once all readers of the pass have left; what the ring says else.
+// Threads: as FrameSink. Owns: the memory of discarded frames until they are committed.
+// Failure: kUnavailable once all readers of the pass have left; otherwise the ring's errors.
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -17,7 +17,7 @@ namespace millrace::ring {
 
 class LeavableRing final : public StepSink {
  public:
-    /// `present`: how many readers of the pass are there, at first all.
+    /// `present`: number of readers of the pass that have not left; at first all.
     LeavableRing(std::shared_ptr<StepSink> ring, std::shared_ptr<std::atomic<int>> present)
         : ring_(std::move(ring)), present_(std::move(present)) {}
 

@@ -30,7 +30,7 @@ void MappedRings::remove(void* address) {
 void MappedRings::callAll(bool isMapped) {
     const std::vector<Ring> now = rings_;
     for (const Ring& ring : now) {
-        // The callback may have let go of one that comes later: that was told of already.
+        // The callback may have released a later ring, which was then already reported.
         const bool isThere = std::any_of(rings_.begin(), rings_.end(), [&](const Ring& other) {
             return other.address == ring.address;
         });

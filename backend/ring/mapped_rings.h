@@ -1,9 +1,10 @@
 #pragma once
-// Which rings a feed's reader has mapped, and who wants to know (millrace_feed_on_ring).
+// The rings that a feed's reader has mapped, and the callback for them (millrace_feed_on_ring).
 //
-// Threads: any; the callback runs under the lock, in the caller's thread, and may come back here
-// from within (a batch that it releases may be a ring's last). Owns: nothing; rings keep it by
-// shared_ptr, so that those that outlive their feed still tell of their end. No dependencies.
+// Threads: any. The callback runs under the lock, in the caller's thread, and may call back into
+// this object (a batch that it releases may be a ring's last). Owns: nothing. Rings keep it by
+// shared_ptr, so that rings that outlive their feed still report that they are unmapped. No
+// dependencies.
 #include <cstdint>
 #include <mutex>
 #include <vector>
@@ -15,9 +16,9 @@ namespace millrace::ring {
 class MappedRings {
  public:
     void add(void* address, std::uint64_t bytes);
-    /// Before it is unmapped.
+    /// Call before it is unmapped.
     void remove(void* address);
-    /// The one before is told that all are unmapped, this one of those that are mapped.
+    /// Reports all rings as unmapped to the previous callback and the mapped ones to the new one.
     void tell(millrace_ring_callback callback, void* context);
 
  private:

@@ -11,7 +11,7 @@
 namespace millrace::ring {
 namespace {
 
-/// Whether the other end is this user's or root's: only they are told anything.
+/// Whether the peer is this user or root: nothing is sent to other users.
 bool isOwnPeer(int fd) {
     ucred peer{};
     socklen_t size = sizeof peer;

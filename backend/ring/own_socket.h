@@ -1,12 +1,13 @@
 #pragma once
-// A Unix socket whose other end is this user's or root's: only they are told anything. For the C
-// library, which has no dependencies.
+// Connects a Unix socket only if its peer is this user or root: nothing is sent to other users. For
+// the C library, which has no dependencies.
 #include <string>
 
 namespace millrace::ring {
 
-/// A non-blocking socket connected to `path`, or -1 with errno: EAGAIN when the listener's queue is
-/// full, EPERM when it is another user's. Long paths go through /proc/self/fd. The caller's.
+/// Returns a non-blocking socket connected to `path`, or -1 with errno: EAGAIN if the listener's
+/// queue is full, EPERM if the peer is another user. Long paths go through /proc/self/fd. The
+/// caller owns the socket.
 int connectToOwn(const std::string& path);
 
 }  // namespace millrace::ring

@@ -10,7 +10,7 @@
 namespace millrace::ring {
 namespace {
 
-/// Empty, or what is wrong.
+/// Returns "" or the error.
 std::string checkRing(const RingHeader& h, std::uint64_t size) {
     if (h.magic != kRingMagic) {
         return "the feed's shared memory is not a ring";
@@ -46,8 +46,8 @@ std::shared_ptr<ReaderRing> ReaderRing::map(int fd, std::shared_ptr<MappedRings>
     if (memory == MAP_FAILED) {
         return nullptr;
     }
-    // A forked child that lets go of a batch, or reads one that the parent has let go of, must not
-    // meet this memory at all.
+    // A forked child must not access this memory at all: it might release a batch, or read one that
+    // the parent has released.
     if (::madvise(memory, size, MADV_DONTFORK) != 0) {
         ::munmap(memory, size);
         return nullptr;
@@ -95,7 +95,7 @@ bool ReaderRing::holdsEnd() const {
 const char* ReaderRing::look(RingEntry& entry, unsigned char*& payload) {
     const std::uint64_t published = writer_->published.load(std::memory_order_seq_cst);
     {
-        // More than a ring's entries in flight: the writer overwrote what was not given back.
+        // More entries in flight than a ring has: the writer overwrote unreleased ones.
         const std::lock_guard lock(mutex_);
         if (published <= taken_ || published - released_ > kNumEntries) {
             return "the ring's control words are wrong";
@@ -105,8 +105,8 @@ const char* ReaderRing::look(RingEntry& entry, unsigned char*& payload) {
     std::memcpy(&entry, memory_ + kEntriesOffset + (taken_ % kNumEntries) * sizeof entry,
                 sizeof entry);
     const std::uint64_t at = entry.position % header_.dataBytes;
-    // Positions only grow, so an entry never points back into the one before. That it keeps off
-    // older batches that are still held is the writer's to know.
+    // Positions only grow, so an entry never points back into the previous one. The writer must
+    // keep it off older batches that are still held.
     if (entry.position % kDataAlignment != 0 || entry.position < nextPosition_ ||
         entry.bytes > header_.dataBytes || at + entry.bytes > header_.dataBytes) {
         return "a ring entry points outside the ring";
@@ -135,13 +135,13 @@ void ReaderRing::release(std::uint64_t index) {
         const std::lock_guard lock(mutex_);
         isReleased_[index - released_] = true;
         if (!isReleased_.front()) {
-            return;  // something before it is kept: the memory comes back with that
+            return;  // an earlier entry is still held: the memory is freed with it
         }
         while (!isReleased_.empty() && isReleased_.front()) {
             isReleased_.pop_front();
             ++released_;
         }
-        // Under the lock: of two threads that let go, the later store must be the larger one.
+        // Under the lock: if two threads release, the later store must be the larger.
         reader_->released.store(released_, std::memory_order_seq_cst);
     }
     wakeWriter(kWaitsForRelease);
@@ -154,8 +154,8 @@ void ReaderRing::wakeWriter(std::uint32_t atLeast) {
 }
 
 std::uint32_t ReaderRing::beginWait() {
-    // The word before the mark, the mark before the caller's last look: a writer that publishes
-    // after that look sees the mark and raises the word, and the sleep on `seen` ends.
+    // Reads the word before setting the flag, and the caller checks for entries after it. A writer
+    // that publishes after that check sees the flag and raises the word, which ends sleep(seen).
     const std::uint32_t seen = writer_->readerWake.load(std::memory_order_seq_cst);
     reader_->readerWaiting.store(1, std::memory_order_seq_cst);
     return seen;

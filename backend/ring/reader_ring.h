@@ -1,9 +1,9 @@
 #pragma once
-// One memfd as its reader sees it: takes entries in order, gives them back in any order.
+// The reader's side of one memfd: takes entries in order, releases them in any order.
 //
 // Threads: take() and waiting belong to one thread; release() and wake() to any. Owns: the mapping;
-// batches keep it by shared_ptr. Failure: what the writer wrote is copied and checked; a wrong
-// value is a sentence. No dependencies.
+// batches keep it by shared_ptr. Failure: values from the writer are copied and checked; a wrong
+// one is an error message. No dependencies.
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -17,8 +17,8 @@ namespace millrace::ring {
 
 class ReaderRing {
  public:
-    /// Maps the memfd and closes it. Null with `wrong` set when it is not a ring. `rings` (may be
-    /// null) hears of it, and before it is unmapped.
+    /// Maps the memfd and closes it. Null with `wrong` set if it is not a ring. `rings` (may be
+    /// null) is notified of it, and before it is unmapped.
     static std::shared_ptr<ReaderRing> map(int fd, std::shared_ptr<MappedRings> rings,
                                            std::string& wrong);
     ~ReaderRing();
@@ -26,24 +26,26 @@ class ReaderRing {
     ReaderRing& operator=(const ReaderRing&) = delete;
 
     bool hasNext() const { return writer_->published.load(std::memory_order_seq_cst) > taken_; }
-    /// Of the next entry (hasNext()); take() looks at it anew.
+    /// Kind of the next entry (requires hasNext()); take() reads it again.
     std::uint32_t nextKind() const { return kindAt(taken_); }
-    /// Whether nothing follows what is published: the stream's end, or its error. From any thread.
+    /// Whether nothing follows the published entries: the stream's end, or its error. From any
+    /// thread.
     bool holdsEnd() const;
-    /// The next entry (hasNext()) and its payload; it stays the next one.
+    /// The next entry (requires hasNext()) and its payload; it stays the next one.
     const char* look(RingEntry& entry, unsigned char*& payload);
-    /// The next entry (hasNext()) with its payload and its index for release().
+    /// Takes the next entry (requires hasNext()) with its payload and its index for release().
     const char* take(RingEntry& entry, unsigned char*& payload, std::uint64_t& index);
     void release(std::uint64_t index);
 
-    /// Around a wait: the word's value before the last look, then sleep.
+    /// Call these around a wait. beginWait() returns the wake word's value for sleep(); check for
+    /// an entry in between.
     std::uint32_t beginWait();
     void sleep(std::uint32_t seen, std::int64_t ns) { futexWait(writer_->readerWake, seen, ns); }
     void endWait() { reader_->readerWaiting.store(0, std::memory_order_seq_cst); }
-    /// Wakes the sleeper of this process.
+    /// Wakes the sleeping thread of this process.
     void wake() { futexWake(writer_->readerWake); }
     std::uint64_t dataBytes() const { return header_.dataBytes; }
-    /// False in a forked child: the memory is not there, and its words are the parent's.
+    /// False in a forked child: it lacks the mapping, and the words are the parent's.
     bool isOwn() const { return ::getpid() == owner_; }
 
  private:

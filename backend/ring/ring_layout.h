@@ -1,9 +1,10 @@
 #pragma once
-// The shared memory of a ring: who writes which word (docs/formats/ring.md).
+// The layout of a ring's shared memory, and which side writes which word (docs/formats/ring.md).
 //
-// Page 0 is written once by the writer; page 1 by the writer, page 2 by the reader; then the
+// Page 0 is written once by the writer; page 1 by the writer, page 2 by the reader; then follow the
 // entries, then the data. Each side copies what the other wrote and checks the copy. The two futex
-// words only wake sleepers: any side may raise them, nothing is decided by them. No dependencies.
+// words only wake sleepers: either side may raise them, and no decision depends on them. No
+// dependencies.
 #include <atomic>
 #include <cstdint>
 #include <ctime>
@@ -21,8 +22,8 @@ inline constexpr std::uint64_t kPageBytes = 4096;
 inline constexpr std::uint64_t kNumEntries = 4096;
 inline constexpr std::uint64_t kEntriesOffset = 3 * kPageBytes;
 inline constexpr std::uint64_t kDataAlignment = 64;
-/// The last line of a feed that hangs up: to a reader that a later one of the same rank has
-/// replaced, and to one that is to connect again.
+/// The last line of a feed that hangs up: to a reader that a later reader of the same rank has
+/// replaced, and to a reader that should reconnect.
 inline constexpr std::string_view kReplacedLine = "{\"replaced\":true}\n";
 inline constexpr std::string_view kAgainLine = "{\"come_again\":true}\n";
 
@@ -60,9 +61,9 @@ enum class EntryKind : std::uint32_t {
     kEndOfStream = 4,
     kError = 5,  ///< payload: text; number: the exit code of its kind
     kContinue =
-        6,         ///< the next entry stands in the next ring; number: frames kept, if they are why
-    kStep = 7,     ///< number = first micro-batch behind the step; payload: stream::markBytes()
-    kNothing = 8,  ///< a place that was not needed
+        6,      ///< the next entry is in the next ring; number: frames held, if that is the cause
+    kStep = 7,  ///< number = first micro-batch behind the step; payload: stream::markBytes()
+    kNothing = 8,  ///< an unused place
     kColumns = 9,  ///< the first entry of a stream; payload: a frame without rows
 };
 
@@ -70,10 +71,10 @@ struct RingEntry {
     std::uint32_t kind;
     std::uint32_t epoch;
     std::uint64_t number;
-    std::uint64_t position;  ///< counts on; the payload is at position % dataBytes, in one piece
+    std::uint64_t position;  ///< never wraps; the payload is at position % dataBytes, in one piece
     std::uint64_t bytes;
     std::uint64_t stride;  ///< of a frame of several micro-batches: number, number + stride, ...
-    std::uint64_t count;   ///< how many; 0: `number` alone
+    std::uint64_t count;   ///< number of micro-batches; 0: `number` alone
     std::uint64_t reserved[2];
 };
 static_assert(sizeof(RingEntry) == 64);
@@ -85,13 +86,13 @@ inline std::uint64_t alignData(std::uint64_t bytes) {
     return (bytes + kDataAlignment - 1) & ~(kDataAlignment - 1);
 }
 
-/// Sleeps while *word == seen, at most `ns`. Wakes without reason happen.
+/// Sleeps while *word == seen, at most `ns` nanoseconds. May wake up spuriously.
 inline void futexWait(const std::atomic<std::uint32_t>& word, std::uint32_t seen, std::int64_t ns) {
     const timespec time{static_cast<time_t>(ns / 1'000'000'000), ns % 1'000'000'000};
     ::syscall(SYS_futex, &word, FUTEX_WAIT, seen, &time, nullptr, 0);
 }
 
-/// Raises the word and wakes who sleeps on it.
+/// Raises the word and wakes all threads that sleep on it.
 inline void futexWake(std::atomic<std::uint32_t>& word) {
     word.fetch_add(1, std::memory_order_seq_cst);
     ::syscall(SYS_futex, &word, FUTEX_WAKE, 1 << 30, nullptr, nullptr, 0);

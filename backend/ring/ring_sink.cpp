@@ -16,8 +16,8 @@ struct FrameRows {
     Sum128 ids;
 };
 
-/// Of a frame that was just written: its first two columns. The memory is shared with the reader,
-/// so what is read is checked.
+/// Row count and hash of a frame that was just written, from its first two columns. The memory is
+/// shared with the reader, so the values read are checked.
 Result<FrameRows> rowsOf(std::span<const std::byte> bytes) {
     constexpr std::size_t kColumns = 2;
     frame::FrameHeader header;
@@ -34,7 +34,7 @@ Result<FrameRows> rowsOf(std::span<const std::byte> bytes) {
     };
     if (!isInside(entries[0], sizeof(std::uint32_t)) ||
         !isInside(entries[1], sizeof(std::uint64_t))) {
-        return dataLoss("ring: a frame's row ids lie outside of it");
+        return dataLoss("ring: a frame's row ids are outside of it");
     }
     const auto* files = bytes.data() + entries[0].data.offset;
     const auto* numbers = bytes.data() + entries[1].data.offset;
@@ -80,7 +80,7 @@ Status RingSink::begin(const std::stop_token& stop) {
     return okStatus();
 }
 
-/// The index of the ring that a micro-batch is dealt to; the number of rings: not served here.
+/// The index of the ring for a micro-batch; the number of rings if it is not served here.
 std::size_t RingSink::ringOf(std::int64_t number) const {
     const auto wanted = static_cast<int>(number % worldSize_);
     const auto found = std::find_if(ranks_.begin(), ranks_.end(),
@@ -98,8 +98,8 @@ bool RingSink::wants(std::uint32_t epoch, std::int64_t number) const {
            ranks_[ring].ring->wants(epoch, number);
 }
 
-// The open step has all it gets: its joined frames and its mark take their places in every ring,
-// and are filled there once everything before the mark was committed.
+// Closes the open step: reserves slots for its joined frames and its mark in every ring. They are
+// filled there once everything before the mark was committed.
 Status RingSink::closeStep(bool isLast, const std::stop_token& stop) {
     std::vector<std::shared_ptr<Joint>> joints;
     {
@@ -166,7 +166,7 @@ Status RingSink::closeBefore(std::uint32_t epoch, std::int64_t number,
     return okStatus();
 }
 
-/// One more micro-batch of the open step.
+/// Adds a micro-batch to the open step.
 void RingSink::give(std::uint32_t epoch, std::int64_t number) {
     MutexLock lock(mutex_);
     Step& step = steps_.back();
@@ -204,8 +204,8 @@ Status RingSink::count(std::uint32_t epoch, std::int64_t number, std::int64_t ro
     return fillMarksLocked();
 }
 
-/// Whether the step is part of what is delivered, as far as that can be said: of one that an
-/// epoch's end cut short or that another follows closeStep() says it.
+/// Decides whether the step is delivered, as far as that is known. closeStep() decides for a step
+/// that an epoch's end cut short or that another step follows.
 Status RingSink::settleLocked(Step& step) {
     if (step.fate == Fate::kOpen && step.missing == 0 && step.mark.number == step.end) {
         step.fate = step.mark.isWhole(perStep_, microRows_) ? Fate::kDelivered : Fate::kLeftOut;
@@ -222,7 +222,7 @@ Status RingSink::settleLocked(Step& step) {
     return okStatus();
 }
 
-/// What is written is seen, once it is known that it is to be.
+/// Publishes a written frame once it is known whether it is delivered.
 Status RingSink::settleJointLocked(Joint& joint) {
     if (!joint.isWritten) {
         return okStatus();
@@ -280,7 +280,7 @@ Result<FrameSlot> RingSink::reserve(std::uint64_t bytes, std::uint32_t epoch, st
     return slot;
 }
 
-/// In the ring where it is all that the ring can get of the step, beside it otherwise.
+/// Reserves in the ring if this is all that the ring can get of the step, otherwise in memory_.
 Result<FrameSlot> RingSink::reserveJoined(std::uint64_t bytes, std::size_t ring,
                                           std::int64_t number, const std::stop_token& stop) {
     std::shared_ptr<Joint> joint;
@@ -318,7 +318,7 @@ Result<FrameSlot> RingSink::reserveJoined(std::uint64_t bytes, std::size_t ring,
 }
 
 Status RingSink::commit(const FrameSlot& slot, std::uint32_t epoch, std::int64_t number) {
-    // Before the commit: the frame is the reader's afterwards.
+    // Before the commit: afterwards the reader may change the frame.
     ASSIGN_OR_RETURN(const FrameRows of, rowsOf(slot.bytes));
     const std::size_t ring = ringOf(number);
     if (!ranks_[ring].join) {
@@ -330,8 +330,8 @@ Status RingSink::commit(const FrameSlot& slot, std::uint32_t epoch, std::int64_t
         MutexLock lock(mutex_);
         joint = stepOfLocked(epoch, number).joints[ring];
     }
-    // After this the step may be gone, and its mark stand in all rings: what is behind a place that
-    // is not filled nobody sees.
+    // After this the step may be gone, and its mark be in all rings: readers see nothing behind a
+    // place that is not filled.
     RETURN_IF_ERROR(count(epoch, number, of.rows, of.ids));
     return commitPart(joint);
 }
@@ -348,7 +348,7 @@ Status RingSink::commitPart(const std::shared_ptr<Joint>& joint) {
     return writeJoint(*joint);
 }
 
-/// Once, by whoever finds all parts committed and a place for them.
+/// Runs once, on the thread that finds all parts committed and a slot reserved.
 Status RingSink::writeJoint(Joint& joint) {
     bool isWanted = true;
     {
@@ -370,7 +370,7 @@ Status RingSink::writeJoint(Joint& joint) {
     return settleJointLocked(joint);
 }
 
-/// The frame's bytes. Its name is its first micro-batch's.
+/// Joins the parts; returns the frame's bytes. The frame is named after its first micro-batch.
 Result<std::uint64_t> RingSink::join(Joint& joint) const {
     std::vector<frame::FrameView> views;
     std::vector<frame::RowRange> ranges;
@@ -416,7 +416,7 @@ Status RingSink::error(const Status& why, std::stop_token stop) {
     Status status;
     for (const Rank& rank : ranks_) {
         const Status told = rank.ring->error(why, stop);
-        // A reader that goes now is no reason not to tell the others.
+        // A reader that is gone must not keep the others from getting the error.
         status = status.ok() && told.code() != absl::StatusCode::kUnavailable ? told : status;
     }
     return status;

@@ -1,21 +1,21 @@
 #pragma once
-// Deals the sequence to the ranks' rings, and marks in all of them where each step ends.
+// Distributes the sequence over the ranks' rings, and marks the end of each step in all of them.
 //
-// Micro-batches go by the number's remainder, records to all. Behind a step's last record a mark
-// stands in every ring: behind every record whose first micro-batch lies before the step's end,
-// before every other that has micro-batches, and behind the ring's own frames of the step. So
-// all readers see the same steps, and what each knows at a mark is the same; also a ring that got
-// no frame, and also where only some of the ranks are served here.
+// Micro-batches go to rank number % worldSize, records to all rings. A mark follows a step's last
+// record in every ring. It comes behind every record whose first micro-batch is before the step's
+// end, before every other record with micro-batches, and behind the ring's own frames of the step.
+// So all readers see the same steps and know the same at a mark. That also holds for a ring without
+// a frame in the step, and if only some of the ranks are served here.
 //
-// A ring may get its micro-batches of a step as one frame (Rank::join): they are collected in
-// memory of the budget and put together behind the step's last record, by whoever commits the last
-// of them; where a ring's share is one micro-batch it is filled in the ring as any other. An
-// epoch's last step that is not whole may be left out (Options::last): the sums of the sequence
-// have nothing of it, and a joined ring gets no frame.
+// A ring may get its micro-batches of a step as one frame (Rank::join). They are collected in
+// memory of the budget and joined behind the step's last record, by the thread that commits the
+// last of them. If a ring's share is one micro-batch, it is filled in the ring like any other. An
+// epoch's last, incomplete step may be left out (Options::last): the sums of the sequence then
+// exclude it, and a joined ring gets no frame.
 //
-// Threads: as FrameSink says. A mark is filled by whoever commits the last frame before it, of all
-// rings. Owns: shares of the rings. Failure: kUnavailable when a rank is gone; kResourceExhausted
-// when the budget is too small for the micro-batches of one step.
+// Threads: as FrameSink. A mark is filled by the thread that commits the last frame before it, of
+// all rings. Owns: shares of the rings. Failure: kUnavailable when a rank is gone;
+// kResourceExhausted when the budget is too small for the micro-batches of one step.
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -50,23 +50,23 @@ class RingSink final : public FrameSink {
         std::int64_t rowsLeftOut{};    ///< likewise
         stream::LastStep last = stream::LastStep::kKeep;  ///< as FeedHello::last of all ranks
         std::int64_t microRows = 0;                       ///< for `last` and joined ranks
-        /// Of the frames; outlives the sink. Told to the readers (millrace_feed_schema) before
-        /// anything else. Null: they are not told, and no rank is joined.
+        /// Of the frames; outlives the sink. Sent to the readers (millrace_feed_schema) before
+        /// anything else. Null: not sent, and no rank may be joined.
         const frame::FrameLayout* layout = nullptr;
-        MemoryBudget* budget = nullptr;  ///< of what joined ranks' steps are collected in
+        MemoryBudget* budget = nullptr;  ///< for collecting the steps of joined ranks
 
-        /// Where a rank's state says, whose cursor is where the stream is begun.
+        /// Continues the sums of a rank's state, whose cursor is where the stream is begun.
         void beginAt(const stream::StreamState& state) {
             orderHash = state.orderHash;
             rowsDelivered = state.rowsDelivered;
             rowsLeftOut = state.rowsLeftOut;
         }
     };
-    /// `ranks`: those served here; the others' frames are left out, and counted.
+    /// `ranks`: those served here; frames of other ranks are left out, and counted.
     RingSink(std::vector<Rank> ranks, const Options& options);
 
-    /// Tells the readers the columns. Whoever delivers may call it early; the first thing that is
-    /// delivered does it otherwise.
+    /// Sends the columns to the readers. The delivering thread may call it early; otherwise the
+    /// first delivery does.
     Status begin(const std::stop_token& stop);
 
     bool wants(std::uint32_t epoch, std::int64_t number) const override;
@@ -79,12 +79,12 @@ class RingSink final : public FrameSink {
     Status endOfEpoch(std::uint32_t epoch, std::int64_t total, std::stop_token stop) override;
     Status endOfStream(std::stop_token stop) override;
     Status error(const Status& why, std::stop_token stop) override;
-    /// A call was refused because a reader had gone.
+    /// Whether a call failed because a reader had gone.
     bool hasLostReader() const { return hasLostReader_; }
 
  private:
     enum class Fate { kOpen, kDelivered, kLeftOut };
-    /// What a joined ring gets of one step. Guarded by mutex_ until it is written.
+    /// The joined frame of one ring in one step. Guarded by mutex_ until it is written.
     struct Joint {
         std::size_t ring = 0;
         FrameNumbers numbers;
@@ -93,15 +93,15 @@ class RingSink final : public FrameSink {
         std::int64_t missing = 0;               ///< parts that are not committed
         std::optional<FrameSlot> slot;          ///< in the ring
         Fate fate = Fate::kOpen;
-        bool isTaken = false;    ///< somebody puts the parts together
+        bool isTaken = false;    ///< a thread is joining the parts
         bool isWritten = false;  ///< the slot has its content, of `bytes`
     };
     /// A step whose mark is not filled yet; the last one may still be open.
     struct Step {
-        stream::StepMark mark;     ///< but for the sums of the sequence and the shares
-        std::int64_t end = 0;      ///< where it ends when its epoch does not
-        std::int64_t missing = 0;  ///< micro-batches given and not committed
-        Sum128 hash;               ///< of those that are
+        stream::StepMark mark;     ///< without the sums of the sequence and the shares
+        std::int64_t end = 0;      ///< where it ends unless its epoch ends first
+        std::int64_t missing = 0;  ///< micro-batches reserved and not committed
+        Sum128 hash;               ///< of the committed micro-batches
         Fate fate = Fate::kOpen;
         std::vector<stream::StepMark::Share> shares;  ///< by ring
         std::vector<std::shared_ptr<Joint>> joints;   ///< by ring; null: none
@@ -144,7 +144,7 @@ class RingSink final : public FrameSink {
     JoinMemory memory_;
     std::atomic<bool> hasLostReader_{false};
 
-    // Of the thread that delivers.
+    // Used by the delivering thread only.
     bool isBegun_ = false;
     bool isOpen_ = false;  ///< the last of steps_ takes more micro-batches
     std::int64_t openEnd_ = 0;

@@ -25,13 +25,13 @@ constexpr std::size_t kMaxErrorBytes = 4096;
 constexpr int kIndexBits = 40;
 constexpr std::uint64_t kIndexMask = (std::uint64_t{1} << kIndexBits) - 1;
 
-/// Watches how long a full ring is held by its reader: nothing was given back since `since_`, and
-/// it is the reader that keeps it (WriterRing::isHeld).
+/// Measures how long the reader holds a full ring: nothing was released since `since_`, and the
+/// reader is the cause (WriterRing::isHeld).
 class HeldWatch {
  public:
     explicit HeldWatch(const RingWriterOptions& options) : options_(options) {}
 
-    /// True: another ring is to be tried.
+    /// Returns true if another ring should be tried.
     Result<bool> check(const WriterRing& ring, std::int64_t nowNs) {
         if (!ring.isHeld() || ring.released() != released_) {
             released_ = ring.released();
@@ -139,6 +139,9 @@ class RingWriter::Impl {
     void peerGone() {
         MutexLock lock(mutex_);
         gone_ = true;
+        for (const Numbered& r : rings_) {
+            r.ring->releaseBudget();
+        }
         if (current_ != nullptr) {
             futexWake(current_->ring->readerPage().writerWake);
         }
@@ -191,6 +194,9 @@ class RingWriter::Impl {
         std::unique_ptr<WriterRing> ring;
     };
 
+    MemoryBudget* spare() const {
+        return options_.spare != nullptr ? options_.spare : options_.budget;
+    }
     static Status goneStatus() { return unavailable("ring: the reader is gone"); }
 
     Status install(std::unique_ptr<WriterRing> ring) {
@@ -203,9 +209,9 @@ class RingWriter::Impl {
         return okStatus();
     }
 
-    /// A frame that does not fit: the next ring, at least twice as large. One of which the ring
-    /// takes fewer than four: a wider one where there is memory for it, because a loop holds a
-    /// batch while it waits for the next, and what is behind both must have room.
+    /// For a frame that does not fit: switches to a ring at least twice as large. If fewer than
+    /// four such frames fit: switches to a wider ring if there is memory. A loop holds a batch
+    /// while it waits for the next, and there must be room behind both.
     Status growFor(std::uint64_t bytes) {
         std::uint64_t size = 0;
         bool isNeeded = false;
@@ -217,7 +223,7 @@ class RingWriter::Impl {
         if (size / 4 < alignData(bytes) && size != narrowBytes_) {
             const std::uint64_t wide = std::bit_ceil(4 * alignData(bytes));
             if (wide <= options_.maxRingBytes) {
-                auto next = WriterRing::make(wide, options_.budget, options_.numaNode);
+                auto next = WriterRing::make(wide, spare(), options_.numaNode);
                 if (next.ok()) {
                     return goOver(std::move(*next), 0);
                 }
@@ -240,8 +246,8 @@ class RingWriter::Impl {
         return goOver(std::move(next), 0);
     }
 
-    /// The reader keeps what is in the ring and has taken all else: another one, twice as large
-    /// where that is allowed. Nothing is done where the memory for it is not.
+    /// The reader holds frames of the ring and has taken all others: switches to another ring,
+    /// twice as large if allowed. Does nothing if memory is short.
     Status replaceHeld() {
         std::uint64_t size = 0, all = 0, held = 0;
         {
@@ -256,7 +262,7 @@ class RingWriter::Impl {
             if (all + bytes > options_.maxRingBytes) {
                 continue;
             }
-            auto next = WriterRing::make(bytes, options_.budget, options_.numaNode);
+            auto next = WriterRing::make(bytes, spare(), options_.numaNode);
             if (next.ok()) {
                 logWarn("ring: the reader keeps batches, going on in another ring",
                         {{"frames", held}, {"bytes", bytes}});
@@ -269,8 +275,8 @@ class RingWriter::Impl {
         return okStatus();
     }
 
-    /// The record's slot is reserved in the old ring before current_ changes, so that it is the
-    /// last there, and the reader has the new memfd (pass_) before it can read the record.
+    /// Reserves the continue record's slot in the old ring before current_ changes, so that it is
+    /// the last there. The reader has the new memfd (pass_) before it can read the record.
     Status goOver(std::unique_ptr<WriterRing> next, std::uint64_t heldBatches) {
         FrameSlot last;
         {
@@ -290,7 +296,7 @@ class RingWriter::Impl {
             if (gone_) {
                 return goneStatus();
             }
-            // The reader's words lie in its own cache lines: looked at only when there is no room.
+            // The reader's words are in its own cache lines: read only when there is no room.
             std::optional<std::uint64_t> index = current_->ring->reserve(bytes);
             if (!index) {
                 RETURN_IF_ERROR(refreshLocked());
@@ -306,14 +312,14 @@ class RingWriter::Impl {
         return waitUntil(kWaitsForRelease, stop, &watch, attempt);
     }
 
-    /// Sleeps on the reader's word until `attempt` is true or `watch` asks for another ring. Costs
-    /// nothing when it is at once.
+    /// Sleeps on the reader's word until `attempt` is true or `watch` requests another ring. Costs
+    /// nothing if `attempt` is true at once.
     ///
-    /// No wake-up is lost: the word's value is read first, then the reader is told that somebody
-    /// waits, then comes the attempt, then the sleep on the value that was read. A reader that
-    /// gives something back after the attempt sees the mark and raises the word, and the sleep
-    /// ends at once or never begins. `current_` does not change meanwhile: reserve() and drain()
-    /// belong to the one thread that calls this.
+    /// No wake-up is lost. The order is: read the word's value, set the waiting flag, run the
+    /// attempt, sleep on the value that was read. A reader that releases something after the
+    /// attempt sees the flag and raises the word, so the sleep ends at once or never begins.
+    /// `current_` does not change meanwhile: reserve() and drain() belong to the one thread that
+    /// calls this.
     template <class Attempt>
     Status waitUntil(std::uint32_t waitFor, std::stop_token& stop, HeldWatch* watch,
                      Attempt attempt) {
@@ -351,7 +357,7 @@ class RingWriter::Impl {
         return status;
     }
 
-    /// A held ring is noticed by looking, so a sleep ends in time for the next threshold.
+    /// A held ring is detected by polling, so a sleep ends in time for the next threshold.
     std::int64_t sleepNs() const {
         const auto shortest =
             std::min({options_.heldReplace, options_.heldWarning, options_.heldError}) / 4;
@@ -379,7 +385,7 @@ class RingWriter::Impl {
     Status refreshLocked() MR_REQUIRES(mutex_) {
         for (auto it = rings_.begin(); it != rings_.end();) {
             RETURN_IF_ERROR(it->ring->refresh());
-            // What a rank keeps of an older ring stays mapped here until it lets go of it.
+            // Frames of an older ring that a rank holds stay mapped here until it releases them.
             if (&*it != current_ && it->ring->isAllReleased()) {
                 dropped_ += it->ring->releasedFrames();
                 it = rings_.erase(it);

@@ -14,13 +14,13 @@
 namespace millrace::ring {
 namespace {
 
-/// Whether the machine's only node is this one: then all memory lies there.
+/// Whether the node is the machine's only one, so that all memory is on it.
 bool isOnlyNode(int node) {
     const Result<std::string> online = readFile("/sys/devices/system/node/online");
     return node == 0 && (!online.ok() || *online == "0\n");
 }
 
-/// Before it has memory: says where that is to come from.
+/// Binds the memory of `fd` to a node, before it is allocated.
 Status placeOnNode(int fd, std::uint64_t bytes, int node) {
     constexpr int kMostNodes = 1024, kWordBits = 64, kBind = 2;  // MPOL_BIND
     if (node < 0 || isOnlyNode(node)) {
@@ -95,8 +95,8 @@ WriterRing::~WriterRing() {
 }
 
 Status WriterRing::refresh() {
-    // Released first: the reader raises taken before released, so a pair that is read in this order
-    // can be older than the reader's, but never released beyond taken.
+    // Released first: the reader raises taken before released. A pair read in this order may be
+    // older than the reader's, but released is never beyond taken.
     const std::uint64_t released = readerPage_->released.load(std::memory_order_seq_cst);
     const std::uint64_t taken = readerPage_->taken.load(std::memory_order_seq_cst);
     if (released < released_ || taken < taken_ || released > taken || taken > published_) {
@@ -112,7 +112,7 @@ Status WriterRing::refresh() {
         ++released_;
     }
     if (live_.empty()) {
-        tail_ = head_;  // also over what was left unused before the end: all of the data is free
+        tail_ = head_;  // frees all of the data, including what was left unused before the end
     }
     return okStatus();
 }
@@ -125,7 +125,7 @@ std::optional<std::uint64_t> WriterRing::reserveOf(std::uint64_t bytes, std::uin
     std::uint64_t position = head_;
     const std::uint64_t at = position % header_.dataBytes;
     if (at + size > header_.dataBytes) {
-        position += header_.dataBytes - at;  // in one piece: from the front
+        position += header_.dataBytes - at;  // wraps: a payload is in one piece
     }
     if (position + size - tail_ > header_.dataBytes) {
         return std::nullopt;
@@ -165,8 +165,8 @@ Status WriterRing::commit(std::uint64_t index, const Content& content) {
         ++published_;
     }
     if (published_ != before) {
-        // Entries before the count, the count before the look at who sleeps; the reader says that
-        // it sleeps before its last look at the count. So one of the two sees the other.
+        // Order: the entries, then the count, then the check for a sleeping reader. The reader sets
+        // its flag before its last check of the count. So one of the two sees the other.
         writerPage_->published.store(published_, std::memory_order_seq_cst);
         if (readerPage_->readerWaiting.load(std::memory_order_seq_cst) != 0) {
             futexWake(writerPage_->readerWake);

@@ -1,12 +1,12 @@
 #pragma once
-// One memfd as its writer sees it: which entries and which bytes may be written again.
+// The writer's side of one memfd: tracks which entries and which bytes may be written again.
 //
-// Three marks move over the entries, each only forwards: released_ <= taken_ <= published_ <=
-// reserved_ (docs/architecture/ring.md). Reservations come in order, commits in any order;
+// Four marks move over the entries, each only forwards: released_ <= taken_ <= published_ <=
+// reserved_ (docs/architecture/ring.md). Reservations are in order, commits in any order;
 // published_ follows the committed prefix.
 //
-// Threads: the caller's lock, but for the futex words. Owns: the memfd, its mapping and its share
-// of the memory budget. Failure: wrong control words of the reader are kDataLoss.
+// Threads: the caller's lock, except for the futex words. Owns: the memfd, its mapping and its
+// share of the memory budget. Failure: wrong control words of the reader are kDataLoss.
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -22,32 +22,35 @@ namespace millrace::ring {
 
 class WriterRing {
  public:
-    /// `dataBytes` is rounded up to pages. The memory is taken at once, so that a full machine is
-    /// an error here and not a signal later.
-    /// `numaNode`: where the memory is to lie; -1: anywhere.
+    /// `dataBytes` is rounded up to pages. The memory is allocated at once, so that a lack of
+    /// memory is an error here and not a signal later. `numaNode`: node for the memory; -1: any.
     static Result<std::unique_ptr<WriterRing>> make(std::uint64_t dataBytes, MemoryBudget* budget,
                                                     int numaNode = -1);
     ~WriterRing();
     WriterRing(const WriterRing&) = delete;
     WriterRing& operator=(const WriterRing&) = delete;
 
+    /// Nobody reads it any more, and its memory goes soon: a reader that comes again gets its
+    /// share.
+    void releaseBudget() { budget_.release(); }
+
     int fd() const { return fd_.get(); }
     std::uint64_t totalBytes() const { return header_.totalBytes; }
     std::uint64_t dataBytes() const { return header_.dataBytes; }
-    /// So that one always fits when everything else was given back, wherever the data end: a
-    /// payload is never cut, so up to as many bytes as it has stay unused before the end.
+    /// Whether the bytes always fit once everything else is released. A payload is never split, so
+    /// up to its size may stay unused before the end of the data.
     bool fits(std::uint64_t bytes) const { return alignData(bytes) <= header_.dataBytes / 2; }
 
-    /// Reads the reader's words and takes back what it released.
+    /// Reads the reader's words and frees what it released.
     Status refresh();
-    /// The index of a new entry; nothing when there is no room. `bytes` fits().
+    /// The index of a new entry; nothing when there is no room. Requires fits(bytes).
     std::optional<std::uint64_t> reserve(std::uint64_t bytes) {
         return reserveOf(bytes, kNumEntries - 1);
     }
     std::span<std::byte> payload(std::uint64_t index);
-    /// As reserve(0) for the ring's last entry: there is always a place for that.
+    /// As reserve(0) for the ring's last entry, for which there is always a slot.
     std::optional<std::uint64_t> reserveLast() { return reserveOf(0, kNumEntries); }
-    /// What an entry says; `bytes` at most those reserved.
+    /// Content of an entry; `bytes` is at most the reserved bytes.
     struct Content {
         EntryKind kind = EntryKind::kNothing;
         std::uint32_t epoch = 0;
@@ -56,13 +59,13 @@ class WriterRing {
     };
     /// Publishes the entry once all before it are committed.
     Status commit(std::uint64_t index, const Content& content);
-    /// The entry is filled, and whether it is committed hangs on what is still to be reserved.
+    /// Marks a filled entry whose commit depends on entries still to be reserved.
     void park(std::uint64_t index) { liveAt(index).parked = true; }
 
     bool isDrained() const { return taken_ == published_ && published_ == reserved_; }
     bool isAllReleased() const { return live_.empty(); }
-    /// The reader has seen everything and keeps some of it. Not while a place is reserved and not
-    /// committed: then it is the writer that others wait for, but for places that are parked.
+    /// Whether the reader has taken everything and holds some of it. False while a slot is reserved
+    /// and neither committed nor parked: then others wait for the writer.
     bool isHeld() const {
         return taken_ == published_ && released_ < taken_ &&
                (published_ == reserved_ || live_[published_ - released_].parked);

@@ -45,7 +45,7 @@ Statement& Statement::bind(double value) {
     return *this;
 }
 
-// Text of the store is UTF-8: one worker's stray bytes would make each list that holds its run
+// Text in the store is UTF-8: invalid bytes of one worker would make every list with its run
 // unreadable for clients.
 Statement& Statement::bind(std::string_view value) {
     if (!isUtf8(value)) {
@@ -103,7 +103,7 @@ double Statement::doubleAt(int column) const {
 
 std::string Statement::textAt(int column) const {
     const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(stmt_, column));
-    // Older versions stored bytes as they came.
+    // Older versions stored bytes unchanged.
     return text == nullptr
                ? std::string()
                : toUtf8({text, static_cast<std::size_t>(sqlite3_column_bytes(stmt_, column))});
@@ -147,7 +147,7 @@ Database::~Database() {
 }
 
 Result<Statement> Database::prepare(std::string_view sql) {
-    // The newest first: what is in use all the time is found at once.
+    // Newest first: statements in constant use are found at once.
     for (auto it = idle_.rbegin(); it != idle_.rend(); ++it) {
         if (sql == sqlite3_sql(*it)) {
             sqlite3_stmt* stmt = *it;
@@ -164,7 +164,7 @@ Result<Statement> Database::prepare(std::string_view sql) {
     return Statement(*this, stmt);
 }
 
-// Filters make statements that are used once: the one that was idle longest goes.
+// Filters make statements that are used once: evicts the statement idle for longest.
 void Database::giveBack(sqlite3_stmt* stmt) {
     if (std::string_view(sqlite3_sql(stmt)).size() > kIdleStatementBytesMax) {
         sqlite3_finalize(stmt);
@@ -230,7 +230,7 @@ Status Database::error(int code) const {
 
 TimeLimit::TimeLimit(Database& db, std::chrono::milliseconds time)
     : db_(db), end_(std::chrono::steady_clock::now() + time) {
-    constexpr int kOperations = 10'000;  // between two looks at the clock
+    constexpr int kOperations = 10'000;  // between two checks of the clock
     const auto isOver = [](void* end) {
         const auto* limit = static_cast<const std::chrono::steady_clock::time_point*>(end);
         return std::chrono::steady_clock::now() > *limit ? 1 : 0;
@@ -248,7 +248,7 @@ Interrupter::Interrupter(Database& db, std::function<bool()> isUnwanted)
                           [this, &db, isUnwanted = std::move(isUnwanted)](const std::stop_token&) {
                               constexpr std::chrono::milliseconds kBetweenLooks{50};
                               for (bool isOver = false; !isOver;) {
-                                  // Again and again: what has not begun yet is not interrupted.
+                                  // Repeated, as it does not stop later statements.
                                   if (isUnwanted()) {
                                       sqlite3_interrupt(db.db_);
                                   }

@@ -1,8 +1,8 @@
 #pragma once
-// Database and Statement: SQLite with owners and Status.
+// Database and Statement: SQLite connections and statements with owners and Status.
 //
-// Threads: one at a time; the owner locks. Failure: every error names the file; disk full is
-// kResourceExhausted, corruption kDataLoss, a constraint kAlreadyExists.
+// Threads: one at a time; the owner locks. Failure: every error names the file; a full disk is
+// kResourceExhausted, corruption kDataLoss, a violated constraint kAlreadyExists.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -24,8 +24,8 @@ namespace millrace::runs {
 
 class Database;
 
-/// A prepared statement in use. Bind from left to right, then step. Goes back to its database's
-/// cache when it dies.
+/// A prepared statement in use. Bind from left to right, then step. The destructor returns it to
+/// its database's cache.
 class Statement {
  public:
     Statement(Statement&& other) noexcept
@@ -36,17 +36,17 @@ class Statement {
     Statement& bind(std::int64_t value);
     Statement& bind(int value) { return bind(static_cast<std::int64_t>(value)); }
     Statement& bind(double value);            ///< NaN becomes NULL
-    Statement& bind(std::string_view value);  ///< what is no UTF-8 is replaced
+    Statement& bind(std::string_view value);  ///< invalid UTF-8 is replaced
     Statement& bind(const std::string& value) { return bind(std::string_view(value)); }
     Statement& bind(const char* value) { return bind(std::string_view(value)); }
-    /// Not copied: `bytes` live until the statement has run.
+    /// Not copied: `bytes` must live until the statement has run.
     Statement& bindBlob(std::string_view bytes);
     Statement& bindBlob(std::string&&) = delete;
     Statement& bindNull();
 
-    /// True: a row is there.
+    /// Returns true if there is a row.
     Result<bool> step();
-    /// Steps to the end and starts over, ready for other values.
+    /// Steps to the end and resets the statement for other values.
     Status run();
 
     std::int64_t intAt(int column) const;
@@ -75,7 +75,7 @@ class Database {
     Database& operator=(const Database&) = delete;
 
     const std::string& path() const { return path_; }
-    /// Prepared once per text while not in use twice at a time.
+    /// Takes a cached statement for the text unless it is in use; otherwise prepares one.
     Result<Statement> prepare(std::string_view sql);
     Status exec(const std::string& sql);
     /// The first column of the first row, with `values` bound from left to right; kNotFound without
@@ -87,7 +87,7 @@ class Database {
         return firstInt(query);
     }
     Status error(int code) const;
-    /// Statements that are kept for the next time.
+    /// Number of cached statements.
     std::size_t numIdle() const { return idle_.size(); }
 
  private:
@@ -104,7 +104,8 @@ class Database {
     std::vector<sqlite3_stmt*> idle_;  // longest idle first
 };
 
-/// While it lives, statements of `db` that go on beyond the time are kDeadlineExceeded.
+/// During its lifetime, statements of `db` that run past the time limit fail with
+/// kDeadlineExceeded.
 class TimeLimit {
  public:
     TimeLimit(Database& db, std::chrono::milliseconds time);
@@ -117,8 +118,9 @@ class TimeLimit {
     const std::chrono::steady_clock::time_point end_;
 };
 
-/// While it lives, statements of `db` end as kDeadlineExceeded once `isUnwanted`, also those that
-/// TimeLimit cannot end: a look for damage is one operation. Threads: asks on one of its own.
+/// During its lifetime, statements of `db` fail with kDeadlineExceeded once `isUnwanted` is true.
+/// That includes those that TimeLimit cannot end: a check for damage is one operation. Threads:
+/// calls `isUnwanted` on a thread of its own.
 class Interrupter {
  public:
     Interrupter(Database& db, std::function<bool()> isUnwanted);
@@ -133,7 +135,7 @@ class Interrupter {
     std::jthread thread_;
 };
 
-/// Undone when it dies without commit().
+/// Rolls back in the destructor unless committed.
 class Transaction {
  public:
     static Result<Transaction> begin(Database& db);

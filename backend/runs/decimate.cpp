@@ -11,7 +11,7 @@ using values::leastOf;
 
 void addExtremes(std::span<const values::MetricPoint> points, std::size_t from, std::size_t to,
                  std::vector<std::size_t>& places) {
-    // Lowest and highest median, least and greatest of any rank.
+    // Lowest and highest median; least and greatest of any rank.
     std::size_t low = from, high = from, least = from, greatest = from;
     for (std::size_t i = from + 1; i < to; ++i) {
         const double value = points[i].value;

@@ -1,5 +1,5 @@
 #pragma once
-// Thinning out of a series for a plot, such that no spike is lost.
+// Decimates a series for a plot such that no spike is lost.
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -8,34 +8,34 @@
 
 namespace millrace::runs {
 
-/// Adds the places in [from, to) that a plot must show, in order: of the least and of the greatest
-/// value (the first of equals, NaN only where there is nothing else) and, where points stand for
-/// several ranks, of the least and the greatest that any rank told.
+/// Adds the places in [from, to) that a plot must show, in order: those of the least and the
+/// greatest value (the first of equals, NaN only if there is nothing else). If points summarize
+/// several ranks, also those of the least and the greatest value of any rank.
 void addExtremes(std::span<const values::MetricPoint> points, std::size_t from, std::size_t to,
                  std::vector<std::size_t>& places);
-/// Points that a bucket keeps at most.
+/// Maximum number of points that a bucket keeps.
 constexpr int bucketKeeps(bool isOfRanks) {
     return isOfRanks ? 4 : 2;
 }
 
-/// Takes a series of `numPoints` in order, piece by piece, and keeps at most `maxPoints` (>= 4):
-/// the first, the last, and of each bucket of neighbours its extremes.
+/// Decimates a series of `numPoints`, given in order and piece by piece, to at most `maxPoints` (>=
+/// 4): the first, the last, and the extremes of each bucket of adjacent points.
 ///
-/// A piece belongs to the bucket in which it begins, as a whole. It may stand for more points than
-/// it has: its extremes are enough.
+/// A piece belongs as a whole to the bucket in which it begins. It may represent more points than
+/// it has: its extremes suffice.
 class Thinner {
  public:
-    /// `isOfRanks`: points may stand for several ranks.
+    /// `isOfRanks`: points may summarize several ranks.
     Thinner(std::int64_t numPoints, int maxPoints, bool isOfRanks);
 
-    /// `place` of the piece's first point in the series, from 0.
+    /// `place`: index of the piece's first point in the series, from 0.
     void add(std::int64_t place, std::span<const values::MetricPoint> piece);
-    /// The series' own first and last points: they are always kept.
+    /// The first and last points of the whole series, which are always kept.
     void addEnd(const values::MetricPoint& point) { last_ = point; }
     void addStart(const values::MetricPoint& point) { out_.push_back(point); }
     std::vector<values::MetricPoint> take();
 
-    /// Points of the series that one bucket stands for.
+    /// Points of the series per bucket.
     std::int64_t bucketPoints() const { return inner_ / numBuckets_; }
 
  private:
@@ -50,7 +50,7 @@ class Thinner {
     std::vector<values::MetricPoint> out_;
 };
 
-/// At most `maxPoints` (>= 4) of `points` in their order, as Thinner keeps them.
+/// At most `maxPoints` (>= 4) of `points` in their order, decimated as by Thinner.
 std::vector<values::MetricPoint> decimate(const std::vector<values::MetricPoint>& points,
                                           int maxPoints);
 

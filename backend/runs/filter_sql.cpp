@@ -18,12 +18,12 @@ constexpr std::string_view kStatusSql =
     "CASE r.state WHEN 'finished' THEN 'FINISHED' WHEN 'failed' THEN 'FAILED' "
     "WHEN 'cancelled' THEN 'KILLED' WHEN 'queued' THEN 'SCHEDULED' ELSE 'RUNNING' END";
 
-// Up to now where it has not ended.
+// Up to now if the run has not ended.
 constexpr std::string_view kDurationSql =
     "(COALESCE(NULLIF(r.ended_ms, 0), (julianday('now') - 2440587.5) * 86400000.0) - "
     "NULLIF(r.started_ms, 0)) / 1000.0";
 
-// NULL where the run has no value. Other attributes are columns of their own names.
+// NULL if the run has no value. Other attributes are columns of the same name.
 constexpr std::pair<std::string_view, std::string_view> kExpressions[] = {
     {"run_id", "r.uid"},
     {"status", kStatusSql},
@@ -35,7 +35,7 @@ constexpr std::pair<std::string_view, std::string_view> kExpressions[] = {
     {"duration", kDurationSql},
 };
 
-// A text's number as YAML and JSON write it; NULL: it is none.
+// A text's number in YAML and JSON notation; NULL if it is not a number.
 constexpr std::string_view kNumberOfText =
     "CASE WHEN json_valid(e.value) THEN CASE WHEN json_type(e.value) IN ('integer', 'real') "
     "THEN CAST(e.value AS REAL) END END";
@@ -53,7 +53,7 @@ std::string expressionOf(std::string_view attribute) {
     return it == std::end(kExpressions) ? strCat("r.", attribute) : std::string(it->second);
 }
 
-// LIKE with case is GLOB here; GLOB's own special characters become sets of one.
+// Case-sensitive LIKE becomes GLOB; GLOB's own special characters become sets of one.
 std::string globOf(std::string_view like) {
     std::string glob;
     for (const char c : like) {
@@ -70,7 +70,7 @@ std::string globOf(std::string_view like) {
     return glob;
 }
 
-// "EXPR op ?" and its values.
+// Appends "EXPR op ?" and its values.
 void compare(const FilterClause& clause, std::string_view expression, SqlText& sql) {
     if (clause.op == FilterOp::kIsNull || clause.op == FilterOp::kIsNotNull) {
         strAppend(&sql.text, expression,
@@ -105,8 +105,8 @@ std::string_view tableOf(FilterEntity entity) {
     }
 }
 
-// A run's own parameter `lr` is stored as params.lr, a key of its spec as it is (batch.seed). The
-// reader of specs refuses parameters for which that would be one name.
+// A run's own parameter `lr` is stored as params.lr, a key of its spec unchanged (batch.seed). The
+// reader of specs rejects parameters for which both would be the same name.
 void addKeyTest(FilterEntity entity, const std::string& key, SqlText& sql) {
     const bool isParam = entity == FilterEntity::kParam;
     strAppend(&sql.text, " e WHERE e.run_no = r.no AND e.key ", isParam ? "IN (?, ?)" : "= ?");
@@ -142,7 +142,7 @@ void add(const RunFilter& filter, SqlText& sql) {
         case RunFilter::Kind::kClause:
             return addClause(filter.clause, sql);
         case RunFilter::Kind::kNot:
-            strAppend(&sql.text, "NOT COALESCE(");  // what a run does not have does not hold
+            strAppend(&sql.text, "NOT COALESCE(");  // a missing value does not match
             add(filter.parts.front(), sql);
             strAppend(&sql.text, ", 0)");
             return;
@@ -182,7 +182,7 @@ SqlText orderOf(const std::vector<OrderKey>& keys) {
             hasCreated = hasCreated || key.key == "created";
             continue;
         }
-        // A number is less than any text in SQLite.
+        // In SQLite a number is less than any text.
         const std::string value = key.entity == FilterEntity::kParam
                                       ? strCat("COALESCE(", kNumberOfText, ", e.value)")
                                       : "e.value";

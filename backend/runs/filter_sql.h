@@ -1,5 +1,6 @@
 #pragma once
-// Filters and orders of run lists as SQL over the table `run r`. No text of a user reaches the SQL.
+// Converts filters and orders of run lists to SQL over the table `run r`. No user text gets into
+// the SQL.
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -9,15 +10,15 @@
 
 namespace millrace::runs {
 
-/// SQL text with its values apart.
+/// SQL text with its bound values.
 struct SqlText {
     std::string text;
     std::vector<std::variant<std::int64_t, double, std::string>> values;
 };
-/// A condition; "1" for a filter that takes all.
+/// A condition; "1" for a filter that matches all.
 SqlText conditionOf(const search::RunFilter& filter);
-/// The terms behind ORDER BY. Missing values come last in both directions, NaN before them; ties by
-/// newest first, then by uid.
+/// The terms behind ORDER BY. Missing values come last in both directions, NaN before them; ties
+/// are ordered newest first, then by uid.
 SqlText orderOf(const std::vector<search::OrderKey>& keys);
 
 }  // namespace millrace::runs

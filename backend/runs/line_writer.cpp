@@ -62,7 +62,7 @@ Status LineWriter::store(const ReportedLine& line) {
     return metrics_.append(attempt_, line);
 }
 
-// Looks a name up only when the run may have all the names it may have.
+// Looks a name up only if the run may have reached its limit of names.
 Result<bool> LineWriter::admits(const std::string& key) {
     if (key.size() > kMetricKeyBytesMax) {
         return false;

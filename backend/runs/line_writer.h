@@ -1,9 +1,9 @@
 #pragma once
-// LineWriter: metric lines of one attempt on their way into the tail, and the newest value of each
-// metric beside them.
+// LineWriter: writes metric lines of one attempt into the tail, and the newest value of each metric
+// beside them.
 //
 // Threads: one at a time, inside the caller's transaction. Failure: as of Database. A metric above
-// a run's bounds (kMetricKeysMax) is left out and named.
+// a run's bounds (kMetricKeysMax) is left out and reported.
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -24,11 +24,11 @@ class LineWriter {
           metrics_(db, no),
           figures_(db, no, attempt) {}
 
-    /// What a newer attempt has made void is not kept. The line is looked at until finish().
+    /// Skips lines that a newer attempt has made void. `line` must stay valid until finish().
     Status write(const ReportedLine& line);
-    /// The first of the metrics that were left out: see kMetricKeysMax.
+    /// The first metric that was left out: see kMetricKeysMax.
     const std::string& refusedKey() const { return refusedKey_; }
-    /// `isOldAttempt`: of an attempt that is not the newest one.
+    /// `isOldAttempt`: the attempt is not the newest.
     Status finish(bool isOldAttempt);
 
  private:
@@ -49,15 +49,15 @@ class LineWriter {
     const AttemptLimits limits_;
     MetricWriter metrics_;
     FigureWriter figures_;
-    std::unordered_map<std::string_view, Newest> newest_;  // views of the lines
+    std::unordered_map<std::string_view, Newest> newest_;  // keys are views of the lines
     std::int64_t numKeys_ = -1;                            // of the run before these lines
-    std::int64_t numNew_ = -1;  // of these lines' keys, those that it had not; -1: not counted
+    std::int64_t numNew_ = -1;  // of these lines' keys, those new to the run; -1: not counted
     bool hasLines_ = false;
     std::string refusedKey_;
 };
 
-/// Summarizes what the ranks of all attempts told and what still waits for other ranks, and writes
-/// it: when a run ends and before a new attempt cuts.
+/// Summarizes and writes the reports of all attempts' ranks that still wait for other ranks. Call
+/// when a run ends, and before a new attempt cuts.
 Status writeOpenSteps(Database& db, std::int64_t no);
 
 }  // namespace millrace::runs

@@ -15,7 +15,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the layout is little-endian");
 
 constexpr int kZstdLevel = 1;
-// A plot reads many small levels: to decompress them would cost more than their few bytes.
+// A plot reads many small levels: decompressing them would cost more than the bytes saved.
 constexpr std::size_t kMostPlainPoints = 256;
 constexpr std::uint8_t kVersion = 1;
 enum class Kind : std::uint8_t { kPoints = 1, kLevel = 2 };
@@ -23,9 +23,9 @@ enum class Codec : std::uint8_t { kZstd = 0, kPlain = 1 };
 enum class Deltas : std::uint8_t { kVarying = 0, kConstant = 1 };
 enum class Ranks : std::uint8_t { kNone = 0, kSeveral = 1 };
 
-// What stands before the compressed columns.
+// Precedes the compressed columns.
 struct Header {
-    std::uint64_t checksum;  // XXH3-64 of all that follows
+    std::uint64_t checksum;  // XXH3-64 of everything behind it
     std::uint8_t version;
     std::uint8_t kind;
     std::uint8_t codec;
@@ -37,7 +37,7 @@ struct Header {
 static_assert(sizeof(Header) == 24);
 constexpr std::size_t kChecksumBytes = sizeof(std::uint64_t);
 // A damaged header must not make a reader allocate without bounds. A column needs at most ten bytes
-// a point; no chunk is longer than what one seal can hold.
+// per point; no chunk is longer than one seal can be.
 constexpr std::uint32_t kMostPoints = 1 << 20;
 constexpr std::size_t kColumns = 10, kDoubles = 3, kMostVarintBytes = 10;
 
@@ -57,7 +57,7 @@ void putVarint(std::uint64_t value, std::string& out) {
     out += static_cast<char>(value);
 }
 
-// The first value, then the differences (mod 2^64): once when they are all the same.
+// The first value, then the differences (mod 2^64); a single difference if all are equal.
 template <class Item, class Get>
 void putIntegers(std::span<const Item> items, Get get, std::string& out) {
     const auto at = [&](std::size_t i) { return static_cast<std::uint64_t>(get(items[i])); };
@@ -77,8 +77,8 @@ void putIntegers(std::span<const Item> items, Get get, std::string& out) {
     }
 }
 
-// Byte planes: the first bytes of all values, then the second ones, ...: signs and exponents, and
-// the zeros of what once was a float, stand together.
+// Byte planes: the first bytes of all values, then the second ones, and so on. This groups signs
+// and exponents, and the zeros of values that once were floats.
 template <class Item, class Get>
 void putDoubles(std::span<const Item> items, Get get, std::string& out) {
     const std::size_t start = out.size(), count = items.size();
@@ -91,7 +91,7 @@ void putDoubles(std::span<const Item> items, Get get, std::string& out) {
     }
 }
 
-// A point of no ranks among others has none of them.
+// A point without ranks among points with ranks is written with zeros.
 template <class Item, class Get>
 void putRanks(std::span<const Item> items, Get get, std::string& out) {
     const auto of = [&](const Item& i) { return get(i).ranks.value_or(values::RankSpread{}); };
@@ -183,7 +183,7 @@ Result<Unpacked> unpacked(Kind kind, std::string_view bytes) {
     return out;
 }
 
-// Reads columns from left to right; a short column leaves isBad().
+// Reads columns from left to right; a short column sets isBad().
 class ColumnReader {
  public:
     explicit ColumnReader(const Unpacked& unpacked)
@@ -227,7 +227,7 @@ class ColumnReader {
         return told == static_cast<std::uint8_t>(Ranks::kSeveral);
     }
 
-    /// Also when something is left over.
+    /// Also true if bytes are left over.
     bool isBad() const { return isBad_ || at_ != end_; }
 
  private:

@@ -1,4 +1,4 @@
-// MetricReader: series out of chunks and tail, whole or as a plot wants them.
+// MetricReader: reads series from chunks and tail, whole or decimated for a plot.
 #include <algorithm>
 #include <optional>
 
@@ -33,7 +33,7 @@ Result<std::vector<PlacedPoint>> readLevel(Database& db, const ChunkHead& head, 
     return points;
 }
 
-// The coarsest level that a plot with buckets of `bucketPoints` may be drawn from; 0: the points.
+// The coarsest level from which a plot with buckets of `bucketPoints` may be drawn; 0: the points.
 int levelFor(const ChunkHead& head, std::int64_t bucketPoints) {
     for (const int bucket : kLevelBuckets) {
         if (bucket <= bucketPoints && hasLevel(head.numPoints, bucket)) {
@@ -43,7 +43,7 @@ int levelFor(const ChunkHead& head, std::int64_t bucketPoints) {
     return 0;
 }
 
-// Feeds a series into a Thinner: its very first and last points apart, the rest in pieces.
+// Feeds a series into a Thinner: its very first and last points separately, the rest in pieces.
 class ThinFeed {
  public:
     ThinFeed(std::int64_t numPoints, int maxPoints, bool isOfRanks)
@@ -72,7 +72,7 @@ class ThinFeed {
     std::vector<values::MetricPoint> take() { return thinner_.take(); }
 
  private:
-    // `first` and `last`: the places of the piece's points at its ends.
+    // `first` and `last`: places of the piece's first and last points.
     void add(std::int64_t first, std::int64_t last, std::span<const values::MetricPoint> piece) {
         if (first == 0) {
             thinner_.addStart(piece.front());
@@ -191,7 +191,7 @@ Result<std::vector<values::MetricSeries>> MetricReader::read(
     return all;
 }
 
-// One pass over the tail for all requests.
+// Reads the tail once for all requests.
 Status MetricReader::readTail(const std::vector<MetricRequest>& requests) {
     std::int64_t from = INT64_MAX, to = INT64_MIN;
     series_.assign(requests.size(), {});
@@ -280,8 +280,8 @@ Result<values::MetricSeries> MetricReader::readOne(const MetricRequest& request,
     return series;
 }
 
-// Chunks follow each other in step; where one ends in the step in which the next begins, they are
-// one piece, because a point of the tail may take the place of points of both.
+// Chunks are ordered by step. If one ends in the step in which the next begins, they form one
+// piece, because a point of the tail may replace points of both.
 Result<std::vector<MetricReader::Piece>> MetricReader::piecesOf(std::size_t index,
                                                                 const MetricRange& range) {
     std::vector<values::MetricPoint>& tail = tails_[index];

@@ -1,12 +1,12 @@
 #pragma once
-// MetricTable: where a run's metric points lie in the store. New lines go to a tail, one row each,
-// safe with their commit; seal() turns the tail into compressed chunks, one metric a chunk, with
-// the extremes that plots are drawn from. docs/formats/metrics.md has the layout.
+// MetricTable: the storage of a run's metric points. New lines go to a tail, one row each, durable
+// with their commit. seal() turns the tail into compressed chunks, one metric per chunk, with the
+// extremes for plots. The layout is in docs/formats/metrics.md.
 //
-// The order of a metric's points is by step, then as they came; of the points of one step only the
-// newest attempt's count. What all ranks said of a step is one point; each rank's own points are a
-// series by themselves. Threads: one at a time, inside the caller's transaction. Failure: as of
-// Database; a damaged chunk takes nothing with it: it stays where it is and reading names it.
+// A metric's points are ordered by step, then by arrival; for one step only points of the newest
+// attempt count. The reports of all ranks about a step are one point; each rank's own points are a
+// separate series. Threads: one at a time, inside the caller's transaction. Failure: as of
+// Database. A damaged chunk affects nothing else: it stays in place and readers report it.
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -23,7 +23,7 @@
 
 namespace millrace::runs {
 
-/// Which points: of a metric, and of one rank or (kNoRank) of none.
+/// A series: of a metric, and of one rank or (kNoRank) of the run.
 struct SeriesNo {
     std::int64_t key = 0;  ///< metric_key.no; 0: no metric
     int rank = values::kNoRank;
@@ -34,24 +34,24 @@ struct SeriesNo {
 struct ChunkHead {
     std::int64_t no = 0, position = 0;
     std::int64_t firstStep = 0, lastStep = 0, numPoints = 0;
-    std::int64_t numRanks = 0;  ///< that its points stand for at most; 0: none
+    std::int64_t numRanks = 0;  ///< maximum number of ranks that a point summarizes; 0: none
 };
 
-/// Brings points into the order of the store, drops those of a step's older attempts, and makes the
-/// summaries of one step one.
+/// Sorts points into the order of the store, drops those of a step's older attempts, and merges the
+/// summaries of one step.
 void settle(std::vector<values::MetricPoint>& points);
 
-/// Adds to the tail and makes chunks of it.
+/// Adds lines to the tail and seals the tail into chunks.
 class MetricWriter {
  public:
     MetricWriter(Database& db, std::int64_t runNo) : db_(db), runNo_(runNo) {}
 
-    /// A line of an attempt, at the end of the tail.
+    /// Appends a line of an attempt to the tail.
     Status append(int attempt, const ReportedLine& line);
-    /// Seals a tail that has become long.
+    /// Seals the tail if it has become long.
     Status sealIfLong();
     Status seal();
-    /// Drops all points after `step`; the tail is sealed first.
+    /// Drops all points after `step`; seals the tail first.
     Status cutAfter(std::int64_t step);
 
  private:
@@ -81,15 +81,15 @@ class MetricReader {
     MetricReader(Database& db, std::int64_t runNo, std::string_view runId)
         : db_(db), runNo_(runNo), runId_(runId) {}
 
-    /// In the order of the requests; an unknown key gives an empty series.
+    /// In the order of the requests; an unknown key yields an empty series.
     Result<std::vector<values::MetricSeries>> read(const std::vector<MetricRequest>& requests);
     /// The newest point; nothing for a key without points.
     Result<std::optional<values::MetricPoint>> last(const std::string& key);
 
  private:
     struct Piece {
-        std::vector<ChunkHead> chunks;  ///< of which `points` is the content when `isLoaded`
-        std::vector<values::MetricPoint> points;  ///< in range, with the tail's
+        std::vector<ChunkHead> chunks;  ///< if `isLoaded`, `points` holds the content of these
+        std::vector<values::MetricPoint> points;  ///< in range, including the tail's
         bool isLoaded = false;
         std::int64_t numPoints() const;
         bool isOfRanks() const;
@@ -102,7 +102,7 @@ class MetricReader {
     Status load(Piece& piece, const MetricRange& range);
     Status readThin(std::vector<Piece>& pieces, int maxPoints, values::MetricSeries& series);
     Status readRaw(const std::vector<Piece>& pieces, values::MetricSeries& series);
-    /// What is left of a metric with damaged chunks, and which they are.
+    /// Reads the readable points of a metric with damaged chunks, and reports those chunks.
     Status readAround(std::size_t index, const MetricRange& range, values::MetricSeries& series);
 
     Database& db_;
@@ -113,26 +113,26 @@ class MetricReader {
     std::vector<std::pair<std::uint32_t, std::size_t>> wanted_;  // (key number, request), sorted
 };
 
-/// The columns that readChunkHead expects first, of metric_chunk.
+/// The columns of metric_chunk that readChunkHead() expects first.
 extern const std::string_view kChunkHeadColumns;
 ChunkHead readChunkHead(const Statement& row);
-/// The chunks of a series that touch a range of steps, in order of position.
+/// The chunks of a series that overlap a range of steps, in order of position.
 Result<std::vector<ChunkHead>> readChunkHeads(Database& db, std::int64_t runNo,
                                               const SeriesNo& series, std::int64_t fromStep,
                                               std::int64_t toStep);
 /// kDataLoss when the chunk is damaged.
 Result<std::vector<values::MetricPoint>> readChunk(Database& db, const ChunkHead& head);
-/// Nothing for a key that no run has.
+/// Returns 0 for a key that no run has.
 Result<std::int64_t> findMetricKey(Database& db, std::string_view key);
-/// The row numbers that a run's lines may have in metric_line: each run has its own range of them,
-/// so that they lie together and grow as the lines come. A line's number in the run is that of its
-/// row above `first`; none is used twice, also after its line was sealed or cut.
+/// The row numbers reserved for a run's lines in metric_line. Each run has its own range, so that
+/// its rows are adjacent and grow in order of arrival. A line's number in the run is its row's
+/// number minus `first`. No number is used twice, even after its line was sealed or cut.
 struct TailRows {
     std::int64_t first = 0, last = 0;
 };
 TailRows tailRowsOf(std::int64_t runNo);
-/// The columns of a row of the tail; those of them that the values of the row have in common are
-/// read by readTailPoint, the others (data 5, summaries 6, rank 7) by who asks.
+/// The columns of a row of the tail. readTailPoint() reads those that all values of the row share;
+/// the caller reads the others (data 5, summaries 6, rank 7).
 extern const std::string_view kTailColumns;
 values::MetricPoint readTailPoint(const Statement& row, const TailRows& rows);
 

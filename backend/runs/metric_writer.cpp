@@ -1,4 +1,4 @@
-// MetricWriter: the tail, and chunks made of it.
+// MetricWriter: appends to the tail and makes chunks of it.
 #include <algorithm>
 #include <array>
 
@@ -9,15 +9,15 @@
 namespace millrace::runs {
 namespace {
 
-// A tail is read as a whole, so its length is what a reader pays; each seal compresses again what
-// the last small chunk has.
+// Every reader reads the whole tail, so its length is a cost for readers. Each seal compresses the
+// last small chunk again.
 constexpr std::int64_t kTailLines = 1024;
 constexpr std::int64_t kTailValues = 128 << 10;
-// A chunk that is not full is joined with what comes unless it is much larger: each point is
-// compressed again a few times at most, and a metric has a few small chunks at most.
+// A chunk that is not full is joined with new points unless it is much larger. Each point is thus
+// recompressed only a few times, and a metric has only a few small chunks.
 constexpr std::int64_t kJoinRatio = 3;
 
-// What a late rank told of a step that was summarized without it.
+// Merges a late rank's report about a step that was summarized without it.
 void joinInto(values::MetricPoint& into, const values::MetricPoint& late) {
     const values::RankSummary joined =
         values::joined({into.value, *into.ranks}, {late.value, *late.ranks});
@@ -42,7 +42,7 @@ void settle(std::vector<values::MetricPoint>& points) {
         for (to = from; to < points.size() && points[to].step == points[from].step; ++to) {
             newest = std::max(newest, points[to].attempt);
         }
-        std::size_t summary = points.size();  // where the step's is kept
+        std::size_t summary = points.size();  // index of the step's summary
         for (std::size_t i = from; i < to; ++i) {
             if (points[i].attempt != newest) {
                 continue;
@@ -72,7 +72,7 @@ Result<std::int64_t> MetricWriter::keyNo(const std::string& key) {
     return no;
 }
 
-// Behind the newest line that the tail has or that was sealed.
+// The line after the newest one that is in the tail or was sealed.
 Status MetricWriter::findNextLine() {
     const TailRows rows = tailRowsOf(runNo_);
     ASSIGN_OR_RETURN(
@@ -195,7 +195,7 @@ Status MetricWriter::addSealed(const SeriesNo& series, std::vector<values::Metri
     for (std::size_t i = from; i < heads.size(); ++i) {
         const Result<std::vector<values::MetricPoint>> part = readChunk(db_, heads[i]);
         if (absl::IsDataLoss(part.status())) {
-            continue;  // it stays as it is, for a reader to name
+            continue;  // stays in place, for a reader to report
         }
         RETURN_IF_ERROR(part.status());
         all.insert(all.end(), part->begin(), part->end());

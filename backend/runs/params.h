@@ -8,8 +8,9 @@
 
 namespace millrace::runs {
 
-/// "batch.rows" -> "1024". Elements of a list of objects go by their `name` ("recipe.spam.on"),
-/// else by their index; a list of scalars is one value in JSON. Null and empty values are left out.
+/// For example "batch.rows" -> "1024". Elements of a list of objects are named by their `name`
+/// ("recipe.spam.on"), else by their index; a list of scalars is one value in JSON. Omits null and
+/// empty values.
 Result<std::map<std::string, std::string>> flattenParams(std::string_view resolvedSpec);
 
 }  // namespace millrace::runs

@@ -7,7 +7,7 @@
 namespace millrace::runs {
 namespace {
 
-// A rank's values of one line: u16 length, name, f64 value, one after the other.
+// Packs a rank's values of one line: u16 length, name, f64 value, one after the other.
 std::string packNamed(const std::vector<std::pair<std::string, double>>& items) {
     std::string bytes;
     for (const auto& [name, value] : items) {

@@ -1,12 +1,12 @@
 #pragma once
-// RankFold: what the ranks of an attempt measure of themselves, summarized step by step: least,
-// median, greatest, and who holds the ends.
+// RankFold: summarizes the ranks' own measurements of an attempt step by step: least, median,
+// greatest, and which ranks have the extremes.
 //
-// A rank's line waits in metric_open, safe with its commit, until every rank has reached its step;
-// then the step becomes one line of the run. A rank that is more than kOpenSteps behind the first
-// one is not waited for: what it tells later becomes a summary of its own, which readers join with
-// the step's (values::joined). Each rank's own values are kept beside it only in runs of up to
-// kRanksKept ranks: docs/formats/metrics.md has the bytes.
+// A rank's line waits in metric_open, durable with its commit, until every rank has reached its
+// step. Then the step becomes one line of the run. A rank more than kOpenSteps behind the first one
+// is not waited for: its later reports become a separate summary, which readers merge with the
+// step's (values::joined). Each rank's own values are kept as well only in runs of up to kRanksKept
+// ranks; docs/formats/metrics.md gives their cost in bytes.
 //
 // Threads: one at a time, inside the caller's transaction. Failure: as of Database.
 #include <cstdint>
@@ -20,7 +20,8 @@ namespace millrace::runs {
 inline constexpr int kRanksKept = 16;
 inline constexpr std::int64_t kOpenSteps = 256;
 
-/// A line of a rank: what is the run's own (kept of rank 0 only), and what the rank measured.
+/// The parts of a rank's line: the run's own values (kept of rank 0 only), and the rank's
+/// measurements.
 struct RankParts {
     ReportedLine own, ofRank;
 };
@@ -31,10 +32,11 @@ class RankFold {
     RankFold(Database& db, std::int64_t runNo, int attempt)
         : db_(db), runNo_(runNo), attempt_(attempt) {}
 
-    /// Ranks of the attempt; 1 where it is not known.
+    /// Number of the attempt's ranks; 1 if it is not known.
     Result<int> numRanks();
     Status add(int rank, const ReportedLine& line);
-    /// The steps that no rank will tell more of: those up to the least of the ranks' newest steps.
+    /// The steps about which no rank will report more: those up to the lowest of the ranks' newest
+    /// steps.
     Result<std::vector<ReportedLine>> takeSettled();
     Result<std::vector<ReportedLine>> takeAll() { return takeUpTo(INT64_MAX); }
 

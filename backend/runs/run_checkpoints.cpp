@@ -71,7 +71,7 @@ Status RunCheckpoints::addCheckpoint(std::string_view id, const CheckpointRecord
         return failedPrecondition("run ", id, ": a checkpoint of attempt ", checkpoint.attempt,
                                   " came, and the newest attempt is ", current);
     }
-    RETURN_IF_ERROR(beginOnce(db, no, checkpoint.attempt));  // a file is work, too
+    RETURN_IF_ERROR(beginOnce(db, no, checkpoint.attempt));  // a file shows work, too
     RETURN_IF_ERROR(writeCheckpoint(db, no, checkpoint.attempt, checkpoint));
     RETURN_IF_ERROR(settleCheckpoints(db, no, checkpoint.attempt).status());
     RETURN_IF_ERROR(touchRun(db, no));
@@ -91,7 +91,7 @@ Status RunCheckpoints::reconcileCheckpoints(std::string_view id,
     ASSIGN_OR_RETURN(const std::int64_t current, currentAttempt(db, no));
     for (const CheckpointRecord& one : found) {
         if (one.attempt == current) {
-            RETURN_IF_ERROR(beginOnce(db, no, one.attempt));  // a file is work, too
+            RETURN_IF_ERROR(beginOnce(db, no, one.attempt));  // a file shows work, too
         }
         RETURN_IF_ERROR(writeCheckpoint(db, no, one.attempt, one));
         RETURN_IF_ERROR(settleUpTo(db, no, one.attempt, one.step));

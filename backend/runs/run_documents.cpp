@@ -11,7 +11,7 @@
 namespace millrace::runs {
 namespace {
 
-// Older versions kept a plan of its own with each run.
+// Older versions stored a separate plan with each run.
 std::string_view sqlOf(values::LargeDocument which) {
     return which == values::LargeDocument::kPlan
                ? "SELECT CASE d.kind WHEN 'plan' THEN d.text ELSE s.text END FROM run_document d "
@@ -20,7 +20,7 @@ std::string_view sqlOf(values::LargeDocument which) {
                : "SELECT text FROM run_document WHERE run_no = ? AND kind = 'receipt'";
 }
 
-// Gives `take` the document's text, as it lies in SQLite's memory; "" when there is none.
+// Calls `take` with the document's text in SQLite's memory; "" if there is none.
 template <class Take>
 auto withDocument(Database& db, std::string_view id, values::LargeDocument which, Take take)
     -> Result<decltype(take(std::string_view()))> {

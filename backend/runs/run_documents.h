@@ -1,5 +1,5 @@
 #pragma once
-// DocumentPages: documents that may be many megabytes, whole or by pages.
+// DocumentPages: documents of possibly many megabytes, whole or by pages.
 //
 // Threads: any. Failure: as of RunStore.
 #include <string>
@@ -16,9 +16,9 @@ class DocumentPages {
  public:
     explicit DocumentPages(StoreFile& file) : file_(file) {}
 
-    /// "" when the run has none (any more).
+    /// "" if the run has none, or none any more.
     Result<std::string> document(std::string_view id, values::LargeDocument which) const;
-    /// At most `bytesMax` of it, from `offset` on; none behind its end.
+    /// At most `bytesMax` bytes of it, starting at `offset`; empty behind its end.
     Result<DocumentPage> documentPage(std::string_view id, values::LargeDocument which,
                                       std::int64_t offset, std::int64_t bytesMax) const;
 

@@ -9,7 +9,7 @@
 namespace millrace::runs {
 namespace {
 
-// Of a thinned series: its ends, its least and its greatest value.
+// A decimated series has its ends, its least and its greatest value.
 constexpr int kFewestPoints = 4;
 
 Status addTimedSteps(Database& db, std::int64_t runNo, std::int64_t rows, std::int64_t ms) {
@@ -67,7 +67,8 @@ Status FigureWriter::add(const ReportedLine& line) {
         return okStatus();
     }
     RETURN_IF_ERROR(readMark());
-    // The time of an evaluation is that from its step to its own line: it counts for no step.
+    // The time from an evaluation's step to its own line is the evaluation's: it counts for no
+    // step.
     const bool isTimed = isStep && mark_ && line.rows > mark_->rows && line.timeMs >= mark_->timeMs;
     if (isTimed) {
         rows_ += line.rows - mark_->rows;
@@ -77,7 +78,7 @@ Status FigureWriter::add(const ReportedLine& line) {
     return okStatus();
 }
 
-// From the commits before, of this attempt: of the first step nobody knows when it began.
+// Reads the mark of this attempt's earlier commits: the start of its first step is unknown.
 Status FigureWriter::readMark() {
     if (std::exchange(isMarkRead_, true)) {
         return okStatus();
@@ -103,9 +104,9 @@ Status FigureWriter::finish(bool isOldAttempt) {
     return okStatus();
 }
 
-// Of the points of one step only the newest attempt's count. So a point at the step of the best one
-// may take its place, and a late one of an older attempt may not count itself: then the series
-// says.
+// For one step only points of the newest attempt count. So a point at the step of the best one may
+// replace it, and a late point of an older attempt may not count. In these cases the series
+// decides.
 Status FigureWriter::writeBest(const std::string& key,
                                const std::vector<values::MetricPoint>& points, bool isOldAttempt) {
     ASSIGN_OR_RETURN(Statement query,

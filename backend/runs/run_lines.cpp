@@ -50,8 +50,8 @@ Status writeProgress(Database& db, std::int64_t no, int attempt, const Progress&
         .run();
 }
 
-// Metrics of a step are told at once, progress now and then: where rank 0 was killed, they know
-// more of how far it was.
+// Metrics of a step are reported at once, progress only now and then. If rank 0 was killed, the
+// metrics show better how far it was.
 Status writeStep(Database& db, std::int64_t no, const LineBatch& batch) {
     const auto newest =
         std::max_element(batch.metrics.begin(), batch.metrics.end(),
@@ -72,7 +72,8 @@ Result<std::vector<std::string>> takeLatestAfter(Database& db, std::int64_t no, 
     return textsOf(remove.bind(no).bind(step));
 }
 
-// The latest and best values of metrics whose newest or best points a resume has just dropped.
+// Recomputes the latest and best values of metrics whose newest or best points a resume has
+// dropped.
 Status recomputeLatest(Database& db, std::int64_t no, std::int64_t resumeStep) {
     ASSIGN_OR_RETURN(const std::vector<std::string> keys, takeLatestAfter(db, no, resumeStep));
     MetricReader reader(db, no, "");
@@ -93,8 +94,9 @@ Status recomputeLatest(Database& db, std::int64_t no, std::int64_t resumeStep) {
     return okStatus();
 }
 
-// Whether the lines show that the attempt goes its own way: a rank has trained or evaluated. Feeds
-// and relays count rows before any rank has loaded its weights, and a rank says that it waits.
+// Whether the lines show that the attempt makes progress of its own: a rank has trained or
+// evaluated. Feeds and relays count rows before any rank has loaded its weights, and a rank reports
+// that it waits.
 bool showsWork(const LineBatch& batch, std::int64_t resumeStep) {
     if (batch.rank == values::kNoRank) {
         return false;
@@ -103,8 +105,8 @@ bool showsWork(const LineBatch& batch, std::int64_t resumeStep) {
            (batch.progress && batch.progress->step > resumeStep);
 }
 
-// Begins the newest attempt with lines that show work. Until it has begun, what its feed counts
-// stands at the step that it goes on from: the limit that is returned, else INT64_MAX.
+// Begins the newest attempt with lines that show work. Until it has begun, its feed's counts belong
+// to the step from which it resumes: returns that step as the limit, else INT64_MAX.
 Result<std::int64_t> beginWith(Database& db, std::int64_t no, const LineBatch& batch) {
     ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT resume_step FROM attempt WHERE run_no = ? "
                                                  "AND attempt = ? AND has_begun = 0"));
@@ -132,7 +134,7 @@ Result<std::int64_t> firstWaiting(Database& db, std::int64_t no, int attempt,
     return isRow ? query.intAt(0) : 0;
 }
 
-// The step that all ranks of an attempt have told to have ended; 0: a rank has told of none.
+// The step that all ranks of an attempt have reported as ended; 0: a rank has not reported any.
 Result<std::int64_t> endedByAll(Database& db, std::int64_t no, int attempt, std::int64_t ranks) {
     ASSIGN_OR_RETURN(Statement query,
                      db.prepare("SELECT count(*), min(ended_step) FROM worker WHERE run_no = ? "
@@ -154,7 +156,7 @@ Result<Settled> settledOf(Database& db, std::int64_t no, int attempt) {
     return isRow ? Settled{query.intAt(0), query.intAt(1)} : Settled{};
 }
 
-// A rank has ended a step. Whether a checkpoint that waited for it counts now.
+// A rank has ended a step. Returns whether a checkpoint that waited for it counts now.
 Result<bool> endStep(Database& db, std::int64_t no, const LineBatch& batch) {
     ASSIGN_OR_RETURN(const Settled settled, settledOf(db, no, batch.attempt));
     if (settled.step == kAllEnded) {
@@ -169,7 +171,7 @@ Result<bool> endStep(Database& db, std::int64_t no, const LineBatch& batch) {
     return settleCheckpoints(db, no, batch.attempt);
 }
 
-// The metric lines of one commit: those of a rank among several apart.
+// Writes the metric lines of one commit; lines of a rank among several are treated separately.
 class BatchLines {
  public:
     BatchLines(Database& db, std::int64_t no, const LineBatch& batch, AttemptLimits limits)
@@ -179,7 +181,7 @@ class BatchLines {
           writer_(db, no, batch.attempt, std::move(limits)),
           fold_(db, no, batch.attempt) {}
 
-    /// Lines up to `acked` are stored; those beyond `lastStep` stand at it.
+    /// Lines up to `acked` are already stored; lines beyond `lastStep` are moved to it.
     Status write(std::int64_t acked, std::int64_t lastStep, LineCommit& commit) {
         if (batch_.rank != values::kNoRank) {
             ASSIGN_OR_RETURN(numRanks_, fold_.numRanks());
@@ -225,7 +227,7 @@ class BatchLines {
         return okStatus();
     }
 
-    // The rank has reached a step: those that all have reached become lines of the run.
+    // The rank has reached a step: steps that all ranks have reached become lines of the run.
     Status writeSettled(std::int64_t newest) {
         ASSIGN_OR_RETURN(const std::int64_t before,
                          workerNumber(db_, no_, batch_.attempt, batch_.worker, "step"));
@@ -247,12 +249,12 @@ class BatchLines {
     LineWriter writer_;
     RankFold fold_;
     int numRanks_ = 1;
-    std::deque<ReportedLine> made_;  // the writer looks at its lines until it has finished
+    std::deque<ReportedLine> made_;  // the writer refers to its lines until finish()
 };
 
 }  // namespace
 
-// Looked at only while a checkpoint waits, as ranks tell of very many steps.
+// Checks further only while a checkpoint waits, as ranks report very many steps.
 Result<bool> settleCheckpoints(Database& db, std::int64_t no, int attempt) {
     ASSIGN_OR_RETURN(const Settled settled, settledOf(db, no, attempt));
     ASSIGN_OR_RETURN(const std::int64_t waiting, firstWaiting(db, no, attempt, settled.step));
@@ -321,7 +323,7 @@ Status RunLines::beginAttempt(std::string_view id, int attempt, std::int64_t res
 
 namespace {
 
-// Inside the caller's transaction.
+// Runs inside the caller's transaction.
 Result<LineCommit> writeBatch(Database& db, const LineBatch& batch, std::int64_t nowMs) {
     ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, batch.runId));
     ASSIGN_OR_RETURN(const std::int64_t current, currentAttempt(db, no));
@@ -332,7 +334,7 @@ Result<LineCommit> writeBatch(Database& db, const LineBatch& batch, std::int64_t
     ASSIGN_OR_RETURN(const std::int64_t acked,
                      workerNumber(db, no, batch.attempt, batch.worker, "acked_seq"));
     LineCommit commit{.isOldAttempt = batch.attempt < current};
-    std::int64_t lastStep = INT64_MAX;  // that the lines may stand at
+    std::int64_t lastStep = INT64_MAX;  // highest step that the lines may have
     if (!commit.isOldAttempt) {
         ASSIGN_OR_RETURN(lastStep, beginWith(db, no, batch));
         commit.hasBegun = lastStep == INT64_MAX;

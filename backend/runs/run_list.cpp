@@ -18,7 +18,7 @@ namespace {
 constexpr int kPageSizeMax = 50'000;
 constexpr std::chrono::milliseconds kListTime{10'000};
 
-// As isSystemMetric.
+// As isSystemMetric().
 constexpr std::string_view kNoSystemMetrics = " AND substr(key, 1, 7) <> 'system.'";
 
 struct Listed {
@@ -39,8 +39,8 @@ std::string_view viewCondition(const RunQuery& query) {
     return query.view == values::RunView::kDeleted ? "r.is_deleted = 1" : "r.is_deleted = 0";
 }
 
-// Every matching run in order, as keys only: 10,000 of them are a few milliseconds, and a page's
-// place among them is found by its last run, so a page token survives new runs.
+// Every matching run in order, as keys only: 10,000 of them take a few milliseconds. The last run
+// of a page locates the next page, so a page token survives new runs.
 Result<std::vector<Listed>> matching(Database& db, const RunQuery& query, std::int64_t nowMs) {
     ASSIGN_OR_RETURN(const search::RunFilter filter, search::parseFilter(query.filter, nowMs));
     ASSIGN_OR_RETURN(const std::vector<search::OrderKey> order,
@@ -72,7 +72,7 @@ std::string pageToken(const RunQuery& query, const std::string& lastId, std::siz
     return strCat(queryHash(query), ".", lastId, ".", offset);
 }
 
-// Where the page begins: behind the token's run, or at its offset when that run is gone.
+// Start of the page: behind the token's run, or at its offset if that run is gone.
 Result<std::size_t> pageStart(const RunQuery& query, const std::vector<Listed>& all) {
     if (query.pageToken.empty()) {
         return std::size_t{0};
@@ -130,7 +130,7 @@ Status fillMetrics(Database& db, const std::string& nos, const Page& page, bool 
     }
 }
 
-// A fixed number of statements, however many runs are in the piece.
+// Uses a fixed number of statements, however many runs are in the piece.
 Status fillPiece(Database& db, const RunQuery& query, std::span<const Listed> listed,
                  std::span<values::RunSummary> runs) {
     Json nos = Json::array();
@@ -163,7 +163,7 @@ Status fillPiece(Database& db, const RunQuery& query, std::span<const Listed> li
     return query.withMetrics ? fillMetrics(db, nosText, byNo, query.withSystemMetrics) : okStatus();
 }
 
-// About what a run takes in a message.
+// Approximate bytes of a run in a message.
 std::int64_t bytesOf(const values::RunSummary& run) {
     constexpr std::size_t kPerRun = 600, kPerPair = 8, kPerMetric = 60;
     std::size_t bytes = kPerRun + run.name.size() + run.note.size() + run.exitReason.size() +
@@ -181,8 +181,8 @@ std::int64_t bytesOf(const values::RunSummary& run) {
     return static_cast<std::int64_t>(bytes);
 }
 
-// As many runs as fit into the page's bytes, one at least, in pieces, so that a page of large runs
-// is never held as a whole.
+// Adds as many runs as fit into the page's bytes, at least one, in pieces, so that a page of large
+// runs is never held as a whole.
 Status fillPage(Database& db, const RunQuery& query, std::span<const Listed> listed,
                 values::RunPage& page) {
     constexpr std::size_t kPiece = 100;
@@ -318,7 +318,7 @@ Result<std::string> RunLists::findId(std::string_view text) const {
     }
     constexpr std::string_view kWays[] = {
         "r.id = ?1 OR r.uid = ?1",
-        // Behind ids: a key that reads like another run's id must not hide that run.
+        // After ids: a key that equals another run's id must not hide that run.
         "r.submit_key = ?1",
         "r.name = ?1 AND r.is_deleted = 0",
         "(substr(r.id, 1, length(?1)) = ?1 OR substr(r.uid, 1, length(?1)) = ?1 OR "

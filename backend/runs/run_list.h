@@ -1,5 +1,5 @@
 #pragma once
-// RunLists: finding runs: pages of a filter, names, groups, the queue.
+// RunLists: finds runs: pages of a filter, names, groups, the queue.
 //
 // Threads: any. Failure: as of RunStore.
 #include <string>
@@ -17,9 +17,9 @@ class RunLists {
  public:
     explicit RunLists(StoreFile& file) : file_(file) {}
 
-    /// What a submit key stands for: its runs without documents, the base first.
+    /// The runs of a submit key, without documents, the base first.
     struct Group {
-        std::vector<values::RunSummary> runs;  ///< none: the key is not known
+        std::vector<values::RunSummary> runs;  ///< empty: the key is not known
         std::string specText;
         int size = 0;  ///< runs that the submit made; 0: not known
     };
@@ -30,7 +30,7 @@ class RunLists {
     Result<values::RunPage> list(const RunQuery& query) const;
     /// The newest change cursor.
     Result<std::int64_t> changeCursor() const;
-    /// The queue: runs in kQueued, in its order.
+    /// A run in the queue: state kQueued, in queue order.
     struct WaitingRun {
         std::string id;
         std::int64_t resumeFrom = 0;

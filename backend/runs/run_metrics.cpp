@@ -12,10 +12,10 @@
 namespace millrace::runs {
 namespace {
 
-// A page of lines with more values ends early.
+// A page of lines with more values than this ends early.
 constexpr std::size_t kPageValues = 20'000;
 
-// The series that holds what a rank told: where there is one rank only it is the run's.
+// The series that holds a rank's reports: with one rank only, it is the run's.
 Result<int> storedRank(Database& db, std::int64_t no, std::string_view id, int rank) {
     if (rank == values::kNoRank) {
         return rank;
@@ -36,7 +36,8 @@ Result<int> storedRank(Database& db, std::int64_t no, std::string_view id, int r
     return numRanks == 1 ? values::kNoRank : rank;
 }
 
-// Lines behind a cursor, of one rank or none: sealed ones out of chunks, the others from the tail.
+// Reads lines behind a cursor, of one rank or the run: sealed ones from chunks, others from the
+// tail.
 class LineReader {
  public:
     LineReader(Database& db, std::int64_t runNo, int rank, std::size_t most)
@@ -53,14 +54,14 @@ class LineReader {
         if (lines_.empty()) {
             ASSIGN_OR_RETURN(isMore, readTail(at));
         } else if (!isMore) {
-            isMore = true;  // the tail may have some
+            isMore = true;  // the tail may have more
         }
         take(at, isMore, out);
         return okStatus();
     }
 
  private:
-    // A window of sealed lines behind `after`; where it ends.
+    // Reads a range of sealed lines behind `after`; returns its end.
     Result<std::int64_t> readSealed(std::int64_t after, std::int64_t sealed) {
         ASSIGN_OR_RETURN(Statement next,
                          db_.prepare("SELECT min(first_line) FROM metric_chunk WHERE run_no = ? "
@@ -81,7 +82,7 @@ class LineReader {
             if (!isChunk) {
                 return last;
             }
-            // A damaged one is named to those who ask for its series.
+            // A damaged chunk is reported to clients that request its series.
             const Result<std::vector<values::MetricPoint>> points =
                 readChunk(db_, readChunkHead(query));
             if (!points.ok() && !absl::IsDataLoss(points.status())) {
@@ -110,7 +111,7 @@ class LineReader {
         return found->second;
     }
 
-    // True: there are more than `most`.
+    // Returns true if there are more than `most`.
     Result<bool> readTail(std::int64_t after) {
         const TailRows rows = tailRowsOf(runNo_);
         ASSIGN_OR_RETURN(Statement query,
@@ -160,7 +161,7 @@ class LineReader {
     std::map<std::int64_t, values::MetricLine> lines_;
 };
 
-// The newest attempt that has begun, and what it and others since `after` have made void.
+// Finds the newest attempt that has begun, and what attempts since `after` have made void.
 Status readAttempts(Database& db, std::int64_t runNo, const values::MetricCursor& after,
                     MetricLines& out) {
     ASSIGN_OR_RETURN(Statement query,
@@ -173,7 +174,8 @@ Status readAttempts(Database& db, std::int64_t runNo, const values::MetricCursor
             return okStatus();
         }
         out.cursor.attempt = std::max(out.cursor.attempt, static_cast<int>(query.intAt(0)));
-        // The first replaces nothing, and who has read nothing has nothing to drop.
+        // The first attempt replaces nothing, and a client that has read nothing has nothing to
+        // drop.
         if (query.intAt(0) > 1 && after.line > 0) {
             out.replacesAfterStep =
                 std::min(out.replacesAfterStep.value_or(INT64_MAX), query.intAt(1));
@@ -181,7 +183,7 @@ Status readAttempts(Database& db, std::int64_t runNo, const values::MetricCursor
     }
 }
 
-// Behind everything that is stored of a run.
+// The cursor behind everything that is stored of a run.
 Result<values::MetricCursor> newestCursor(Database& db, std::int64_t runNo) {
     const TailRows rows = tailRowsOf(runNo);
     ASSIGN_OR_RETURN(Statement query,

@@ -12,7 +12,7 @@ namespace {
 
 using values::RunSummary;
 
-// A word that nobody knows is of a run that has failed.
+// An unknown state is read as failed.
 values::RunState stateOf(std::string_view word) {
     return values::runStateOf(word).value_or(values::RunState::kFailed);
 }
@@ -41,8 +41,8 @@ void bindFrom(Statement& insert, const T& from) {
     }
 }
 
-// A column of `run`: its declaration, who reads it and who writes it in a new row. What is neither
-// read here nor written has statements of its own.
+// A column of `run`: its declaration, its readers, and its value in a new row. Columns that are
+// neither read nor written here have statements of their own.
 struct RunColumn {
     std::string_view name, type;
     void (*read)(const Statement& row, int at, RunSummary& run) = nullptr;
@@ -50,7 +50,7 @@ struct RunColumn {
     void (*bind)(Statement& insert, const RunRecord& run) = nullptr;  // null: the type's default
 };
 
-// `kMember`: a member, or a function from a run to its place in it.
+// `kMember`: a member, or a function that returns a reference to it.
 template <auto kMember>
 void readMember(const Statement& row, int at, RunSummary& run) {
     readInto(row, at, std::invoke(kMember, run));
@@ -64,17 +64,17 @@ void bindMember(Statement& insert, const RunRecord& run) {
     bindFrom(insert, std::invoke(kMember, run));
 }
 
-// Told when the run is made, and shown.
+// Set when the run is made, and shown.
 template <auto kMember>
 constexpr RunColumn told(std::string_view name, std::string_view type) {
     return {name, type, readMember<kMember>, nullptr, bindMember<kMember>};
 }
-// Shown; it comes while the run goes on.
+// Shown; set while the run is under way.
 template <auto kMember>
 constexpr RunColumn shown(std::string_view name, std::string_view type) {
     return {name, type, readMember<kMember>};
 }
-// Only who starts a run reads it; told when the run is made.
+// Set when the run is made, and read only to start it.
 template <auto kMember>
 constexpr RunColumn kept(std::string_view name, std::string_view type) {
     return {name, type, nullptr, readRestMember<kMember>, bindMember<kMember>};
@@ -85,7 +85,7 @@ void bindKey(Statement& insert, const RunRecord& run) {
     run.submitKey.empty() ? insert.bindNull() : insert.bind(run.submitKey);
 }
 
-// Of an order hash the version stands behind a slash; the first version had none to tell.
+// An order hash is stored with its version behind a slash; version 1 has none.
 std::string keptHash(const std::string& hash, std::int64_t version) {
     return hash.empty() || version <= 1 ? hash : strCat(hash, "/", version);
 }
@@ -112,7 +112,7 @@ void readTimes(const Statement& row, int at, RunSummary& run) {
     }
 }
 
-// The mean rate is told by two columns: the rows, and behind them the milliseconds that they took.
+// The mean rate comes from two columns: the rows, and behind them the milliseconds that they took.
 void readTimedRows(const Statement& row, int at, RunSummary& run) {
     run.meanRate = static_cast<double>(row.intAt(at));
 }
@@ -130,9 +130,8 @@ constexpr std::string_view kText = "TEXT NOT NULL", kEmpty = "TEXT NOT NULL DEFA
                            kNumber = "INTEGER NOT NULL", kZero = "INTEGER NOT NULL DEFAULT 0",
                            kMaybe = "REAL";
 
-// (Not constexpr: GCC 12 takes no functions in one where it looks for undefined behaviour.)
-// In the order of the table. `no` is the key inside the file; ids and uids are what everyone else
-// sees.
+// (Not constexpr: GCC 12 rejects functions in constexpr objects with UndefinedBehaviorSanitizer.)
+// In the order of the table. `no` is the key inside the file; elsewhere runs have ids and uids.
 const RunColumn kRunColumns[] = {
     {"no", "INTEGER PRIMARY KEY AUTOINCREMENT"},
     told<&RunSummary::id>("id", "TEXT NOT NULL UNIQUE"),
@@ -203,7 +202,7 @@ constexpr bool isBound(const RunColumn& column) {
     return column.bind != nullptr;
 }
 
-// The text of each column that is wanted.
+// Lists the text of each selected column.
 template <class IsWanted, class Text>
 std::string listed(IsWanted isWanted, std::string_view between, Text text) {
     std::string list;
@@ -321,7 +320,7 @@ Status writeReceipt(Database& db, std::int64_t no, std::string_view text) {
     if (text.empty()) {
         return okStatus();
     }
-    // The files may be very many, and nobody asks for them here.
+    // There may be very many files, and they are not needed here.
     ASSIGN_OR_RETURN(const Json receipt, parseJson(withJsonMember(text, "files", "[]"), "receipt"));
     RETURN_IF_ERROR(writeDocument(db, no, "receipt", text));
     ASSIGN_OR_RETURN(Statement update,
@@ -364,7 +363,7 @@ Status checkIsDeleted(Database& db, std::int64_t no, std::string_view id) {
 
 namespace {
 
-// Of all attempts; nothing where there is none.
+// Sums over all attempts; does nothing if there are none.
 Status sumTimes(Database& db, std::int64_t no) {
     ASSIGN_OR_RETURN(
         Statement update,

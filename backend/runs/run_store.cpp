@@ -8,12 +8,12 @@ namespace {
 
 Result<std::unique_ptr<Database>> openWriter(const std::string& path) {
     ASSIGN_OR_RETURN(auto db, Database::open(path, Database::Mode::kWrite));
-    // The file's version first: nothing of a foreign or newer file is touched.
+    // Checks the file's version first, so that a foreign or newer file is not changed.
     RETURN_IF_ERROR(makeSchema(*db));
     RETURN_IF_ERROR(db->exec("PRAGMA journal_mode = WAL"));
     RETURN_IF_ERROR(db->exec("PRAGMA synchronous = FULL"));
-    // Where its log could not be opened for writing, for whatever passing reason, SQLite only reads
-    // from then on and says so with the first write.
+    // If SQLite could not open its log for writing, even for a passing reason, it only reads from
+    // then on and reports that at the first write.
     RETURN_IF_ERROR(Transaction::begin(*db).status());
     return db;
 }
@@ -35,7 +35,7 @@ Result<std::unique_ptr<RunStore>> RunStore::open(const std::string& path, const 
     return std::unique_ptr<RunStore>(new RunStore(std::move(file)));
 }
 
-// The parts borrow what `file` owns: its address stays when file_ takes it over, behind them.
+// The parts refer to objects that `file` owns: its address stays the same when file_ takes it over.
 RunStore::RunStore(std::unique_ptr<StoreFile> file)
     : RunTable(*file),
       RunLists(*file),

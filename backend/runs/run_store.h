@@ -1,9 +1,10 @@
 #pragma once
 // The run store: one SQLite file (WAL) on the head that holds every run, its metrics and its
-// documents. It is the sum of its parts, one a duty; who needs one of them takes that one.
+// documents. It combines several parts, one per duty; callers that need only one part take that
+// part.
 //
 // Threads: any (store_file.h). A call that returned OK is on disk.
-// Owns: the file's connections; the process that has it open for writing is the daemon.
+// Owns: the file's connections; only the daemon opens it for writing.
 // Failure: kResourceExhausted for a full disk, kDataLoss naming the file when it is corrupt,
 // kFailedPrecondition when another version of Millrace wrote it, kNotFound for an unknown run,
 // kInvalidArgument for a bad filter or page token, kDeadlineExceeded for a list that takes too
@@ -32,7 +33,7 @@ class RunStore final : public RunTable,
                        public DocumentPages,
                        public StoreCare {
  public:
-    /// Opens or makes the file. `clock` outlives the store.
+    /// Opens or creates the file. `clock` outlives the store.
     static Result<std::unique_ptr<RunStore>> open(const std::string& path, const Clock& clock);
     ~RunStore();
     RunStore(const RunStore&) = delete;

@@ -34,12 +34,12 @@ Result<std::string> freshId(Database& db) {
     }
 }
 
-// Plans that were written in a transaction, by their text, with their hashes: each once, however
-// many runs have it.
+// Hashes of the plans written in a transaction, by their text: each once, however many runs have
+// it.
 using WrittenPlans = std::map<std::shared_ptr<const std::string>, std::string>;
 
-// A plan that many runs have alike (a submit with variations) stands once; the run's own document
-// is its hash.
+// A plan that many runs share (a submit with variations) is stored once; the run's own document is
+// its hash.
 Status writePlan(Database& db, std::int64_t no, const RunRecord& run, WrittenPlans& written) {
     if (run.plan == nullptr || run.plan->empty()) {
         return okStatus();
@@ -54,7 +54,7 @@ Status writePlan(Database& db, std::int64_t no, const RunRecord& run, WrittenPla
     return writeDocument(db, no, "plan@", hash);
 }
 
-// The change number is the place in the queue: whoever comes later waits behind.
+// The change number is the place in the queue: later runs wait behind.
 Status touchAndQueue(Database& db, std::int64_t no) {
     RETURN_IF_ERROR(touchRun(db, no));
     ASSIGN_OR_RETURN(Statement update, db.prepare("UPDATE run SET queue_no = change WHERE no = ?"));
@@ -150,7 +150,7 @@ Result<RunRecord> readWhole(Database& db, std::string_view id) {
     return run;
 }
 
-// The run that this submit made before; nothing when there is none.
+// The run that this submit made before; nothing if there is none.
 Result<std::optional<RunRecord>> findSubmitted(Database& db, const RunRecord& run) {
     if (run.submitKey.empty()) {
         return std::nullopt;
@@ -168,7 +168,7 @@ Result<std::optional<RunRecord>> findSubmitted(Database& db, const RunRecord& ru
     return known;
 }
 
-// A group of an older version that has become whole has its size now.
+// Stores the size of a group of an older version that is now complete.
 Status countGroup(Database& db, std::string_view baseId, int size) {
     ASSIGN_OR_RETURN(Statement update,
                      db.prepare("UPDATE run SET group_size = ?1 WHERE group_size = 0 AND "
@@ -200,7 +200,7 @@ Status updateText(Database& db, std::int64_t no, std::string_view column, std::s
     return update.bind(value).bind(no).run();
 }
 
-// Asked inside the transaction that requeues: whatever was decided on before it may be over.
+// Checked inside the transaction that requeues: earlier checks may be outdated.
 Status checkMayRequeue(Database& db, std::int64_t no, std::string_view id) {
     ASSIGN_OR_RETURN(const Standing run, standingOf(db, no));
     if (!run.hasEnded()) {
@@ -236,7 +236,7 @@ Result<std::vector<RunTable::Created>> RunTable::createGroup(std::vector<RunReco
     ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
     std::vector<Created> group;
     WrittenPlans plans;
-    // One moment for all, so that their uids have their order wherever they are listed.
+    // One time for all, so that sorting by uid keeps their order everywhere.
     const std::int64_t createdMs = file_.clock.wallMs();
     for (RunRecord& run : runs) {
         if (!group.empty()) {
@@ -293,7 +293,7 @@ Status RunTable::setState(std::string_view id, const StateChange& change) {
     };
     RETURN_IF_ERROR(changeRun(db, id, write));
     if (values::isEnded(change.state)) {
-        // Only for speed and space: a tail that cannot be sealed now (full disk) serves as well.
+        // Only for speed and space: a tail that cannot be sealed now (full disk) works as well.
         (void)sealMetrics(db, id);
     }
     return okStatus();

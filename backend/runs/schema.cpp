@@ -10,8 +10,8 @@ CREATE TABLE counter(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWI
 INSERT INTO counter VALUES('change', 0), ('running_ms', 0);
 )sql";
 
-// What belongs to a run beside its row (run_rows.h). Documents stand apart from it, so that a list
-// reads small rows only.
+// Tables for a run's data beside its row (run_rows.h). Documents are in a separate table, so that a
+// list reads small rows only.
 constexpr std::string_view kRunTables = R"sql(
 CREATE INDEX run_by_created ON run(created_ms DESC, id);
 CREATE INDEX run_by_change ON run(change);
@@ -57,7 +57,7 @@ CREATE TABLE quarantine(
 CREATE INDEX quarantine_by_run ON quarantine(run_id);
 )sql";
 
-// metric_table.h and rank_fold.h say what lies in them.
+// metric_table.h and rank_fold.h document their content.
 constexpr std::string_view kMetricTables = R"sql(
 CREATE TABLE metric_key(no INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE latest_metric(
@@ -90,7 +90,7 @@ CREATE INDEX metric_chunk_lines ON metric_chunk(run_no, last_line, first_line, r
 
 Status makeTables(Database& db) {
     ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
-    // Another process may have been faster between the first look and the lock.
+    // Another process may have created them between the first check and the lock.
     ASSIGN_OR_RETURN(const std::int64_t current, db.queryInt("PRAGMA user_version"));
     if (current == kSchema) {
         return okStatus();

@@ -1,5 +1,5 @@
 #pragma once
-// The run store's schema: what a new file gets, and which files this program reads.
+// The run store's schema: the tables of a new file, and which files this program reads.
 #include <string>
 
 #include "backend/core/status.h"
@@ -10,13 +10,13 @@ namespace millrace::runs {
 /// Marks an SQLite file as a run store ("MRun").
 inline constexpr std::int64_t kApplicationId = 0x4d52756e;
 
-/// The schema that this program reads and writes (docs/formats/metrics.md). Lower numbers are of
-/// development versions that nobody got.
+/// The schema that this program reads and writes (docs/formats/metrics.md). Lower numbers belong to
+/// unreleased development versions.
 inline constexpr int kSchema = 8;
 
-/// Makes the tables of a new file in one transaction; a file that has them is left alone.
-/// kFailedPrecondition, with a sentence that says what to do, for a file of another schema and for
-/// one that is no run store.
+/// Creates the tables of a new file in one transaction; leaves a file that has them unchanged.
+/// kFailedPrecondition, with a message that names the remedy, for a file of another schema and for
+/// a file that is not a run store.
 Status makeSchema(Database& db);
 
 }  // namespace millrace::runs

@@ -48,7 +48,7 @@ Status lookForDamage(Database& db, bool isWhole, values::StoreCheck& check) {
             break;
         }
         if (std::string found = query.textAt(0); found != "ok") {
-            std::replace(found.begin(), found.end(), '\n', ' ');  // SQLite's heading stands above
+            std::replace(found.begin(), found.end(), '\n', ' ');  // SQLite adds a heading line
             check.damage.push_back(std::move(found));
         }
     }
@@ -111,7 +111,7 @@ Result<values::StoreCheck> StoreCare::check(bool isWhole,
     }
     values::StoreCheck check;
     const Status status = lookForDamage(*db, isWhole, check);
-    // A page that cannot be read at all is damage like any other.
+    // An unreadable page is damage like any other.
     if (absl::IsDataLoss(status)) {
         check.damage.emplace_back(messageOf(status));
         return check;

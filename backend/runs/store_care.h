@@ -1,5 +1,5 @@
 #pragma once
-// StoreCare: frees what deleted runs take, and looks for damage.
+// StoreCare: frees the space of deleted runs, and checks for damage.
 //
 // Threads: any. Failure: as of RunStore.
 #include <functional>
@@ -15,26 +15,26 @@ namespace millrace::runs {
 
 class StoreFile;
 
-/// Damage that a look for it names.
+/// Limit on the damages that a check reports.
 inline constexpr int kDamageMax = 20;
 
 class StoreCare {
  public:
     explicit StoreCare(StoreFile& file) : file_(file) {}
 
-    /// Drops a deleted run's points, plan and checkpoints for good; what it was (spec, tags, note,
-    /// newest values, receipt) stays. Its files are the caller's. Twice is the same as once.
+    /// Drops a deleted run's points, plan and checkpoints for good; its description (spec, tags,
+    /// note, newest values, receipt) stays. The caller removes its files. Idempotent.
     Status purge(std::string_view id);
     /// Adds to the time that daemons have run over this store.
     Status addRunningTime(std::int64_t ms);
-    /// Runs that were deleted before `ms` and not purged, and since then daemons have run over this
-    /// store for `runningMs`: a clock that is wrong makes nobody late.
+    /// Runs that were deleted before `ms`, are not purged, and since whose deletion daemons have
+    /// run over this store for `runningMs`. A wrong clock therefore does not purge runs too early.
     Result<std::vector<std::string>> deletedBefore(std::int64_t ms, std::int64_t runningMs) const;
     /// Among `ids`, those of purged runs.
     Result<std::vector<std::string>> purgedAmong(const std::vector<std::string>& ids) const;
-    /// Looks for damage over a connection of its own, so that nobody waits for it; without the
-    /// indexes' content unless `isWhole`. Ends when `isUnwanted` (asked every few milliseconds,
-    /// from this thread and from another one): then kDeadlineExceeded.
+    /// Checks for damage over a connection of its own, so that no other call waits for it. Skips
+    /// the indexes' content unless `isWhole`. Ends with kDeadlineExceeded once `isUnwanted`, which
+    /// is called every few milliseconds, on this thread and on another one.
     Result<values::StoreCheck> check(bool isWhole, const std::function<bool()>& isUnwanted) const;
 
  private:

@@ -1,9 +1,9 @@
 #pragma once
-// StoreFile: the run store's file as its parts share it: three connections, each under its lock.
+// StoreFile: the run store's file, shared by its parts: three connections, each under its lock.
 //
-// Writes, short reads and what people browse (lists, metrics) go apart, so that neither a long list
-// nor a long series holds up a commit or an acknowledgement. Threads: any, under the locks; of two
-// locks none is taken inside another. Owns: the connections.
+// Writes, short reads and browsing (lists, metrics) have separate connections, so that neither a
+// long list nor a long series delays a commit or an acknowledgement. Threads: any, under the locks;
+// no lock is taken while another is held. Owns: the connections.
 #include <memory>
 #include <string>
 
@@ -16,7 +16,7 @@ namespace millrace::runs {
 
 class StoreFile {
  public:
-    /// Opens or makes the file. `ofClock` outlives it.
+    /// Opens or creates the file. `ofClock` outlives it.
     static Result<std::unique_ptr<StoreFile>> open(const std::string& path, const Clock& ofClock);
 
     const std::string path;

@@ -1,8 +1,8 @@
 #pragma once
-// The values of a line in the tail as bytes: (key number, value) of 12 bytes each, and summaries of
-// several ranks of 40 bytes each, both by key.
+// Packs the values of a line in the tail as bytes: (key number, value) of 12 bytes each, and
+// summaries of several ranks of 40 bytes each, both sorted by key.
 //
-// Pure. Bytes that are no multiple of an item lose their end; nothing is read beyond them.
+// Pure. If the size is not a multiple of an item, the end is ignored; nothing is read beyond it.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -21,7 +21,7 @@ struct TailValue {
     double value = 0;
 };
 
-/// Of a key that stands twice the first counts.
+/// If a key occurs twice, the first value counts.
 inline std::string packTailValues(std::vector<TailValue> values) {
     const auto byKey = [](const TailValue& a, const TailValue& b) { return a.keyNo < b.keyNo; };
     std::stable_sort(values.begin(), values.end(), byKey);
@@ -75,7 +75,7 @@ class TailValues {
     std::string_view bytes_;
 };
 
-/// u32 key, then as RankSummary: f64 median, least, greatest, i32 ranks of the ends, i32 ranks.
+/// u32 key, then as RankSummary: f64 median, least, greatest, i32 ranks of the extremes, i32 ranks.
 inline constexpr std::size_t kTailSummaryBytes = 40;
 
 struct TailSummary {
@@ -83,7 +83,7 @@ struct TailSummary {
     values::RankSummary summary;
 };
 
-/// Of a key that stands twice the first counts.
+/// If a key occurs twice, the first summary counts.
 inline std::string packTailSummaries(std::vector<TailSummary> items) {
     std::stable_sort(items.begin(), items.end(),
                      [](const TailSummary& a, const TailSummary& b) { return a.keyNo < b.keyNo; });
@@ -110,7 +110,7 @@ inline std::string packTailSummaries(std::vector<TailSummary> items) {
     return bytes;
 }
 
-/// All of them, by key.
+/// All summaries, sorted by key.
 inline std::vector<TailSummary> unpackTailSummaries(std::string_view bytes) {
     std::vector<TailSummary> items;
     const auto get = [&bytes](auto& value) {

@@ -19,7 +19,7 @@ std::string placeText(std::size_t place, std::size_t of) {
 
 Decision decide(const std::vector<Job>& queue, const std::vector<Job>& taking, Supply supply) {
     Decision decision;
-    std::string first;  // why the queue waits: a job in `taking` finds too little free
+    std::string first;  // why the queue waits: too little is free for a job in `taking`
     for (const Job& job : taking) {
         const Fit found = fit(job.parts, supply.nodes);
         if (found.kind == Fit::Kind::kNow) {

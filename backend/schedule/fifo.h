@@ -1,10 +1,10 @@
 #pragma once
-// Which queued jobs start now: a pure function of the queue, of the jobs that have yet to get their
-// nodes, and of the nodes.
+// Decides which queued jobs start now: a pure function of the queue, of started jobs that still
+// need nodes, and of the nodes.
 //
 // A job's parts are placed together or not at all. First in, first out, without overtaking: a job
-// for which too little is free holds back those behind it. One that can never fit is refused, one
-// for which too few nodes are there waits for them; neither holds back anybody.
+// for which too little is free holds back those after it. A job that can never fit is refused; a
+// job for which there are too few nodes waits for them. Neither holds back other jobs.
 #include <string>
 #include <vector>
 
@@ -19,10 +19,10 @@ struct Job {
 
 struct Supply {
     std::vector<Node> nodes;
-    int numRunning = 0, maxRunning = 0;  ///< jobs at once; most 0: as many as fit
+    int numRunning = 0, maxRunning = 0;  ///< jobs at once; maxRunning 0: as many as fit
 };
 
-/// Why a job does not start now, in a sentence for its owner.
+/// A job that does not start now, with the reason as a sentence for its owner.
 struct Waiting {
     std::string id;
     std::string reason;
@@ -30,13 +30,13 @@ struct Waiting {
 
 struct Decision {
     std::vector<std::string> start;   ///< in this order
-    std::vector<Waiting> waiting;     ///< for others, or for what is free
-    std::vector<Waiting> lacksNodes;  ///< for nodes that are not there
-    std::vector<Waiting> neverFits;   ///< to be refused: more than there is in all
+    std::vector<Waiting> waiting;     ///< for other jobs, or for free resources
+    std::vector<Waiting> lacksNodes;  ///< for missing nodes
+    std::vector<Waiting> neverFits;   ///< must be refused: they exceed all that exists
 };
 
-/// `queue`: in order of submit. `taking`: jobs that have started and have yet to get their nodes,
-/// again or for the first time: they come before the queue.
+/// `queue`: in order of submit. `taking`: started jobs that still need nodes, for the first time or
+/// again; they come before the queue.
 Decision decide(const std::vector<Job>& queue, const std::vector<Job>& taking, Supply supply);
 
 }  // namespace millrace::schedule

@@ -44,13 +44,13 @@ bool hasRoom(const Node& node, const Resources& needs) {
     return withinNode(needs, node.total).fitsIn(node.free);
 }
 
-// The parts that are on other nodes, and what they take.
+// The parts on other nodes, and their needs.
 struct Others {
     std::vector<std::size_t> parts;
     std::vector<Resources> needs;
 };
 
-// A node for each; nothing where there are too few.
+// Chooses a node for each part; returns nothing if there are too few.
 std::optional<std::vector<std::string>> choose(const Others& others, std::vector<Node> ready) {
     std::stable_sort(ready.begin(), ready.end(), [](const Node& a, const Node& b) {
         return std::make_pair(-a.free.cpus, a.name) < std::make_pair(-b.free.cpus, b.name);

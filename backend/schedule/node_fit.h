@@ -1,14 +1,15 @@
 #pragma once
-// Where the parts of a job go: a pure function of what they need and of what nodes have.
+// Chooses the nodes of a job's parts: a pure function of the parts' needs and the nodes' resources.
 //
-// Threads: values. Failure: none; why they do not fit is a sentence for the job's owner.
+// Threads: values. Failure: none; if the parts do not fit, the reason is a sentence for the job's
+// owner.
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace millrace::schedule {
 
-/// Amounts of what a part takes or a node has.
+/// Resources that a part needs or a node has.
 struct Resources {
     double cpus = 0;
     int gpus = 0;
@@ -24,14 +25,15 @@ struct Resources {
 /// CPU demand that means all cores of a node.
 inline constexpr double kAllCores = 1e6;
 
-/// Never more cores or memory than a node has, so that a default written for a larger one runs.
+/// Limits the needs to a node's cores and memory, so that a default written for a larger node
+/// works.
 Resources withinNode(const Resources& needs, const Resources& total);
 
-/// A machine on which parts may be placed.
+/// A machine for parts of jobs.
 struct Node {
     std::string name;       ///< "": the head's own machine
-    Resources total, free;  ///< total, and not reserved
-    bool mayTake = true;    ///< it is there, and is to get more
+    Resources total, free;  ///< free: not reserved
+    bool mayTake = true;    ///< it is connected and may get more
 };
 
 /// A gang of a job, placed on one node. Each part gets a node of its own, except parts beside
@@ -40,7 +42,7 @@ struct Part {
     enum class Where {
         kHead,   ///< on the head's own machine
         kOther,  ///< on any other node
-        kBeside  ///< on the node of part `beside`, an earlier one that is beside none
+        kBeside  ///< on the node of part `beside`, an earlier part that is not itself kBeside
     };
     Resources needs;
     Where where = Where::kHead;
@@ -54,11 +56,11 @@ struct Fit {
     enum class Kind {
         kNow,
         kLater,       ///< too little is free
-        kLacksNodes,  ///< there are too few nodes, or none is large enough
+        kLacksNodes,  ///< too few nodes exist, or none is large enough
         kNever        ///< the head's own machine, which does not grow, is too small
     } kind = Kind::kNow;
-    std::vector<std::string> nodes;  ///< kNow: by part
-    std::string reason;              ///< else
+    std::vector<std::string> nodes;  ///< for kNow: by part
+    std::string reason;              ///< for the other kinds
 };
 
 /// Prefers nodes with the most free cores; ties go by name.

@@ -8,14 +8,15 @@
 namespace millrace::scores {
 namespace {
 
-constexpr double kMargin = 1e-12;  // as in the figures of an evaluation
+constexpr double kMargin = 1e-12;  // as in an evaluation's metrics
 
 double logLossOf(float score, float label) {
     const double p = std::clamp(static_cast<double>(score), kMargin, 1 - kMargin);
     return -(label * std::log(p) + (1 - label) * std::log1p(-p));
 }
 
-/// Keys above are not in a sample although their rows were evaluated.
+/// The last key that can be compared: a sample lacks higher keys although their rows were
+/// evaluated.
 std::uint64_t lastComparable(const Scores& scores) {
     return scores.isSample() && !scores.keys.empty() ? scores.keys.back()
                                                      : std::numeric_limits<std::uint64_t>::max();

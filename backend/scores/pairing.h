@@ -1,5 +1,6 @@
 #pragma once
-// Two evaluations row by row: what the second says of the rows that the first said something of.
+// Compares two evaluations row by row: the second one's scores for the rows that the first one
+// scored.
 //
 // Threads: pure functions.
 #include <cstdint>
@@ -10,20 +11,20 @@
 
 namespace millrace::scores {
 
-/// A head that both have.
+/// A head of both evaluations.
 struct PairedHead {
     std::string name;
     std::int64_t rows = 0;  ///< paired, with the same label in both
     std::int64_t otherLabels =
-        0;  ///< paired, with another label, or one in one of them only: left out
-    double first = 0, second = 0;  ///< mean log loss of these rows, of each; NaN of no rows
-    double difference = 0;         ///< mean over rows of the second's minus the first's
+        0;  ///< paired, but with another label, or with a label in only one of them: excluded
+    double first = 0, second = 0;  ///< mean log loss of these rows, for each; NaN without rows
+    double difference = 0;         ///< mean over rows of the second minus the first
 };
 
 struct Pairing {
-    std::int64_t rows = 0;  ///< that both have, by key
-    double share = 0;  ///< of those of whichever has more; of samples, of the keys that both kept
-    bool isSample = false;  ///< one of them keeps its lowest keys only
+    std::int64_t rows = 0;  ///< rows of both, by key
+    double share = 0;  ///< of the rows of the larger one; for samples, of the keys that both kept
+    bool isSample = false;  ///< one of them kept only its lowest keys
     std::vector<PairedHead> heads;
 };
 

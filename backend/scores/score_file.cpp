@@ -24,7 +24,7 @@ constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kNameMost = 250;
 constexpr std::size_t kFileMost = std::size_t{8} << 30;
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
-constexpr int kLevel = 1;  // keys are hashes: nothing makes them smaller
+constexpr int kLevel = 1;  // keys are hashes: no level makes them smaller
 constexpr std::string_view kPrefix = "scores-", kAttempt = ".a", kSuffix = ".zst";
 
 template <class T>
@@ -36,7 +36,7 @@ void putAll(std::string& out, const std::vector<T>& values) {
     out.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
 }
 
-/// What is left to read of a file's bytes. A read beyond the end makes it bad, and gives zeros.
+/// The unread rest of a file's bytes. A read beyond the end makes it bad and returns zeros.
 class Reader {
  public:
     explicit Reader(std::string_view bytes) : left_(bytes) {}
@@ -52,7 +52,8 @@ class Reader {
         const std::string_view bytes =
             count <= left_.size() / sizeof(T) ? takeBytes(count * sizeof(T)) : takeBytes(kTooMany);
         std::vector<T> values(bytes.size() / sizeof(T));
-        bytes.copy(reinterpret_cast<char*>(values.data()), bytes.size());  // of none: no address
+        bytes.copy(reinterpret_cast<char*>(values.data()), bytes.size());  // data() may be null if
+                                                                           // empty
         return values;
     }
     std::string_view takeBytes(std::size_t count) {
@@ -119,20 +120,20 @@ class FrameCheck {
         }
         return okStatus();
     }
-    /// The first bytes inside of the frame, once the frame is whole.
+    /// The first bytes of the frame's content, once the frame is complete.
     Result<std::string> finish() const {
         return left_ == 0 && head_.size() == kHeadBytes
                    ? Result<std::string>(head_)
                    : dataLoss(path_, ": the file of scores is incomplete");
     }
-    static constexpr std::size_t kHeadBytes = 40;  ///< up to the step, and with it
+    static constexpr std::size_t kHeadBytes = 40;  ///< up to and including the step
 
  private:
     const std::string path_;
     const std::unique_ptr<ZSTD_DCtx, std::size_t (*)(ZSTD_DCtx*)> context_{ZSTD_createDCtx(),
                                                                            &ZSTD_freeDCtx};
     std::string piece_ = std::string(kPieceBytes, '\0'), head_;
-    std::size_t left_ = 1;  ///< 0: the frame is whole
+    std::size_t left_ = 1;  ///< 0: the frame is complete
 };
 
 template <class T>

@@ -1,5 +1,5 @@
 #pragma once
-// The attributes of runs that filters may name, besides metrics, params and tags.
+// The attributes of runs for filters, apart from metrics, params and tags.
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,10 +14,10 @@ struct Attribute {
     AttributeKind kind;
 };
 
-/// All of them. Durations are in seconds, times in ms since 1970, UTC.
+/// All attributes. Durations are in seconds, times in ms since 1970, UTC.
 std::span<const Attribute> attributes();
 
-/// By its name or another one that MLflow has for it. Null: there is none.
+/// Finds an attribute by its name, or by MLflow's name for it. Null if unknown.
 const Attribute* attributeOf(std::string_view name);
 
 }  // namespace millrace::search

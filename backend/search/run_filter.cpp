@@ -14,7 +14,7 @@
 namespace millrace::search {
 namespace {
 
-// What a pattern costs grows with both.
+// Both limit the cost of a pattern.
 constexpr std::ptrdiff_t kMostWildcards = 8;
 constexpr std::size_t kMostPatternBytes = 300;
 constexpr int kMostDepth = 40, kMostClauses = 200;
@@ -75,7 +75,7 @@ RunFilter leaf(FilterClause clause) {
     return {RunFilter::Kind::kClause, std::move(clause), {}};
 }
 
-// A comparison with a whole day, by comparisons with moments.
+// A comparison with a whole day, as comparisons with moments.
 RunFilter withinDay(const FilterClause& clause, const TimeSpan& day) {
     const auto with = [&](FilterOp op, std::int64_t ms) {
         FilterClause one = clause;
@@ -143,8 +143,8 @@ class Parser {
     template <class... P>
     Status error(std::size_t at, const P&... parts) const {
         Status status = invalidArgument(place_, ", character ", at + 1, ": ", parts...);
-        // From a view: the constructor of a string has another name in clang 19 than in the
-        // library.
+        // Goes through a view: the string constructor's symbol in clang 19 differs from the
+        // library's.
         status.SetPayload(kCharacterUrl, absl::Cord(absl::string_view(strCat(at + 1))));
         return status;
     }
@@ -159,7 +159,7 @@ class Parser {
 
     bool isAt(char c) const { return at_ < text_.size() && text_[at_] == c; }
 
-    // A keyword in any case, as a whole word.
+    // Takes a keyword in any case, as a whole word.
     bool takeWord(std::string_view word) {
         skipBlanks();
         const std::size_t end = at_ + word.size();
@@ -182,12 +182,12 @@ class Parser {
             return part.kind == RunFilter::Kind::kAll && part.parts.empty();
         });
         if (isEmpty && parts.size() > 1) {
-            return error(at_, "OR stands between two clauses");
+            return error(at_, "OR belongs between two clauses");
         }
         return joined(RunFilter::Kind::kAny, std::move(parts));
     }
 
-    // MLflow takes an AND at the end.
+    // MLflow accepts a trailing AND.
     Result<RunFilter> all() {
         std::vector<RunFilter> parts;
         skipBlanks();
@@ -226,7 +226,7 @@ class Parser {
             return error(start, "this bracket is never closed");
         }
         if (inner.kind == RunFilter::Kind::kAll && inner.parts.empty()) {
-            return error(start, "nothing stands in these brackets");
+            return error(start, "there is nothing in these brackets");
         }
         ++at_;
         return inner;
@@ -532,7 +532,7 @@ Result<std::vector<OrderKey>> parseOrderBy(const std::vector<std::string>& items
     for (const std::string& item : items) {
         ASSIGN_OR_RETURN(OrderKey key, Parser(item, strCat("order_by '", item, "'"), 0).orderKey());
         if (!seen.insert({key.entity, key.key}).second) {
-            return invalidArgument("order_by: '", key.key, "' stands twice");
+            return invalidArgument("order_by: '", key.key, "' appears twice");
         }
         keys.push_back(std::move(key));
     }

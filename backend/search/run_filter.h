@@ -11,10 +11,10 @@
 //                                attr, run; without one: an attribute
 //   op     := = != > >= < <= LIKE ILIKE
 //
-// Metrics compare their latest value with a number. Params and tags compare text with quoted text,
-// and numbers with a number without quotes: one that is no number never matches. A clause about a
-// key that the run does not have does not hold, so NOT of it does. A name with blanks or slashes is
-// quoted: metrics."val/loss". Times and durations: time_text.h; a day is the whole day, so
+// Metrics compare their latest value with a number. Params and tags compare as text with a quoted
+// value, and as numbers with an unquoted number: a value that is not a number never matches. A
+// clause about a key that the run lacks is false, so its NOT is true. A name with blanks or slashes
+// is quoted: metrics."val/loss". Times and durations: time_text.h; a day means the whole day, so
 // "created > '2026-03-01'" is true from the next day on.
 #include <cstdint>
 #include <string>
@@ -43,26 +43,26 @@ enum class FilterOp {
 
 struct FilterClause {
     FilterEntity entity = FilterEntity::kAttribute;
-    std::string key;  ///< an attribute's own name, aliases resolved
+    std::string key;  ///< an attribute's main name, with aliases resolved
     FilterOp op = FilterOp::kEqual;
-    std::vector<double> numbers;       ///< or strings: one, or several for IN, none for IS NULL
-    std::vector<std::string> strings;  ///< text, also of params and tags
+    std::vector<double> numbers;       ///< or strings: one; several for IN; none for IS NULL
+    std::vector<std::string> strings;  ///< text, also for params and tags
     bool operator==(const FilterClause&) const = default;
 };
 
-/// A tree of at most 200 clauses, at most 40 deep.
+/// A tree with at most 200 clauses and a depth of at most 40.
 struct RunFilter {
     enum class Kind { kAll, kAny, kNot, kClause };
     Kind kind = Kind::kAll;        ///< without parts: all runs
-    FilterClause clause;           ///< of kClause
-    std::vector<RunFilter> parts;  ///< of kAll and kAny; one of kNot
+    FilterClause clause;           ///< for kClause
+    std::vector<RunFilter> parts;  ///< for kAll and kAny; one for kNot
 };
 
-/// `nowMs`: what ages in it are counted from, ms since 1970, UTC. Failure: kInvalidArgument with
-/// "filter, character N: ..." and what is known there; characterOf gives N.
+/// `nowMs`: reference time for ages, ms since 1970, UTC. Failure: kInvalidArgument with "filter,
+/// character N: ..." and the known names; characterOf returns N.
 Result<RunFilter> parseFilter(std::string_view text, std::int64_t nowMs);
 
-/// Where parseFilter or parseOrderBy found its text wrong, from 1; 0: no such place.
+/// Position of the error from parseFilter or parseOrderBy, from 1; 0: unknown.
 int characterOf(const Status& status);
 
 struct OrderKey {
@@ -70,7 +70,7 @@ struct OrderKey {
     std::string key;
     bool isDescending = false;
 };
-/// One key an item: "metrics.loss DESC". A key that stands twice is an error.
+/// One key per item: "metrics.loss DESC". A repeated key is an error.
 Result<std::vector<OrderKey>> parseOrderBy(const std::vector<std::string>& items);
 
 }  // namespace millrace::search

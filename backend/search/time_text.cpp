@@ -24,7 +24,8 @@ std::optional<double> factorOf(std::string_view unit) {
 }
 
 std::optional<std::int64_t> momentOf(std::string_view text) {
-    constexpr std::size_t kDate = 10, kMinutes = 16;  // "2026-03-01", "2026-03-01T12:00"
+    constexpr std::size_t kDate = 10, kMinutes = 16;  // lengths of "2026-03-01" and
+                                                      // "2026-03-01T12:00"
     if (text.size() < kDate) {
         return std::nullopt;
     }

@@ -1,10 +1,10 @@
 #pragma once
-// Which Arrow this is.
+// The version of the Arrow library in use, for receipts.
 #include <string>
 
 namespace millrace::segment {
 
-/// "26.0.1": for receipts.
+/// For example "26.0.1".
 std::string arrowVersion();
 
 }  // namespace millrace::segment

@@ -29,7 +29,7 @@ BatchMeter::Count BatchMeter::count(std::span<const std::uint64_t> keys) {
     }
     Count count;
     const std::size_t mask = slots_.size() - 1;
-    Slot* last = nullptr;  // rows of one request often stand side by side
+    Slot* last = nullptr;  // rows of one request are often adjacent
     for (const std::uint64_t key : keys) {
         if (last == nullptr || last->key != key) {
             std::size_t at = (key ^ (key >> 32)) & mask;

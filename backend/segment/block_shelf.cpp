@@ -10,9 +10,9 @@ namespace {
 
 constexpr std::uintptr_t kPageOfMemory = 4096;
 constexpr std::int64_t kSlab = std::int64_t{64} << 20;
-constexpr std::int64_t kBetween = 64;  // a line of a cache
+constexpr std::int64_t kBetween = 64;  // one cache line
 #if defined(__SANITIZE_ADDRESS__)
-constexpr std::int64_t kLeastOfSlab = kOwnPages;  // none, so that what passes a block's end is seen
+constexpr std::int64_t kLeastOfSlab = kOwnPages;  // no slabs: ASan sees overruns
 #else
 constexpr std::int64_t kLeastOfSlab = std::int64_t{16} << 10;
 #endif
@@ -87,7 +87,7 @@ std::vector<Block*> BlockShelf::takeAllKept() {
 void* BlockShelf::cut(std::int64_t bytes) {
     MutexLock lock(mutex_);
     if (slabs_.empty() || kSlab - slabUsed_ < bytes) {
-        // The system places it at a huge page's border.
+        // The kernel aligns a mapping of this size to a huge page.
         void* const slab = ::mmap(nullptr, static_cast<std::size_t>(kSlab), PROT_READ | PROT_WRITE,
                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (slab == MAP_FAILED) {

@@ -1,15 +1,14 @@
 #pragma once
-// Blocks of a pool that are free, and the memory that new ones are cut from.
+// Free blocks of a BufferPool, and the slabs of memory that new blocks are cut from.
 //
-// Rows are gathered from hundreds of columns, a few values of each at a time, so it matters how
-// their blocks lie: one after the other as far as they can, and no two of a thread at the same
-// place of a page. Values at one place of every page share few sets of a core's caches, where they
-// drive each other out before they are used: blocks that are cut from a slab have a line between
-// them. What several threads took turns to take from one list lies scattered after a while, so a
-// pool has several shelves.
+// Rows are gathered from hundreds of columns, a few values of each at a time, so the addresses of
+// the columns' blocks matter. Blocks of one thread should be adjacent where possible, and should
+// not start at the same offset in a page: values at the same page offset share a few cache sets and
+// evict each other before they are used. Blocks cut from a slab are therefore one cache line apart.
+// A list that several threads take from becomes scattered over time, so a pool has several shelves.
 //
-// Threads: any. Ownership: a block lies on the shelf that it was made for, or is in use; slabs go
-// with the shelf, and with them all their blocks.
+// Threads: any. Ownership: a block is on the shelf that it was made for, or in use. A shelf frees
+// its slabs when it is destroyed, and with them all their blocks.
 #include <array>
 #include <cstdint>
 #include <span>
@@ -19,22 +18,24 @@
 
 namespace millrace::segment {
 
-/// Blocks from here on have huge pages of their own; smaller ones may be cut from slabs.
+/// Blocks of at least this many bytes have huge pages of their own; smaller ones may be cut from
+/// slabs.
 inline constexpr std::int64_t kOwnPages = std::int64_t{4} << 20;
 
-/// Stands in the 64 bytes before the memory handed out.
+/// Occupies the 64 bytes before the memory handed out.
 struct alignas(64) Block {
     int sizeClass = 0;
-    unsigned shelf = 0;      ///< where it lies when it is free
-    std::int64_t bytes = 0;  ///< of the whole block, with this header
+    unsigned shelf = 0;      ///< shelf that keeps the block when it is free
+    std::int64_t bytes = 0;  ///< of the whole block, including this header
 
     std::uint8_t* memory() { return reinterpret_cast<std::uint8_t*>(this) + sizeof(Block); }
     static Block* of(std::uint8_t* memory) {
         return reinterpret_cast<Block*>(memory - sizeof(Block));
     }
-    /// The whole pages behind the header: they can be given back without the block.
+    /// The whole pages behind the header. They can be returned to the system while the block is
+    /// kept.
     std::span<std::uint8_t> pages();
-    /// Else it has memory of its own.
+    /// Whether the block was cut from a slab. If not, it is an allocation of its own.
     bool isOfSlab() const { return isOfSlab(bytes); }
     static bool isOfSlab(std::int64_t bytes);
 };
@@ -48,16 +49,16 @@ class alignas(64) BlockShelf {
     BlockShelf& operator=(const BlockShelf&) = delete;
     ~BlockShelf();
 
-    /// The one that was put there last; null: there is none.
+    /// Returns the block that was kept last, or null if there is none.
     Block* takeKept(int sizeClass);
     void keep(Block* block);
     std::vector<Block*> takeAllKept();
 
-    /// Those whose pages were given back.
+    /// Like takeKept() and keep(), for blocks whose pages were returned to the system.
     Block* takeEmpty(int sizeClass);
     void keepEmpty(Block* block);
 
-    /// Memory for a block of a slab; null: the system has none left.
+    /// Memory for a block of a slab. Null: the system has no memory left.
     void* cut(std::int64_t bytes);
 
  private:
@@ -69,7 +70,7 @@ class alignas(64) BlockShelf {
     BlockLists kept_ MR_GUARDED_BY(mutex_);
     BlockLists empty_ MR_GUARDED_BY(mutex_);
     std::vector<void*> slabs_ MR_GUARDED_BY(mutex_);
-    std::int64_t slabUsed_ MR_GUARDED_BY(mutex_) = 0;  ///< of the last slab
+    std::int64_t slabUsed_ MR_GUARDED_BY(mutex_) = 0;  ///< bytes used in the last slab
 };
 
 }  // namespace millrace::segment

@@ -18,10 +18,10 @@ namespace millrace::segment {
 namespace {
 
 constexpr std::int64_t kSmallPage = 4096, kHugePage = std::int64_t{2} << 20;
-constexpr int kSmallestTop = 9;  // of kSmallest
+constexpr int kSmallestTop = 9;  // log2 of kSmallest
 static_assert(BufferPool::kSmallest == 1 << kSmallestTop);
 
-// Four classes a power of two: a block is at most a quarter larger than what was asked for.
+// Four classes per power of two: a block is at most a quarter larger than the request.
 int classOf(std::int64_t bytes) {
     const auto value = static_cast<std::uint64_t>(bytes - 1);
     const int top = 63 - std::countl_zero(value);
@@ -34,7 +34,7 @@ std::int64_t classBytes(int sizeClass) {
     return (std::int64_t{1} << top) + (std::int64_t{sizeClass % 4 + 1} << (top - 2));
 }
 
-/// Of the calling thread: threads that allocate get them in turns.
+/// The calling thread's shelf. Threads get shelves round-robin at their first allocation.
 unsigned shelfOfThread(std::size_t shelves) {
     static std::atomic<unsigned> next{0};
     thread_local const unsigned own = next.fetch_add(1, std::memory_order_relaxed);
@@ -104,7 +104,7 @@ std::int64_t BufferPool::sum(Count Counts::* count) const {
                            });
 }
 
-/// The thread's own blocks first; what others have left is taken before anything is made.
+/// Takes from the thread's own shelf first, then from other shelves. Only then is a block made.
 Block* BufferPool::takeFree(Block* (BlockShelf::*take)(int), int sizeClass, unsigned shelf) {
     for (std::size_t i = 0; i < kShelves; ++i) {
         if (Block* const block = (shelves_[(shelf + i) % kShelves].*take)(sizeClass)) {
@@ -114,7 +114,7 @@ Block* BufferPool::takeFree(Block* (BlockShelf::*take)(int), int sizeClass, unsi
     return nullptr;
 }
 
-/// nullptr: the system has none left.
+/// Returns nullptr if the system has no memory left.
 void* BufferPool::memoryFor(std::int64_t bytes, unsigned shelf) {
     if (Block::isOfSlab(bytes)) {
         return shelves_[shelf].cut(bytes);

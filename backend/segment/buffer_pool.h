@@ -1,14 +1,15 @@
 #pragma once
 // The memory of a loader: Arrow's buffers and the frames, recycled, under one hard limit.
 //
-// Blocks of kSmallest bytes and more are kept in free lists by size when they are given back: fresh
-// memory from the kernel costs several times as much as the decoding that fills it. Smaller ones go
-// to Arrow's own pool. What is held (in use and kept) never passes the limit: kept blocks are given
-// to the system first, then the request fails with Arrow's OutOfMemory.
+// Freed blocks of kSmallest bytes and more go to free lists by size: fresh memory from the kernel
+// costs several times as much as the decoding that fills it. Smaller blocks go to Arrow's own pool.
+// The bytes held (in use and kept) never exceed the limit. At the limit the pool first returns kept
+// blocks to the system; if that is not enough, the request fails with Arrow's OutOfMemory.
 //
-// The system hands out memory in huge pages where it can: blocks of 4 MB and more have their own,
-// those from 16 kB on are cut from slabs, one after the other (block_shelf.h). A slab takes memory
-// as it is cut, and goes with the pool; what a block of it held is given back without the block.
+// Memory comes in huge pages where possible. Blocks of 4 MiB and more have huge pages of their own;
+// those from 16 KiB on are cut from slabs, one after the other (block_shelf.h). A slab takes memory
+// as it is cut and is freed with the pool. The pages of a block in a slab can be returned to the
+// system while the block itself is kept.
 //
 // Threads: any. Ownership: the pool outlives every buffer taken from it.
 #include <array>
@@ -29,7 +30,7 @@ class BufferPool final : public arrow::MemoryPool {
  public:
     static constexpr std::int64_t kSmallest = 512;
 
-    /// limitBytes 0: no limit.
+    /// `limitBytes` 0: no limit.
     explicit BufferPool(std::int64_t limitBytes);
 
     using arrow::MemoryPool::Allocate;
@@ -41,17 +42,19 @@ class BufferPool final : public arrow::MemoryPool {
     void Free(std::uint8_t* buffer, std::int64_t size, std::int64_t alignment) override;
     void ReleaseUnused() override;
     std::int64_t bytes_allocated() const override { return sum(&Counts::inUse); }
-    /// The most that was held from the system.
+    /// Peak of the bytes held from the system.
     std::int64_t max_memory() const override { return peak_.load(); }
     std::int64_t total_bytes_allocated() const override { return sum(&Counts::total); }
     std::int64_t num_allocations() const override { return sum(&Counts::allocations); }
     std::string backend_name() const override { return "millrace"; }
 
-    /// Memory that is not the pool's counts as held by it. False: the limit does not allow it.
+    /// Counts memory that the pool did not allocate as held by it. Returns false if the limit does
+    /// not allow it.
     bool hold(std::int64_t bytes);
     void letGo(std::int64_t bytes) { held_ -= bytes; }
 
-    /// By how much the last request that failed went beyond the limit; 0: none did since.
+    /// Bytes by which the last failed request exceeded the limit; 0: no request failed since the
+    /// last call.
     std::int64_t takeMissing() { return missing_.exchange(0); }
 
     std::int64_t limitBytes() const { return limitBytes_; }
@@ -61,8 +64,9 @@ class BufferPool final : public arrow::MemoryPool {
  private:
     static constexpr std::size_t kShelves = 16;
     using Count = std::atomic<std::int64_t>;
-    /// What some threads took and gave back: a thread that counted where others do would wait for
-    /// their caches at each buffer. `inUse` may be below zero; the sum of all is not.
+    /// Allocations and frees of some of the threads. Threads that shared one counter would contend
+    /// for its cache line at each buffer. `inUse` may be negative; the sum over all counters is
+    /// not.
     struct alignas(64) Counts {
         Count inUse{0}, total{0}, allocations{0};
     };
@@ -77,16 +81,16 @@ class BufferPool final : public arrow::MemoryPool {
     void countFree(std::int64_t bytes);
     std::int64_t sum(Count Counts::* count) const;
 
-    const std::int64_t limitBytes_;  ///< read with each buffer, so apart from what is written
+    const std::int64_t limitBytes_;  ///< read for each buffer, so kept apart from what is written
     alignas(64) Count held_{0};
-    Count peak_{0};  ///< of `held_`
+    Count peak_{0};  ///< highest value of `held_`
     Count missing_{0};
-    // Each is some threads' own.
+    // Each entry serves some of the threads (shelfOfThread()).
     std::array<Counts, kShelves> counts_;
     std::array<BlockShelf, kShelves> shelves_;
 };
 
-/// Bytes with an owner: 64-byte aligned bytes from a pool, given back at death.
+/// An owned range of 64-byte aligned bytes from a pool; the destructor frees it.
 class PooledBuffer {
  public:
     PooledBuffer() = default;

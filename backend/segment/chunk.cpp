@@ -1,4 +1,4 @@
-// Chunk::make: a recipe's batch as raw columns of the layout.
+// Chunk::make(): converts a recipe's batch to raw columns of the layout.
 #include "backend/segment/chunk.h"
 
 #include <cstring>
@@ -18,7 +18,7 @@ namespace {
 using frame::DType;
 using frame::Role;
 
-// Owns a pooled buffer from a Chunk's list of owners.
+// Allocates a pooled buffer that the chunk's list of owners keeps.
 Result<std::uint8_t*> ownBytes(Chunk& chunk, BufferPool& pool, std::int64_t bytes) {
     ASSIGN_OR_RETURN(PooledBuffer buffer,
                      PooledBuffer::allocate(pool, std::max<std::int64_t>(bytes, 64)));
@@ -37,7 +37,7 @@ Result<const std::byte*> maskBytes(Chunk& chunk, BufferPool& pool, const std::ve
     return reinterpret_cast<const std::byte*>(bytes);
 }
 
-// 1 where a row has a value; rows of stored lists have the null of their list.
+// 1 where a row has a value. A row of a dictionary of lists is null if its list is.
 Result<const std::byte*> validBytes(Chunk& chunk, BufferPool& pool, const arrow::Array& array) {
     const auto* stored = array.type_id() == arrow::Type::DICTIONARY
                              ? static_cast<const arrow::DictionaryArray*>(&array)
@@ -78,7 +78,7 @@ Result<const std::byte*> decimalDoubles(Chunk& chunk, BufferPool& pool, const ar
     return bytesOf(bytes);
 }
 
-// Fixed-width values; a copy with zeros where there are nulls.
+// Fixed-width values; copied with zeros if there are nulls.
 Result<const std::byte*> fixedBytes(Chunk& chunk, BufferPool& pool, const arrow::Array& array,
                                     std::size_t width) {
     if (array.type_id() == arrow::Type::BOOL) {
@@ -111,7 +111,7 @@ Result<const std::byte*> fixedBytes(Chunk& chunk, BufferPool& pool, const arrow:
     return bytesOf(copy);
 }
 
-// True when a null list still has values below it, which a frame must not show.
+// Returns true if a null list still has values, which a frame must not show.
 bool hasHiddenValues(const arrow::Array& array, const std::int32_t* offsets) {
     if (array.null_count() == 0) {
         return false;
@@ -124,7 +124,7 @@ bool hasHiddenValues(const arrow::Array& array, const std::int32_t* offsets) {
     return false;
 }
 
-// A copy of the values and offsets without what stands below nulls.
+// Copies values and offsets without the values of null lists.
 Status compactLists(Chunk& chunk, BufferPool& pool, const arrow::Array& array, std::size_t width,
                     Chunk::Column& column) {
     ASSIGN_OR_RETURN(std::uint8_t* const offsetBytes,
@@ -149,7 +149,7 @@ Status compactLists(Chunk& chunk, BufferPool& pool, const arrow::Array& array, s
 Result<Chunk::Column> listColumn(Chunk& chunk, BufferPool& pool, const arrow::Array& array,
                                  std::size_t width);
 
-// Lists of one size as lists that say where each begins.
+// Converts lists of fixed size to lists with offsets.
 Result<Chunk::Column> fixedLists(Chunk& chunk, BufferPool& pool, const arrow::Array& array,
                                  std::size_t width) {
     const auto& lists = static_cast<const arrow::FixedSizeListArray&>(array);
@@ -168,7 +168,7 @@ Result<Chunk::Column> fixedLists(Chunk& chunk, BufferPool& pool, const arrow::Ar
     return column;
 }
 
-// Decimals as their digits.
+// Decimals as texts of their digits.
 Result<Chunk::Column> decimalTexts(Chunk& chunk, BufferPool& pool, const arrow::Array& array) {
     ASSIGN_OR_RETURN(const auto texts, arrays::decimalKeys(array, arrow::default_memory_pool()));
     chunk.owners.push_back(texts);
@@ -217,7 +217,7 @@ Result<Chunk::Column> listColumn(Chunk& chunk, BufferPool& pool, const arrow::Ar
     return column;
 }
 
-// The same lists of bytes, 1 where an element has a value.
+// The same lists with bytes as elements: 1 where an element has a value.
 Result<std::shared_ptr<arrow::Array>> validElements(BufferPool& pool, const arrow::Array& array) {
     if (array.type_id() == arrow::Type::DICTIONARY) {
         const auto& stored = static_cast<const arrow::DictionaryArray&>(array);
@@ -245,7 +245,7 @@ Result<std::shared_ptr<arrow::Array>> validElements(BufferPool& pool, const arro
     return arrow::MakeArray(lists);
 }
 
-// Fills a chunk's columns in the layout's order, checking kinds and names on the way.
+// Fills a chunk's columns in the layout's order and checks kinds and names.
 class ColumnFiller {
  public:
     ColumnFiller(Chunk& chunk, const frame::FrameLayout& layout, BufferPool& pool)
@@ -322,7 +322,7 @@ class ColumnFiller {
     }
     Status done() {
         if (layout_.inverseColumn() >= 0) {
-            ++next_;  // the last one; each frame has its own
+            ++next_;  // the inverse is the last column; each frame has its own
         }
         return next_ == layout_.numColumns()
                    ? okStatus()

@@ -1,5 +1,5 @@
 #pragma once
-// One split's kept rows, as the recipe left them: columns in the decoder's memory.
+// The kept rows of one split after the recipe ran: columns in the decoder's memory.
 //
 // Threads: immutable once made. Owns: the columns' memory.
 // Failure: kInternal when a batch does not have the layout's columns, kResourceExhausted beyond the
@@ -25,7 +25,7 @@ struct RowPick {
     std::uint32_t row = 0;
 };
 
-/// Which of its chunk's values a list has.
+/// The range of a chunk's values that one list has.
 struct ListSlice {
     std::int32_t begin = 0, count = 0;
 };
@@ -34,9 +34,9 @@ struct ListSlice {
 struct Chunk {
     struct Column {
         const std::byte* values = nullptr;
-        const std::int32_t* offsets = nullptr;  ///< lists: items + 1, absolute
-        const std::int32_t* items = nullptr;    ///< of each row its list; null: the row's own
-        const float* weights = nullptr;         ///< weighted lists: beside `values`
+        const std::int32_t* offsets = nullptr;  ///< lists: items + 1 entries, absolute
+        const std::int32_t* items = nullptr;    ///< list index of each row; null: row r has list r
+        const float* weights = nullptr;         ///< weighted lists: parallel to `values`
         std::int64_t item(std::int64_t row) const { return items == nullptr ? row : items[row]; }
         /// Whether two rows have lists of the same values, of `width` bytes each.
         bool isSameList(std::size_t width, std::int64_t a, std::int64_t b) const;
@@ -48,27 +48,27 @@ struct Chunk {
     std::uint32_t file = 0;
     std::int64_t rows = 0;
     const std::uint64_t* rowNumbers = nullptr;
-    /// By row, for BatchMeter; null: not named in the spec.
+    /// By row, for BatchMeter; null: the spec names no such column.
     const std::uint64_t *requestKeys = nullptr, *userKeys = nullptr;
     std::vector<const float*> dense;  ///< by column
-    /// RecordLayout's records of the rows: made where rows are picked in another order.
+    /// The rows as RecordLayout's records. Filled only if rows are picked in another order.
     const std::byte* records = nullptr;
     std::vector<Column> columns;  ///< by column of the layout; row ids and dense are unused
-    /// Of each kept row its group: neighbours of one request whose deduplicated lists are all the
-    /// same, numbered as they come. Empty when the layout deduplicates nothing.
+    /// Group of each kept row, numbered in order of appearance. A group is adjacent rows of one
+    /// request whose deduplicated lists are all equal. Empty when the layout deduplicates nothing.
     std::vector<std::uint32_t> groups;
     std::vector<std::shared_ptr<const void>> owners;
-    std::vector<std::shared_ptr<const void>> rowOwners;  ///< of what records copy
+    std::vector<std::shared_ptr<const void>> rowOwners;  ///< of columns that the records copy
 
-    /// Brings a batch to the layout's types: masks and bools to bytes, nulls of carried columns to
-    /// 0 or empty. kInternal when the batch does not have the layout's columns.
+    /// Converts a batch to the layout's types: masks and bools to bytes, nulls of carried columns
+    /// to 0 or empty. kInternal when the batch does not have the layout's columns.
     static Result<Chunk> make(recipe::FeatureBatch batch, const frame::FrameLayout& layout,
                               BufferPool& pool);
-    /// Fills `records`; the columns that they hold are let go of.
+    /// Fills `records` and releases the columns that the records copy.
     Status makeRecords(const RecordLayout& layout, BufferPool& pool);
     /// Fills `groups` when the layout deduplicates. `requestStarts`: the rows of the file at which
     /// requests start, ascending. `isRequired`: a list that changes within a request is an error
-    /// (kInvalidArgument with row and column), else the start of another group.
+    /// (kInvalidArgument with row and column); otherwise it starts another group.
     Status findGroups(const frame::FrameLayout& layout,
                       std::span<const std::uint64_t> requestStarts, bool isRequired);
 };

@@ -1,9 +1,9 @@
 #pragma once
-// What a recipe's counts are called in a segment's record: "step/2/no partner", "label/null/liked",
+// Names of a recipe's counts in a segment's record: "step/2/no partner", "label/null/liked",
 // "ids/genres", "unknown/genres" (docs/formats/cursor.md, "Counts").
 //
-// Threads: any, once made. Failure: none. Names that are too long and what goes beyond a record's
-// room are left out, a label or vocabulary with both of its counts; a log line says how many.
+// Threads: any, once made. Failure: none. Names that are too long, and names beyond a record's
+// limit, are left out; a label or vocabulary loses both of its counts. A log line reports how many.
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,12 +19,12 @@ class CountNames {
  public:
     explicit CountNames(const recipe::CompiledRecipe& recipe)
         : CountNames(recipe.stepReasons(), recipe.heads(), recipe.vocabularies()) {}
-    /// As CompiledRecipe::stepReasons(), heads() and vocabularies() give them.
+    /// Takes what CompiledRecipe::stepReasons(), heads() and vocabularies() return.
     CountNames(const std::vector<std::vector<std::string>>& stepReasons,
                const std::vector<std::string>& heads, const std::vector<std::string>& vocabularies);
 
-    /// What a segment's record says of its rows. Reasons and labels of 0 rows and steps beyond a
-    /// record's room are left out, vocabularies never.
+    /// The counts of a segment's rows for its record. Leaves out reasons and labels of 0 rows and
+    /// steps beyond a record's limit; never leaves out vocabularies.
     stream::SegmentSums sumsOf(const RowCounts& counts) const;
     std::size_t numLeftOut() const { return numLeftOut_; }
 
@@ -32,12 +32,12 @@ class CountNames {
     bool hasRoomFor(std::size_t more) const { return numNames_ + more <= stream::kMaxRecordCounts; }
     using Pairs = std::vector<std::pair<std::string, std::string>>;
     void addSteps(const std::vector<std::vector<std::string>>& stepReasons);
-    /// Two counts of each name, "FIRST/NAME" and "SECOND/NAME".
+    /// Two counts per name, "FIRST/NAME" and "SECOND/NAME".
     Pairs pairsOf(const std::vector<std::string>& names, std::string_view first,
                   std::string_view second);
 
-    std::vector<std::vector<std::string>> reasons_;  ///< by step; "" for those left out
-    Pairs gaps_, ids_;                               ///< null, NaN; ids, unknown; "" likewise
+    std::vector<std::vector<std::string>> reasons_;  ///< by step; "" if left out
+    Pairs gaps_, ids_;                               ///< null and NaN; ids and unknown; "" likewise
     std::size_t numNames_ = 0, numLeftOut_ = 0;
 };
 

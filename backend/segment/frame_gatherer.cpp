@@ -10,11 +10,11 @@ namespace millrace::segment {
 
 namespace {
 
-// Reading the clock for each column of each frame would cost more than the counters may.
+// Reading the clock for each column of every frame would cost more than counters are allowed to.
 constexpr std::uint64_t kFramesPerTimed = 16;
 
 constexpr std::size_t kRunsAhead = 6;
-constexpr std::size_t kRunBytesAhead = 256;  // longer runs are followed by the processor itself
+constexpr std::size_t kRunBytesAhead = 256;  // longer runs are prefetched by the processor itself
 
 std::size_t aheadBytes(const FrameGatherer::Run& run, std::size_t width) {
     return std::min(static_cast<std::size_t>(run.rows) * width, kRunBytesAhead);
@@ -28,7 +28,7 @@ void copyBytes(std::byte* to, const std::byte* from, std::size_t bytes) {
 
 }  // namespace
 
-// Neighbours among picked rows.
+// Finds runs of adjacent rows among the picks.
 void FrameGatherer::findRuns(std::span<const RowPick> picks) {
     for (std::size_t k = 0; k < picks.size();) {
         std::size_t end = k + 1;
@@ -88,8 +88,8 @@ Sum128 FrameGatherer::rowIdsHash(const SegmentOutput& output, std::int64_t first
     return stream::rowIdsHash(files, numbers);
 }
 
-// Rows of one group share a stored item, wherever they stand in the frame: the first of them stands
-// for all.
+// Rows of one group share a stored item, wherever in the frame they are. The group's first row
+// provides it.
 void FrameGatherer::findItems() {
     items_.clear();
     inverse_.clear();
@@ -120,7 +120,7 @@ void FrameGatherer::findItems() {
     }
 }
 
-// The rows whose lists a column stores, when they are not runs.
+// The rows whose lists a column stores, if the rows are picked and not runs.
 std::span<const RowPick> FrameGatherer::listPicks(std::size_t column) const {
     return writer_.layout().columns()[column].dedup ? std::span<const RowPick>(items_) : picks_;
 }
@@ -152,7 +152,7 @@ void FrameGatherer::findSlices() {
     }
 }
 
-// Values of a list column whose rows stand in runs.
+// Number of values of a list column whose rows are in runs.
 std::uint64_t FrameGatherer::runValues(std::size_t column) const {
     std::uint64_t count = 0;
     for (const Run& run : runs_) {
@@ -205,7 +205,7 @@ Status FrameGatherer::write(std::span<std::byte> memory, const frame::FrameId& i
     return okStatus();
 }
 
-// Row ids; of picked rows everything that their records hold.
+// Writes row ids and, for picked rows, everything that their records hold.
 void FrameGatherer::writeRows() {
     std::uint32_t* file = writer_.values<std::uint32_t>(0).data();
     std::uint64_t* number = writer_.values<std::uint64_t>(1).data();
@@ -225,7 +225,7 @@ void FrameGatherer::writeRows() {
     gatherRecords(output_->chunks, picks_, records_, {file, number, valuesTo_, dense});
 }
 
-// Of the frame's rows, in their order; none where the chunks have none.
+// Keys of the frame's rows, in their order; empty if the chunks have no such keys.
 void FrameGatherer::readKeys(const std::uint64_t* Chunk::* which,
                              std::vector<std::uint64_t>& keys) const {
     keys.clear();
@@ -255,7 +255,7 @@ BatchMix FrameGatherer::mix() {
     return meter_.mixOf(requestKeys_, userKeys_);
 }
 
-// What is left of a column after writeRows().
+// Writes the part of a column that writeRows() has not written.
 void FrameGatherer::writeColumn(std::size_t column) {
     const frame::ColumnSpec& spec = writer_.layout().columns()[column];
     const std::size_t width = frame::sizeOf(spec.dtype) * spec.width;
@@ -292,7 +292,7 @@ void FrameGatherer::writeTimed() {
         times_[c - 2].second = timer.lap().busyNs;
     }
     const auto share = [&](const RecordLayout::Field& field) {
-        if (field.bytes > 0) {  // records are copied together: by their bytes
+        if (field.bytes > 0) {  // records are copied as one: share by bytes
             times_[field.column - 2].second += rowsNs * static_cast<std::int64_t>(field.bytes) /
                                                static_cast<std::int64_t>(records_.stride());
         }

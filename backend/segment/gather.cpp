@@ -12,16 +12,16 @@ namespace {
 
 constexpr std::int64_t kStripRows = 32;
 constexpr std::size_t kStripPicks = 16;
-constexpr std::size_t kAhead = 6;          // picks that are on their way from memory
-constexpr std::size_t kAheadBytes = 512;   // of a list
-constexpr std::size_t kColumnsAhead = 16;  // of a strip, likewise
+constexpr std::size_t kAhead = 6;          // picks that are prefetched at a time
+constexpr std::size_t kAheadBytes = 512;   // bytes of a list that are prefetched
+constexpr std::size_t kColumnsAhead = 16;  // columns of a strip that are prefetched at a time
 
 inline const std::byte* recordOf(std::span<const Chunk> chunks, const RowPick& pick,
                                  std::size_t stride) {
     return chunks[pick.chunk].records + std::size_t{pick.row} * stride;
 }
 
-// Four rows of four columns; SSE is part of the base the product is built for.
+// Transposes four rows of four columns. SSE is part of the base instruction set.
 inline void copyBlock(const float* const* columns, std::int64_t row, float* out,
                       std::size_t width) {
     __m128 a = _mm_loadu_ps(columns[0] + row);
@@ -35,8 +35,8 @@ inline void copyBlock(const float* const* columns, std::int64_t row, float* out,
     _mm_storeu_ps(out + 3 * width, d);
 }
 
-/// Where the strip's values of a column are; behind the last column those of the next strip, if
-/// there is a whole one (`isNext`). Null: nothing comes.
+/// Address of a column's values in the strip, for prefetching. A `column` past the last one means
+/// the next strip, if there is a whole one (`isNext`). Null: nothing to prefetch.
 const float* valuesAhead(std::span<const float* const> columns, std::size_t column,
                          std::int64_t from, bool isNext) {
     if (column < columns.size()) {
@@ -46,7 +46,8 @@ const float* valuesAhead(std::span<const float* const> columns, std::size_t colu
     return isNext && column < columns.size() ? columns[column] + from + kStripRows : nullptr;
 }
 
-// Columns lie far apart, and little is read of each at a time: no processor sees what comes next.
+// Prefetches explicitly: columns are far apart and little is read of each at a time, so the
+// hardware prefetcher does not help.
 void copyStrip(std::span<const float* const> columns, std::int64_t from, std::int64_t rows,
                float* out, std::size_t stride, bool isNext) {
     const std::size_t width = columns.size();
@@ -75,7 +76,7 @@ void copyStrip(std::span<const float* const> columns, std::int64_t from, std::in
     }
 }
 
-// One value of each of a strip's records, side by side.
+// Copies one value of each record of a strip to adjacent places.
 template <class T>
 void takeValues(std::span<const std::byte* const> records, std::size_t offset, std::byte* out) {
     for (std::size_t k = 0; k < records.size(); ++k) {

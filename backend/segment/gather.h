@@ -1,5 +1,5 @@
 #pragma once
-// The loops that copy columns and records into a frame. Blocks are written in strips of rows, so
+// The loops that copy columns and records into a frame. They write blocks in strips of rows, so
 // that the part being written stays in the first-level cache.
 #include <cstddef>
 #include <cstdint>
@@ -26,31 +26,31 @@ void copyDense(std::span<const float* const> columns, std::int64_t from, std::in
 struct RecordTarget {
     std::uint32_t* files = nullptr;
     std::uint64_t* numbers = nullptr;
-    std::span<std::byte* const> values;  ///< by RecordLayout::values()
+    std::span<std::byte* const> values;  ///< in the order of RecordLayout::values()
     std::byte* dense = nullptr;
 };
-/// Row ids, values and dense blocks of picked rows, from their records.
+/// Copies row ids, values and dense blocks of picked rows from their records.
 void gatherRecords(std::span<const Chunk> chunks, std::span<const RowPick> picks,
                    const RecordLayout& layout, const RecordTarget& target);
-/// The slices of picked rows' lists, from their records: to[field][pick].
+/// Copies the slices of picked rows' lists from their records to to[field][pick].
 void gatherSlices(std::span<const Chunk> chunks, std::span<const RowPick> picks,
                   std::span<const RecordLayout::Field> fields, std::size_t stride,
                   std::span<ListSlice* const> to);
-/// Values of `bytes` bytes each, from their columns.
+/// Copies values of `bytes` bytes each from their columns.
 void gatherWide(std::span<const Chunk> chunks, std::span<const RowPick> picks, std::size_t column,
                 std::size_t bytes, std::byte* out);
-/// Elements of `bytes` bytes each, of the lists at `slices` (one a pick); offsets[0] stands
-/// already.
+/// Copies the elements, of `bytes` bytes each, of the lists at `slices` (one per pick). The caller
+/// has set offsets[0].
 void gatherLists(std::span<const Chunk> chunks, std::span<const RowPick> picks,
                  std::span<const ListSlice> slices, std::size_t column, std::size_t bytes,
                  std::byte* out, std::int64_t* offsets);
 
-/// Rows [from, from + rows) of a column whose lists repeat, each row's list in full. `end`: values
-/// written before; returns those written now. offsets[1 .. rows] are filled.
+/// Copies rows [from, from + rows) of a column whose lists repeat, each row's list in full. `end`:
+/// number of values written before; returns the number written now. Fills offsets[1 .. rows].
 std::int64_t expandLists(const Chunk::Column& column, std::int64_t from, std::int64_t rows,
                          std::size_t bytes, std::byte* out, std::int64_t* offsets,
                          std::int64_t end);
-/// The weights beside the elements of weighted lists.
+/// Copies the weights of the elements of weighted lists.
 void gatherWeights(std::span<const Chunk> chunks, std::span<const RowPick> picks,
                    std::span<const ListSlice> slices, std::size_t column, float* out);
 

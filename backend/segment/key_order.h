@@ -1,10 +1,11 @@
 #pragma once
-// Rows of a segment in the order of their keys.
+// Sorts rows of a segment by their keys.
 //
-// Keys are random, so their bits share rows out evenly: first into parts that a core's first memory
-// holds, then, within a part, to about a place each; what meets there is compared. A row is written
-// twice, near to where the one before was.
-// Threads: pure. Memory: 16 bytes a row beside the result.
+// Keys are random, so their bits distribute rows evenly. Rows are scattered first into parts that
+// fit the first-level cache, then, within a part, into about one bucket per row. Rows of one bucket
+// are compared. Each row is written twice, close to the row written before it.
+// Threads: pure.
+// Memory: 16 bytes per row in addition to the result.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -21,7 +22,8 @@ struct KeyedRow {
     RowPick pick;
 };
 
-/// Into `to` by `bits` of the keys behind the first `skipped`; `ends`: of each place, when done.
+/// Scatters rows into `to` by the `bits` bits of the key that follow the first `skipped` bits. On
+/// return, `ends` has the end of each bucket.
 inline void scatterByKey(std::span<const KeyedRow> from, int skipped, int bits,
                          std::vector<std::uint32_t>& ends, std::span<KeyedRow> to) {
     const auto placeOf = [skipped, bits](const KeyedRow& row) {
@@ -37,7 +39,7 @@ inline void scatterByKey(std::span<const KeyedRow> from, int skipped, int bits,
     }
 }
 
-/// By key, then by `isBefore(pick, pick)`. Less than 2^32 rows.
+/// Orders by key, then by `isBefore(pick, pick)`. At most 2^32 - 1 rows.
 template <class Less>
 std::vector<RowPick> orderedByKey(std::vector<KeyedRow> rows, const Less& isBefore) {
     constexpr int kPartRowsLog2 = 8, kPartsLog2Most = 11;

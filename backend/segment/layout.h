@@ -1,5 +1,5 @@
 #pragma once
-// The columns of a run's frames, known from its bound spec before a row is read.
+// The columns of a run's frames, known from its bound spec before any row is read.
 #include <set>
 #include <string>
 
@@ -10,22 +10,22 @@
 
 namespace millrace::segment {
 
-/// What the frames are read by.
+/// The consumer of the frames.
 enum class FrameUse { kModel, kTable };
 
 struct LayoutOptions {
-    std::set<std::string> deduplicated;  ///< names of list columns that are stored once a request
+    std::set<std::string> deduplicated;  ///< names of list columns that are stored once per request
     FrameUse use = FrameUse::kModel;
 };
 
-/// Row ids, one dense block named "dense" (when there are dense features), vectors, ids, lists,
-/// weighted lists, sequences ("NAME.COLUMN", one group a sequence), per head label, weight and
-/// mask, carry: each kind in the spec's order. `columns`: at the end of the
-/// recipe (spec::BindResult::columns). Carried bools are uint8, dates int32 (days), timestamps
-/// int64 (microseconds), decimals float64; nulls are 0 or empty. kInvalidArgument names a column
-/// that a frame cannot hold.
-/// For a table, what a frame of training leaves out is there too: behind each carried column its
-/// masks (frame::CarryMasks), and decimals of the dataset as their digits (texts).
+/// Column order: row ids, one dense block named "dense" (if there are dense features), vectors,
+/// ids, lists, weighted lists, sequences ("NAME.COLUMN", one group per sequence), then label,
+/// weight and mask of each head, then carried columns; each kind in the spec's order. `columns`:
+/// those at the end of the recipe (spec::BindResult::columns). Carried bools are uint8, dates int32
+/// (days), timestamps int64 (microseconds), decimals float64; nulls are 0 or empty.
+/// kInvalidArgument names a column that a frame cannot hold. A table also has what training frames
+/// leave out: the masks of each carried column, behind it (frame::CarryMasks), and decimals of the
+/// dataset as texts of their digits.
 Result<frame::FrameLayout> layoutOf(const spec::RunSpec& spec, const expr::Schema& columns,
                                     const LayoutOptions& options = {});
 

@@ -9,23 +9,23 @@
 namespace millrace::segment {
 namespace {
 
-// A block of the pool is at most a quarter larger than what was asked for.
+// A block of the pool is at most 1/kBlocks larger than the request.
 constexpr std::int64_t kBlocks = 4;
 constexpr std::int64_t kValueBytes = 8;
 constexpr std::int64_t kRowIdBytes = 12;
 constexpr std::int64_t kHeadBytes = 9;        ///< label, weight, mask
 constexpr std::int64_t kBetweenBytes = 64;    ///< a row's values between operations
 constexpr std::int64_t kOffsetBytes = 4;      ///< of a decoded list; a frame's are twice as wide
-constexpr std::int64_t kListSliceBytes = 8;   ///< where a row's list stands, in its record
-constexpr std::int64_t kFieldBytes = 8;       ///< of text: where it begins and ends
-constexpr std::int64_t kOrderBytes = 48;      ///< a row's key and picks while rows are ordered
+constexpr std::int64_t kListSliceBytes = 8;   ///< the slice of a row's list, in its record
+constexpr std::int64_t kFieldBytes = 8;       ///< of text: where the field begins and ends
+constexpr std::int64_t kOrderBytes = 48;      ///< a row's key and picks while rows are sorted
 constexpr std::int64_t kPageBytes = 8 << 20;  ///< pages, chunks of files, small buffers
-/// Of a thread whose expressions make columns: what the allocators keep of what it freed, at most
-/// so many times what it reads of a split.
+/// Memory that allocators keep after a thread whose expressions make columns freed it: at most
+/// kMakingBytes, and at most kMakingPlanned times the split's planned bytes.
 constexpr std::int64_t kMakingBytes = 10 << 20;
 constexpr std::int64_t kMakingPlanned = 16;
 constexpr std::int64_t kConnectionsBytes =
-    8 << 20;  ///< what the read-ahead's connections receive into
+    8 << 20;  ///< receive buffers of the read-ahead's connections
 
 std::int64_t rounded(std::int64_t bytes) {
     return bytes + bytes / kBlocks;
@@ -35,7 +35,7 @@ std::int64_t count(std::size_t size) {
     return static_cast<std::int64_t>(size);
 }
 
-// Columns that expressions make, of one row.
+// Number of columns that expressions make.
 std::int64_t madeColumns(const spec::RunSpec& spec) {
     std::int64_t columns = 2;
     for (const spec::Step& step : spec.recipe) {
@@ -46,23 +46,23 @@ std::int64_t madeColumns(const spec::RunSpec& spec) {
     return columns + count(spec.labels.size());
 }
 
-// What rows take, by how long they take it.
+// The memory cost per row, grouped by how long it is held.
 struct RowCost {
     std::int64_t columns = 0;      ///< bytes of a row's features and labels
-    std::int64_t kept = 0;         ///< of a row of a segment until it is delivered
+    std::int64_t kept = 0;         ///< bytes of a row of a segment until it is delivered
     std::int64_t lists = 0;        ///< list columns, and those that are carried
-    std::int64_t keptPlanned = 0;  ///< how often a planned byte is held until then
+    std::int64_t keptPlanned = 0;  ///< copies of a planned byte that are held until delivery
     std::int64_t read = 0;         ///< bytes of a row's values while its split is computed
-    std::int64_t readPlanned = 0;  ///< how often a planned byte is held meanwhile
-    /// Of so many planned bytes one more: headers of pages; in CSV files texts are longer than the
-    /// mean of their column, and their memory is a size of the pool's larger then.
+    std::int64_t readPlanned = 0;  ///< copies of a planned byte that are held meanwhile
+    /// One extra byte per this many planned bytes: page headers. Texts in CSV files may be longer
+    /// than their column's mean and then need the pool's next larger block size.
     std::int64_t readMore = 8;
-    std::int64_t record = 0;  ///< bytes of a row's record, where it gets one
+    std::int64_t record = 0;  ///< bytes of a row's record, if it gets one
     std::int64_t made = 0;    ///< bytes of the columns that expressions make
-    std::int64_t order = 0;   ///< beside the pool, of a row while rows are ordered
+    std::int64_t order = 0;   ///< outside the pool, of a row while rows are sorted
     bool hasText = false;     ///< expressions may make texts
     bool keepsText = false;   ///< readers keep the bytes of a split
-    std::int64_t fields = 0;  ///< that they keep beside them
+    std::int64_t fields = 0;  ///< bytes of field positions that they keep as well
 };
 
 RowCost costOf(const spec::RunSpec& spec, const stream::Plan& plan, recipe::Part part) {
@@ -76,7 +76,7 @@ RowCost costOf(const spec::RunSpec& spec, const stream::Plan& plan, recipe::Part
     cost.made = kValueBytes * madeColumns(spec);
     cost.columns = kRowIdBytes + 4 * count(f.dense.size()) + kValueBytes * count(f.ids.size()) +
                    kHeadBytes * count(spec.labels.size());
-    // Rows that are picked stand in records, which replace their columns but for lists.
+    // Picked rows are stored as records, which replace all their columns but lists.
     const bool hasRecords = part != recipe::Part::kEval && spec.batch.shuffle != "none";
     cost.order = hasRecords ? kOrderBytes : 0;
     cost.record = hasRecords ? cost.columns + kListSliceBytes * cost.lists : 0;
@@ -104,19 +104,19 @@ struct Split {
     bool operator>(const Split& other) const { return held > other.held; }
 };
 
-// Of the pool: what expressions make of a split, and between them.
+// Bytes of the pool: columns that expressions make of a split, and intermediate values.
 std::int64_t making(const RowCost& cost, const Split& split) {
     return (cost.made + std::min(cost.made, kBetweenBytes)) * split.rows +
            (cost.hasText ? 2 * split.planned : 0);
 }
 
-// Beside the pool, of a thread with a segment of `rows` rows.
+// Bytes outside the pool, of a thread with a segment of `rows` rows.
 std::int64_t computing(const RowCost& cost, const Split& split, std::int64_t rows) {
     return cost.order * rows +
            (cost.hasText ? std::min(kMakingBytes, kMakingPlanned * split.planned) : 0);
 }
 
-// Of the pool: what is read of a split and its columns before they are records.
+// Bytes of the pool: what is read of a split, and its columns until they become records.
 std::int64_t reading(const RowCost& cost, const Split& split) {
     return cost.readPlanned * split.planned + split.planned / cost.readMore +
            (cost.columns + cost.read + cost.fields + kOffsetBytes * cost.lists) * split.rows;
@@ -148,14 +148,15 @@ MemoryNeed memoryNeed(const spec::RunSpec& spec, const stream::Plan& plan, recip
         need.segment += splits[s].held;
         rows += splits[s].rows;
     }
-    // A segment is one thread's; others read columns for it, or compute their own where they fit.
+    // One thread owns a segment. Other threads read columns for it, or compute segments of their
+    // own if these fit.
     const std::int64_t segments = (count(splits.size()) + inSegment - 1) / inSegment;
     need.busyThreads = std::clamp<std::int64_t>(segments, 1, threads);
     if (!splits.empty()) {
-        // Threads make records of several splits at once, before the columns go.
+        // Threads make records of several splits at once, before the columns are released.
         const std::int64_t others = std::min<std::int64_t>(threads, inSegment) - 1;
         need.segment += reading(cost, splits.front()) + others * cost.record * splits.front().rows;
-        // Each thread keeps the text that it read last, and where its fields are.
+        // Each thread keeps the text that it read last, and the positions of its fields.
         need.segment +=
             cost.keepsText
                 ? (threads - 1) * (splits.front().planned + cost.fields * splits.front().rows)

@@ -1,6 +1,6 @@
 #pragma once
-// Objects of a store that are fetched before their segments are computed: what a stream's
-// read-ahead may take, and what a segment needs of it.
+// Fetches objects of a store before their segments are computed. Decides how much memory a stream's
+// read-ahead may take, and which objects a segment needs.
 //
 // Threads: announce() and release() from any. Owns: the read-ahead, which the stream's runners
 // share.
@@ -18,18 +18,17 @@ namespace millrace::segment {
 
 class ObjectsAhead {
  public:
-    /// Takes at most one part in kReadAheadShare of the pool, which outlives it. `input` outlives
-    /// it, too.
+    /// Takes at most 1/kReadAheadShare of the pool. `input` and the pool outlive it.
     ObjectsAhead(const StreamInput& input, BufferPool& pool);
 
     /// Null: the stream reads no objects.
     const std::shared_ptr<dataset::ReadAhead>& readAhead() const { return readAhead_; }
-    /// What is left of so many bytes of the pool for segments.
+    /// How many of the pool's `bytes` remain for segments.
     std::int64_t leftOf(std::int64_t bytes) const;
 
-    /// The segment will be computed some time soon.
+    /// Call when the segment will be computed soon.
     void announce(std::uint32_t epoch, std::int64_t segment) const;
-    /// It will not, or not all of it was read.
+    /// Call when the segment will not be computed, or was not read completely.
     void release(std::uint32_t epoch, std::int64_t segment) const;
 
  private:
@@ -42,7 +41,7 @@ class ObjectsAhead {
 std::vector<dataset::SplitRange> splitRangesOf(const StreamInput& input, std::uint32_t epoch,
                                                std::int64_t segment);
 
-/// The columns whose chunks are fetched ahead; none: the stream reads no objects.
+/// The columns whose chunks are fetched ahead; empty: the stream reads no objects.
 std::vector<std::string> columnsAhead(const StreamInput& input);
 
 }  // namespace millrace::segment

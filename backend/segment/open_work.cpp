@@ -7,20 +7,21 @@
 
 namespace millrace::segment {
 
-/// `next` and `running` belong to the lock; an array to the thread that claimed its unit until
-/// `running` no longer counts it. What is referred to is the owner's, who waits until nothing runs.
+/// The lock guards `next` and `running`. An array belongs to the thread that claimed its unit until
+/// `running` no longer counts that thread. References point to the owner, which waits until no
+/// thread runs a unit.
 struct OpenWork::Job {
     struct Columns {
         const dataset::SplitRange& split;
         const std::vector<std::string>& names;
         const pages::RowWish& wish;
-        std::vector<Unit> order;                                    ///< in which they are claimed
+        std::vector<Unit> order;                                    ///< in which units are claimed
         std::vector<Result<std::shared_ptr<arrow::Array>>> arrays;  ///< null: not read
-        std::vector<std::int64_t> bytes;                            ///< of the file
+        std::vector<std::int64_t> bytes;                            ///< read from the file
     };
     Place place;
-    std::optional<Columns> columns = {};  ///< where the place is of columns
-    const UnitWork* work = nullptr;       ///< else
+    std::optional<Columns> columns = {};  ///< set if the place is of columns
+    const UnitWork* work = nullptr;       ///< set otherwise
     std::size_t units = 0, next = 0, running = 0;
 };
 
@@ -76,7 +77,7 @@ OpenWork::Claim OpenWork::claimInLocked(const Places& places, Takes takes) {
     return {};
 }
 
-/// None: it is done. One without a job: something has changed, so it may be worth to ask again.
+/// Returns nothing if `isDone`. A claim without a job means that something changed: ask again.
 std::optional<OpenWork::Claim> OpenWork::claimOrWait(const Places& places, Takes takes,
                                                      const std::function<bool()>& isDone) {
     MutexLock lock(mutex_);
@@ -90,7 +91,7 @@ std::optional<OpenWork::Claim> OpenWork::claimOrWait(const Places& places, Takes
     return found;
 }
 
-// Of several that fail together each is read again by who looks for the first that fails.
+// If several columns of a unit fail, read() reads each again to find the first that fails.
 bool OpenWork::readUnit(Job& job, const Unit& unit, dataset::SplitReader& reader) {
     Job::Columns& columns = *job.columns;
     std::vector<std::string> names;
@@ -124,7 +125,7 @@ std::vector<OpenWork::LastRead>::iterator OpenWork::lastReadLocked(
                         [&names](const LastRead& read) { return read.names == names; });
 }
 
-// A stream asks for the same few lists again and again.
+// A stream requests the same few lists of columns again and again.
 void OpenWork::remember(const std::vector<std::string>& names, std::vector<std::int64_t> bytes) {
     constexpr std::size_t kLists = 16;
     MutexLock lock(mutex_);
@@ -140,12 +141,12 @@ void OpenWork::remember(const std::vector<std::string>& names, std::vector<std::
     std::rotate(lastReads_.begin(), known, std::next(known));
 }
 
-// What took most bytes the last time comes first, so that nobody waits for it at the end. What took
-// few is claimed with others, as each claim has its price, and in the order of the names: columns
-// that are used side by side then lie so in the file's pages and in memory. (300 columns by their
-// sizes cost 5 % of a stream's processor time.)
+// Columns that took most bytes the last time come first, so that no thread waits for them at the
+// end. Small columns are claimed together, as each claim has a cost, and in the order of the names:
+// columns that are used together are then adjacent in the file's pages and in memory. (Ordering 300
+// columns by size cost 5 % of a stream's processor time.)
 std::vector<OpenWork::Unit> OpenWork::largestFirst(const std::vector<std::string>& names) {
-    constexpr std::int64_t kUnits = 32;  // where all columns are alike
+    constexpr std::int64_t kUnits = 32;  // if all columns are alike
     std::vector<std::int64_t> bytes(names.size());
     {
         MutexLock lock(mutex_);
@@ -190,7 +191,8 @@ void OpenWork::work(const Claim& claim, const Readers& readers) {
     }
 }
 
-// Who reads columns of his own (and takes nothing else) counts the time himself, others' with his.
+// A thread that reads its own columns (takes == kColumns) measures its own time, including the
+// columns that it reads for others.
 bool OpenWork::helpIn(const Places& places, const Readers& readers, Takes takes) {
     Claim found;
     {
@@ -208,7 +210,7 @@ bool OpenWork::helpIn(const Places& places, const Readers& readers, Takes takes)
     return true;
 }
 
-// A whole split has the thread's own reader: it is none of those that others read at the same time.
+// A whole split gets the thread's own reader, which no other thread uses for columns.
 void OpenWork::helpWith(const Claim& claim, const Readers& readers) {
     StageTimer timer(counters_);
     const Kind kind = claim.job->place.kind;
@@ -272,7 +274,7 @@ Result<ColumnArrays> OpenWork::read(const SplitPlace& place, const dataset::Spli
     open(job);
     reader.keepMemory(true);
     for (;;) {
-        // Columns alone: this thread's own are waited for.
+        // Steals columns only: other threads may be waiting for this thread's own columns.
         while (isHasty() && helpIn(before(place.flightNumber), readers, Takes::kColumns)) {
         }
         const Claim own = claim(job);
@@ -283,7 +285,8 @@ Result<ColumnArrays> OpenWork::read(const SplitPlace& place, const dataset::Spli
     }
     reader.keepMemory(false);
     close(job);
-    // After a failure not all are read: those before it are now, as one of them may fail as well.
+    // After a failure some columns may be unread. Reads those before it, as one of them may fail
+    // too.
     ColumnArrays arrays;
     arrays.reserve(names.size());
     for (std::size_t c = 0; c < names.size(); ++c) {
@@ -298,7 +301,7 @@ Result<ColumnArrays> OpenWork::read(const SplitPlace& place, const dataset::Spli
     return arrays;
 }
 
-// Who has no split left of his own helps with what others are at.
+// A thread with no split left of its own helps with the columns and pieces of the others.
 void OpenWork::runSplits(std::int64_t flightNumber, std::size_t count, const UnitWork& work,
                          const Readers& readers) {
     const JobPtr job = openUnits({flightNumber, Kind::kSplits, 0}, count, work);

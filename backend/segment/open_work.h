@@ -1,17 +1,16 @@
 #pragma once
-// Work on segments that is open to every thread that has time: splits that nobody has begun,
-// columns of splits that are being read, and pieces (stretches of rows) that a recipe is being run
-// on.
+// Work stealing between the loader's threads. Each thread computes a segment of its own; a thread
+// that cannot start one helps with the segments of others.
 //
-// Who computes a segment takes its splits one after the other, reads a split's columns, and then
-// runs its pieces; a thread that cannot start a segment of its own takes the next split of the
-// foremost one that has any, else a column, else a piece. Until the first frame, or segment without
-// one, is delivered, threads that compute later segments take columns and pieces too before each of
-// their own: a stream's first batch waits for one segment, not for as many as there are threads.
-// Which thread does what changes nothing in it.
+// It steals, in this order: a split that no thread has started, a column of a split that is being
+// read, a piece (a range of rows) on which a recipe is running. It takes from the earliest segment
+// in delivery order that has any. The owner takes its splits one after the other, reads a split's
+// columns, then runs its pieces. Until the first frame, or a segment without frames, is delivered,
+// threads with later segments steal too, columns and pieces, before each of their own. The first
+// batch then takes the time of one segment, not of one per thread. Stealing never changes a result.
 //
-// Threads: any; a job lasts as long as the call of its owner, who waits for those that help.
-// Failure: that of the first column, in the order of their names' list, that cannot be read.
+// Threads: any. A job lasts as long as the call of its owner, which waits for its helpers.
+// Failure: that of the first column that cannot be read, in the order of the given names.
 #include <algorithm>
 #include <compare>
 #include <cstdint>
@@ -32,78 +31,80 @@ namespace millrace::segment {
 
 using ColumnArrays = std::vector<std::shared_ptr<arrow::Array>>;
 
-/// What a thread reads with: columns of splits of its own, and those of others.
+/// A thread's readers: one for splits of its own, one for columns of other threads' splits.
 struct Readers {
     dataset::SplitReader& own;
     dataset::SplitReader& others;
 };
 
-/// Runs a segment's split, or a split's piece, on the calling thread, which reads with these;
-/// counts its own time. False: none behind it needs to be begun.
+/// Runs one split of a segment, or one piece of a split, on the calling thread with its readers,
+/// and counts its own time. Returns false if no later unit needs to be started.
 using UnitWork = std::function<bool(std::size_t index, const Readers& readers)>;
 
-/// Where a split stands in a stream.
+/// Position of a split in a stream.
 struct SplitPlace {
-    /// Its segment's of those in flight: the foremost has the least.
+    /// Position of its segment in delivery order; the lowest is delivered first.
     std::int64_t flightNumber = 0;
-    std::int64_t split = 0;  ///< of the segment
+    std::int64_t split = 0;  ///< index in the segment
     auto operator<=>(const SplitPlace&) const = default;
 };
 
-/// Rows of a piece, where nothing else is said: its columns fit the second-level cache, and what is
-/// done once a piece (to allocate, to begin a loop) does not count.
+/// Default number of rows in a piece. Its columns fit the second-level cache, and the cost per
+/// piece (allocations, loop starts) is negligible.
 inline constexpr std::int64_t kPieceRows = 16'384;
 
 class OpenWork {
  public:
-    /// `onOpen`: called without a lock when there is something to be helped with. Reads of fewer
-    /// than `leastValues` values (rows times columns) are over before another thread is awake.
-    /// `pieceRows`: recipes are run on pieces of so many rows.
+    /// `onOpen`: called without a lock when there is work to steal. Reads of fewer than
+    /// `leastValues` values (rows times columns) are not shared: they end before another thread
+    /// wakes up. `pieceRows`: rows per piece on which recipes run.
     OpenWork(StageCounters& counters, std::function<void()> onOpen, std::int64_t leastValues,
              std::int64_t pieceRows = kPieceRows);
 
     std::int64_t pieceRows() const { return pieceRows_; }
 
-    /// `wished` of `rows` rows are to be read, of columns of `valuesARow` values each; a row costs
-    /// the page that it stands on, so few that are scattered cost about as much as all.
+    /// Whether a read is worth sharing: `wished` of `rows` rows, of columns with `valuesARow`
+    /// values per row. Each row costs the page that it is on, so a few scattered rows cost about as
+    /// much as all.
     bool isWorthSharing(std::int64_t wished, std::int64_t rows, std::int64_t valuesARow,
                         std::size_t columns) const {
         const std::int64_t decoded = std::min(rows, wished * kRowsOfAWish) * valuesARow;
         return columns > 1 && decoded * static_cast<std::int64_t>(columns) >= leastValues_;
     }
 
-    /// A split's columns. `readers` are the caller's.
+    /// Reads a split's columns. `readers` are the caller's.
     Result<ColumnArrays> read(const SplitPlace& place, const dataset::SplitRange& split,
                               const std::vector<std::string>& names, const pages::RowWish& wish,
                               const Readers& readers);
 
-    /// Runs splits [0, count) of one segment, whoever has time, in this order; returns when all are
-    /// done, or when one said that none behind it is needed and those before it are done.
+    /// Runs splits [0, count) of one segment in this order, on every thread that is free. Returns
+    /// when all are done, or when one returned false and all before it are done.
     void runSplits(std::int64_t flightNumber, std::size_t count, const UnitWork& work,
                    const Readers& readers);
-    /// Runs pieces [0, count) of one split, whoever has time; returns when all are done.
+    /// Runs pieces [0, count) of one split on every thread that is free; returns when all are done.
     void runPieces(const SplitPlace& place, std::size_t count, const UnitWork& work,
                    const Readers& readers);
 
-    /// Runs a split, reads a column, or runs a piece, of the foremost segment that has one; false:
-    /// none has.
+    /// Steals and runs one unit of work from the earliest segment that has any. Returns false if
+    /// there is none.
     bool help(const Readers& readers) { return helpIn(before(kBehindAll), readers, Takes::kAll); }
-    /// Helps with that split's columns, or waits, until `isDone`, which becomes true before a call
-    /// of tell(). It is asked under a lock and must take none.
+    /// Helps with that split's columns, or waits, until `isDone` returns true. It must become true
+    /// before a call of tell(). It is called under a lock and must take none.
     void helpUntil(const SplitPlace& place, dataset::SplitReader& helper,
                    const std::function<bool()>& isDone);
     void tell();
     bool isOpen() const;
-    /// Neither a frame nor a whole segment was delivered yet.
+    /// Whether neither a frame nor a whole segment was delivered yet.
     bool isHasty() const;
-    /// One was: nobody leaves columns of his own for others' any more.
+    /// Call at the first delivery. From then on no thread leaves its own columns for those of
+    /// others.
     void firstIsDelivered();
 
  private:
     static constexpr std::int64_t kBehindAll = INT64_MAX;
-    static constexpr std::int64_t kRowsOfAWish = 256;  ///< far less than a page's
-    /// A segment's splits come before the columns of those that are begun (who takes a whole one
-    /// waits for nobody), and columns before pieces, which may wait for them.
+    static constexpr std::int64_t kRowsOfAWish = 256;  ///< rows that one scattered request decodes
+    /// The order of stealing within a segment. Splits come first, because a thread with a whole
+    /// split waits for nobody. Columns come before pieces, which may wait for columns.
     enum class Kind { kSplits, kColumns, kPieces };
     enum class Takes { kColumns, kColumnsAndPieces, kAll };
     struct Place {
@@ -112,7 +113,7 @@ class OpenWork {
         std::int64_t split;
         auto operator<=>(const Place&) const = default;
     };
-    /// Places from the first one to before the last one.
+    /// The half-open range of places from `begin` to `end`.
     struct Places {
         Place begin, end;
     };
@@ -120,7 +121,8 @@ class OpenWork {
         return {{0, Kind::kSplits, 0}, {flightNumber, Kind::kSplits, 0}};
     }
     using Unit = std::vector<std::size_t>;  ///< columns that are claimed together
-    /// Columns that were asked for together, and what was read of a file for each the last time.
+    /// Columns that were requested together, and the bytes that the last read of each took in the
+    /// file.
     struct LastRead {
         std::vector<std::string> names;
         std::vector<std::int64_t> bytes;
@@ -153,10 +155,10 @@ class OpenWork {
     const std::function<void()> onOpen_;
     const std::int64_t leastValues_, pieceRows_;
     mutable Mutex mutex_;
-    CondVar changed_;  ///< a job is finished or open, or somebody told
+    CondVar changed_;  ///< a job was finished or opened, or tell() was called
     std::map<Place, JobPtr> jobs_ MR_GUARDED_BY(mutex_);
     bool isHasty_ MR_GUARDED_BY(mutex_) = true;
-    std::vector<LastRead> lastReads_ MR_GUARDED_BY(mutex_);  ///< the latest first
+    std::vector<LastRead> lastReads_ MR_GUARDED_BY(mutex_);  ///< most recent first
 };
 
 }  // namespace millrace::segment

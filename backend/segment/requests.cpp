@@ -46,7 +46,7 @@ std::vector<std::string> listsOf(const spec::RunSpec& spec, const expr::Schema& 
     return lists;
 }
 
-// Whether neighbours of one request have one list, as read with repeats stored once.
+// Whether adjacent rows of one request have equal lists. `lists` may store repeats once.
 bool isConstant(const arrow::Array& lists, const std::vector<std::uint64_t>& starts) {
     const arrow::Array* indices = nullptr;
     if (lists.type_id() == arrow::Type::DICTIONARY) {
@@ -100,7 +100,7 @@ class Probe {
     }
 
  private:
-    // Of the lists that the recipe makes.
+    // Drops those lists that the recipe makes and that change within a request.
     Status dropChanging(const std::vector<std::uint64_t>& starts, std::set<std::string>& constant) {
         Columns columns(*this);
         const recipe::SplitInput in{range_.file,

@@ -1,6 +1,7 @@
 #pragma once
-// Requests: maximal runs of adjacent rows of a split with one non-null request value; a null is a
-// request of its own (SEMANTICS 5). And the list columns that are stored once a request.
+// Finds requests, and the list columns that are stored once per request. A request is a maximal run
+// of adjacent rows of a split with one non-null request value; a null is a request of its own
+// (SEMANTICS 5).
 //
 // Threads: pure functions.
 #include <cstdint>
@@ -22,10 +23,10 @@ class Array;
 
 namespace millrace::segment {
 
-/// The rows at which requests start, ascending; the first value is that of row `firstRow`.
+/// The rows at which requests start, ascending; values[0] is that of row `firstRow`.
 std::vector<std::uint64_t> requestStarts(const arrow::Array& values, std::uint64_t firstRow);
 
-/// What a stream's lists are looked at with.
+/// What deduplicatedLists() needs to examine a stream's lists.
 struct DedupProbe {
     const spec::RunSpec& spec;
     const expr::Schema& columns;  ///< at the end of the recipe
@@ -35,9 +36,9 @@ struct DedupProbe {
 };
 
 /// The list columns of a layout that are deduplicated: none without features.request or with
-/// `dedup: off`; all with `required`; with `best_effort` those that, in the first rows of the plan,
-/// do not change within a request. Reads at most kProbeRows rows, and runs the recipe on them only
-/// where it makes lists; a function of spec and plan alone, so that every worker decides alike.
+/// `dedup: off`; all with `required`; with `best_effort` those that do not change within a request
+/// in the first rows of the plan. Reads at most kProbeRows rows, and runs the recipe on them only
+/// if it makes lists. The result depends on spec and plan alone, so every worker decides alike.
 inline constexpr std::int64_t kProbeRows = 4096;
 Result<std::set<std::string>> deduplicatedLists(const DedupProbe& probe);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What became of rows on their way through a recipe: of a segment, or of all that was delivered.
+// Counts of rows at each stage of a recipe, for a segment or for everything delivered.
 //
 // Threads: a value.
 #include <cstdint>
@@ -10,14 +10,14 @@
 namespace millrace::segment {
 
 struct RowCounts {
-    std::int64_t rowsScanned = 0;  ///< all rows of the splits, pruned ones included
+    std::int64_t rowsScanned = 0;  ///< all rows of the splits, including pruned ones
     std::int64_t rowsPruned = 0;
     std::int64_t rowsKept = 0;
-    std::vector<recipe::StepCount> steps;       ///< as CompiledRecipe::stepNames()
-    std::vector<recipe::IdCount> vocabularies;  ///< as CompiledRecipe::vocabularies()
-    std::vector<recipe::LabelGaps> labels;      ///< as CompiledRecipe::heads()
+    std::vector<recipe::StepCount> steps;       ///< in the order of CompiledRecipe::stepNames()
+    std::vector<recipe::IdCount> vocabularies;  ///< in the order of CompiledRecipe::vocabularies()
+    std::vector<recipe::LabelGaps> labels;      ///< in the order of CompiledRecipe::heads()
 
-    /// Of the same recipe.
+    /// `other` is of the same recipe.
     void add(const RowCounts& other);
 };
 

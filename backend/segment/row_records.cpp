@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kStripRows = 16;  // a strip of records stays in the first-level cache
 
-// More columns are read side by side than a processor follows by itself.
+// Prefetches explicitly: more columns are read in parallel than the hardware prefetcher tracks.
 void prefetchStrip(const void* values, std::size_t bytes) {
     prefetchBytes(values, kStripRows * bytes);
 }

@@ -1,10 +1,10 @@
 #pragma once
-// Rows in one piece: what picked rows are read from.
+// Rows stored as records: picked rows are copied to frames from these.
 //
 // A segment whose rows are delivered in another order than they were decoded in is read at random.
-// By column that costs a line of memory for each value; a record holds a row's dense values,
-// ids, labels and, for each list, where it stands, so a row is a few neighbouring lines.
-// Threads: functions of their arguments. Owns nothing: the records are the chunk's.
+// From columns, each value would cost a cache line. A record holds a row's dense values, ids,
+// labels and the slice of each list, so a row is a few adjacent cache lines.
+// Threads: functions of their arguments. Owns nothing: the chunk owns the records.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -16,7 +16,7 @@
 
 namespace millrace::segment {
 
-/// What stands where in the records of one frame layout.
+/// The offsets of the columns in the records of one frame layout.
 class RecordLayout {
  public:
     struct Field {
@@ -25,13 +25,13 @@ class RecordLayout {
     explicit RecordLayout(const frame::FrameLayout& layout);
 
     std::size_t stride() const { return stride_; }  ///< bytes of a record, a multiple of 8
-    /// The row's number in its file: std::uint64_t.
+    /// Offset of the row's number in its file, a std::uint64_t.
     std::size_t numberOffset() const { return 0; }
-    /// Lists: a ListSlice each. They stand in front: they are wanted first, to measure a frame.
+    /// Lists: a ListSlice each. They come first because they are read first, to measure a frame.
     std::span<const Field> lists() const { return lists_; }
-    /// Values of 1, 2, 4 or 8 bytes, the widest first. Wider ones stay in their columns.
+    /// Values of 1, 2, 4 or 8 bytes, the widest first. Wider values stay in their columns.
     std::span<const Field> values() const { return values_; }
-    /// The dense block: of `bytes` bytes, 0 when there is none.
+    /// The dense block; `bytes` is 0 when there is none.
     const Field& dense() const { return dense_; }
     /// Whether the records hold the column's values.
     bool holds(std::size_t column) const;

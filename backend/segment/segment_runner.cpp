@@ -15,12 +15,12 @@ namespace millrace::segment {
 namespace {
 
 constexpr std::int64_t kSegmentsAhead = 8;  // the read-ahead itself bounds the bytes
-// Runs of this many rows are copied by column; shorter ones from records.
+// If runs have at least this many rows on average they are copied by column, otherwise by record.
 constexpr std::int64_t kRowsARun = 8;
-// A split of more pieces is run in pieces always: its columns fit no cache.
+// A split of more pieces than this always runs in pieces: its columns fit no cache.
 constexpr std::int64_t kPiecesOfLarge = 16;
 
-// Of one of so many columns, about: more than one where it has lists or long texts.
+// Approximate values per row of one of `columns` columns: more than one for lists or long texts.
 std::int64_t valuesARow(const stream::PlanSplit& split, std::size_t columns) {
     constexpr std::int64_t kBytes = 8;
     const std::int64_t all =
@@ -44,7 +44,8 @@ SegmentRunner::SegmentRunner(std::shared_ptr<const StreamInput> input, BufferPoo
       epochs_(epochs),
       columnsAhead_(columnsAhead(*input_)) {}
 
-// This segment's splits, and those that follow it, whichever thread will compute them.
+// Announces this segment's splits and those of the segments that follow, whichever threads compute
+// them.
 void SegmentRunner::announce(std::uint32_t epoch, std::int64_t segment) {
     std::vector<dataset::SplitRange> splits;
     for (std::int64_t ahead = 0; ahead < kSegmentsAhead; ++ahead, ++segment) {
@@ -108,9 +109,10 @@ Result<SegmentOutput> SegmentRunner::run(std::uint32_t epoch, std::int64_t segme
     return output;
 }
 
-// Helpers take whole splits too: nobody then waits for another's last column, nor alone for what
-// stands between two splits. What was fetched of objects is given back in the order in which it was
-// announced, by one thread. The first split that fails is told; those before it are done by then.
+// Helpers take whole splits too. Then no thread waits for another's last column, or works alone
+// between two splits. Fetched objects are released in the order in which they were announced, by
+// one thread. Returns the error of the first split that fails; the splits before it are done by
+// then.
 Status SegmentRunner::runSplits(const SegmentPart& part, SegmentOutput& output) {
     const std::vector<stream::SplitRef> splits = input_->splitsOf(output.epoch, output.segment);
     std::vector<Result<SplitOutput>> outputs(splits.size(), Result<SplitOutput>(SplitOutput()));
@@ -144,8 +146,8 @@ Status SegmentRunner::runSplits(const SegmentPart& part, SegmentOutput& output) 
     return okStatus();
 }
 
-// A request that goes on behind the head's rows is left to the rest, whole: what is stored once a
-// request must not depend on where a stream started.
+// A request that continues behind the head's rows is left whole to the rest. What is stored once
+// per request must not depend on where a stream started.
 Result<SegmentRunner::RowRange> SegmentRunner::rowRangeOf(
     const std::vector<stream::SplitRef>& splits, std::size_t index, const SegmentPart& part,
     dataset::SplitReader& reader) const {
@@ -213,8 +215,8 @@ Result<SegmentRunner::SplitOutput> SegmentRunner::runSplit(const stream::SplitRe
     return output;
 }
 
-// Labels and features of a split's rows, and its chunks. A split that others help with, and whose
-// columns and what is made of them do not fit, is computed again when its segment is alone.
+// Computes labels and features of a split's rows, and its chunks. If other threads help and memory
+// does not suffice, the split fails here and is computed again when its segment is alone.
 Status SegmentRunner::runRows(SplitRows& rows, SplitOutput& output) const {
     StageTimer timer(counters_);
     if (isDeduplicated() || input_->shuffle() == Shuffle::kRequests) {
@@ -248,7 +250,7 @@ Status SegmentRunner::runRows(SplitRows& rows, SplitOutput& output) const {
     return okStatus();
 }
 
-// One chunk a piece, so that threads share them.
+// Makes one chunk per piece, so that threads share the work.
 Status SegmentRunner::runAtOnce(SplitRows& rows, SplitOutput& output) const {
     const recipe::SplitInput& in = rows.in;
     PiecesOfSplit pieces(
@@ -276,8 +278,9 @@ Status SegmentRunner::runAtOnce(SplitRows& rows, SplitOutput& output) const {
     return okStatus();
 }
 
-// Piece after piece, each of half as many rows as the one that did not fit, or one request. What
-// was read of the split is held whole meanwhile, and read again for shorter pieces.
+// Runs one piece after another. After a piece that does not fit, the next has half as many rows, or
+// one request. The columns read of the split are held whole meanwhile and read again for shorter
+// pieces.
 Status SegmentRunner::runShort(SplitRows& rows, SplitOutput& output) const {
     const recipe::SplitInput& in = rows.in;
     pool_.takeMissing();
@@ -313,7 +316,7 @@ Status SegmentRunner::runShort(SplitRows& rows, SplitOutput& output) const {
         }
         rows.countedNs += pieces.countedNs();
     }
-    shortRows_ = 2 * size;  // of the next split more may fit
+    shortRows_ = 2 * size;  // more rows of the next split may fit
     return okStatus();
 }
 
@@ -352,8 +355,8 @@ Status SegmentRunner::tooLarge(const SplitRows& rows, const recipe::SplitInput& 
                     : "");
 }
 
-// A piece that fails does not say what the split would: there another step or row may fail first.
-// So the split is run again whole, whose sentence does not depend on the pieces.
+// The error of a piece may differ from the split's: in the split another step or row may fail
+// first. So the split runs again whole, and its error does not depend on the pieces.
 Result<std::vector<recipe::FeatureBatch>> SegmentRunner::batchesOf(const SplitRows& rows,
                                                                    PiecesOfSplit& pieces) const {
     if (pieces.count() > 1 && input_->part() == recipe::Part::kTrain) {
@@ -377,12 +380,14 @@ Result<Chunk> SegmentRunner::chunkOf(recipe::FeatureBatch batch, const SplitRows
     return chunk;
 }
 
-// Pieces cost more than the whole where each thread has a segment of its own: what is made once an
-// entry of a dictionary is made for each. So they are for large splits; for the segment that the
-// first frame waits for, and those behind it, whose threads look after it between two pieces (rows
-// in their order have a head of some thousand instead). Not for a stream's last segment either,
-// beside which there is no other: they cost what its threads would gain. What was fetched of an
-// object is given back by the reader of the split's owner, who therefore reads himself.
+// Pieces cost more than the whole split if each thread has a segment of its own, because work done
+// once per dictionary entry is repeated for each piece. So they are used only
+// - for large splits;
+// - for the segment that the first frame waits for, and for those behind it. Their threads help
+//   with it between two pieces. (A stream that keeps its rows in order has a head instead.)
+// They are not used for a stream's last segment: nothing runs beside it, and they would cost as
+// much as its threads gain. Nor are they used with fetched objects, which the reader of the split's
+// owner releases, so that the owner reads alone.
 std::int64_t SegmentRunner::pieceRows(std::int64_t rows) const {
     const std::int64_t size = jobs_ != nullptr ? jobs_->pieceRows() : kPieceRows;
     const bool isForFirst =
@@ -396,7 +401,7 @@ bool SegmentRunner::isDeduplicated() const {
     return input_->layout().inverseColumn() >= 0;
 }
 
-// By whoever has time; helpers count theirs, the caller's own is the caller's.
+// Runs on every thread that is free. Helpers count their own time; the caller counts its own.
 Status SegmentRunner::eachChunk(Stage stage, const SegmentOutput& output,
                                 const std::function<Status(std::size_t)>& work) {
     const std::size_t count = output.chunks.size();
@@ -454,8 +459,8 @@ std::uint64_t SegmentRunner::keyRow(std::size_t chunk, std::uint64_t row) const 
     return *std::prev(std::upper_bound(starts.begin(), starts.end(), row));
 }
 
-// The first of each run: rows that stay neighbours, of one chunk. Where that is not each row,
-// `ends` has the row behind a run at the place of its first one.
+// Keys of the first row of each run of adjacent rows of one chunk. If runs may have several rows,
+// `ends` holds the row behind each run, at the index of the run's first row.
 void SegmentRunner::keyRuns(std::uint32_t epoch, std::size_t c, const Chunk& chunk,
                             std::span<KeyedRow> out, Runs& runs) const {
     const bool canRun = input_->shuffle() == Shuffle::kRequests;

@@ -1,11 +1,12 @@
 #pragma once
 // Computes a segment: reads its splits, runs the recipe, puts the kept rows in order.
 //
-// A pure function of (stream hash, plan, epoch, index): nothing is kept between segments but open
-// files and memory. Threads: one runner a thread. Failure: data errors name file and row or row
-// group; kResourceExhausted when the memory limit does not hold the segment.
-// Memory: what expressions make is of the pool too. Where it does not fit, a runner that nobody
-// helps runs its rows in pieces, each half as long as the one that did not fit, down to one row.
+// A pure function of (stream hash, plan, epoch, index): only open files and memory are kept between
+// segments. Threads: one runner per thread. Failure: data errors name file and row or row group;
+// kResourceExhausted when the segment does not fit the memory limit.
+// Memory: columns that expressions make count against the pool too. If they do not fit and the
+// runner works alone, it runs its rows in shorter pieces. It halves the piece after each failure,
+// down to one row.
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -27,37 +28,38 @@
 
 namespace millrace::segment {
 
-/// What the counters call the time that labels took.
+/// Name under which the counters report the time that labels took.
 inline constexpr std::string_view kLabelsStep = "(labels)";
 
 class SegmentRunner {
  public:
-    /// `pool` and `counters` outlive the runner and what it made.
-    /// `readAhead`: shared by the stream's runners; null: the runner's own where it needs one.
-    /// `epochs`: of the stream, so that the next one is fetched before this one ends; 0: the runner
-    /// announces no segment but the one that it computes.
-    /// `jobs`: through which the stream's runners help each other; null: each is alone.
+    /// `pool` and `counters` outlive the runner and its outputs. `readAhead`: shared by the
+    /// stream's runners; null: the runner makes its own if it needs one. `epochs`: of the stream,
+    /// so that the next epoch's objects are fetched before this one ends; 0: the runner announces
+    /// only the segment that it computes. `jobs`: work stealing between the stream's runners; null:
+    /// the runner works alone.
     SegmentRunner(std::shared_ptr<const StreamInput> input, BufferPool& pool,
                   StageCounters& counters, std::shared_ptr<dataset::ReadAhead> readAhead = nullptr,
                   std::uint32_t epochs = 1, OpenWork* jobs = nullptr);
 
-    /// `flightNumber`: as SplitPlace's; none: nobody helps.
+    /// `flightNumber`: as in SplitPlace; none: no other thread helps.
     Result<SegmentOutput> run(std::uint32_t epoch, std::int64_t segment,
                               const SegmentPart& part = {},
                               std::optional<std::int64_t> flightNumber = std::nullopt);
-    /// Runs a split, reads a column, or runs a piece, for another runner; false: none is open.
+    /// Steals and runs a split, a column or a piece of another runner. Returns false if there is
+    /// none.
     bool help();
 
  private:
     using RequestStarts = std::shared_ptr<const std::vector<std::uint64_t>>;
-    /// What one split yields.
+    /// The result of one split.
     struct SplitOutput {
         RowCounts counts;
         std::vector<Chunk> chunks;
         std::vector<RequestStarts> requestStarts;  ///< by chunk
         std::int64_t decodedBytes = 0;
     };
-    /// Of one chunk.
+    /// Runs of adjacent rows of one chunk.
     struct Runs {
         std::size_t count = 0;
         std::vector<std::uint32_t> ends;
@@ -73,15 +75,15 @@ class SegmentRunner {
     Result<SplitOutput> runSplit(const stream::SplitRef& ref, const RowRange& wanted,
                                  std::uint32_t epoch, const Sharing& sharing,
                                  const Readers& readers) const;
-    /// A split's rows, and what they are computed with.
+    /// A split's rows, and what is needed to compute them.
     struct SplitRows {
         const recipe::SplitInput& in;
         SplitColumns& columns;
         const std::uint32_t epoch;
         const Sharing& sharing;
         const Readers& readers;
-        RequestStarts requests;      ///< where requests matter
-        std::int64_t countedNs = 0;  ///< of what was done so far, counted already
+        RequestStarts requests;      ///< null if requests do not matter
+        std::int64_t countedNs = 0;  ///< busy time so far that is already counted
     };
     Status runRows(SplitRows& rows, SplitOutput& output) const;
     Status runAtOnce(SplitRows& rows, SplitOutput& output) const;
@@ -111,14 +113,14 @@ class SegmentRunner {
     const RecordLayout records_;
     const std::shared_ptr<dataset::ReadAhead> readAhead_;
     dataset::SplitReader reader_;
-    std::optional<dataset::SplitReader> helper_;  ///< of others' columns; made when first needed
+    std::optional<dataset::SplitReader> helper_;  ///< reads other threads' columns; made on demand
     OpenWork* const jobs_;
-    Sharing sharing_;  ///< of the segment that is computed
+    Sharing sharing_;  ///< of the segment that is being computed
     const std::uint32_t epochs_;
-    const std::vector<std::string> columnsAhead_;  ///< what to fetch ahead; empty: local files
-    /// Rows of a piece, at most, after memory was short; 0: it was not.
+    const std::vector<std::string> columnsAhead_;  ///< columns to fetch ahead; empty: local files
+    /// Limit on the rows of a piece after memory ran out; 0: it did not run out.
     mutable std::atomic<std::int64_t> shortRows_ = 0;
-    /// By chunk, where requests matter: the rows in the file at which they start, ascending.
+    /// By chunk, if requests matter: the rows of the file at which they start, ascending.
     std::vector<RequestStarts> requestStarts_;
 };
 

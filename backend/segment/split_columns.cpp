@@ -12,7 +12,7 @@
 namespace millrace::segment {
 namespace {
 
-/// Of all buffers of an array; one that stands in it twice counts twice.
+/// Bytes of all buffers of an array; a buffer that occurs twice counts twice.
 std::int64_t bufferBytes(const arrow::ArrayData& data) {
     std::int64_t bytes = 0;
     for (const std::shared_ptr<arrow::Buffer>& buffer : data.buffers) {
@@ -61,7 +61,7 @@ Result<ColumnArrays> SplitColumns::read(const std::vector<std::string>& names,
     ASSIGN_OR_RETURN(ColumnArrays read,
                      isShared ? sharing_.jobs->read(*sharing_.place, split_, missing, wish, readers)
                               : reader.readRows(split_, missing, wish));
-    // What was shared is counted by those who read it.
+    // Each thread counts the shared columns that it read.
     sharing_.counters.addReads(reader.takeCosts(), split_.rows);
     sharing_.counters.add(Stage::kRead, 0, isFirst_ ? split_.rows : 0,
                           isShared ? 0 : reader.bytesRead() - before);
@@ -84,7 +84,7 @@ Result<ColumnArrays> SplitColumns::read(const std::vector<std::string>& names,
     return arrays;
 }
 
-// The readers are those of the thread that runs the piece.
+// The column source of one piece, with the readers of the thread that runs the piece.
 class PiecesOfSplit::Piece final : public recipe::ColumnSource {
  public:
     Piece(PiecesOfSplit& all, std::size_t index) : all_(all), index_(index) {}
@@ -195,7 +195,7 @@ void PiecesOfSplit::leave(const std::vector<const std::vector<std::int64_t>*>& r
     present_ = std::move(present);
 }
 
-// One thread reads at a time; others help with the columns until they are there.
+// One thread reads at a time; others help with its columns until they are read.
 void PiecesOfSplit::waitLocked(const Readers& readers) {
     mutex_.unlock();
     sharing_.jobs->helpUntil(*sharing_.place, readers.others,
@@ -273,7 +273,7 @@ Result<std::shared_ptr<arrow::Array>> PiecesOfSplit::cut(const Stored& stored, s
     const std::int64_t rows = stored.at->starts[piece + 1] - first;
     ASSIGN_OR_RETURN(auto array, arrays::cutRows(stored.array, first, rows, &sharing_.pool));
     if (wish.count(borders_[piece + 1] - borders_[piece]) != rows) {
-        // Rows went since it was read.
+        // Some rows were dropped since it was read.
         ASSIGN_OR_RETURN(const std::vector<std::int64_t> places, placesOf(*stored.at, piece, wish));
         ASSIGN_OR_RETURN(
             array, pages::selectRows(std::move(array), {&places, wish.mayRepeat}, &sharing_.pool));
@@ -285,7 +285,8 @@ Result<std::shared_ptr<arrow::Array>> PiecesOfSplit::cut(const Stored& stored, s
                    : pages::expandStored(std::move(array), &sharing_.pool);
 }
 
-// Of the wished rows among the piece's present ones. A wish is never of rows that are not left.
+// Indices of the requested rows among the piece's present ones. Only rows that are left are
+// requested.
 Result<std::vector<std::int64_t>> PiecesOfSplit::placesOf(const Present& present, std::size_t piece,
                                                           const pages::RowWish& wish) const {
     const std::int64_t first = present.starts[piece], end = present.starts[piece + 1];

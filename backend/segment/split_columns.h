@@ -1,10 +1,10 @@
 #pragma once
-// One split's columns as the recipe asks for them: whole, or piece by piece.
+// Provides one split's columns to the recipe: whole, or piece by piece.
 //
-// SplitColumns reads; PiecesOfSplit shares out what is read. The first piece that asks for a column
-// has it read for all rows that are left of the split, and threads of other pieces that want it
-// help to read it; then each has its rows.
-// Threads: as said at each. Failure: the readers'.
+// SplitColumns reads; PiecesOfSplit shares out what was read. The first piece that requests a
+// column has it read for all rows that are left of the split. Threads of other pieces that need the
+// column help to read it; then each piece takes its rows.
+// Threads: see each class. Failure: the readers'.
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -21,20 +21,21 @@
 
 namespace millrace::segment {
 
-/// What a segment's work is shared through.
+/// What the threads that share a segment's work have in common.
 struct Sharing {
-    OpenWork* jobs = nullptr;         ///< null: nobody helps
-    std::optional<SplitPlace> place;  ///< none: nobody helps
+    OpenWork* jobs = nullptr;         ///< null: no other thread helps
+    std::optional<SplitPlace> place;  ///< none: no other thread helps
     BufferPool& pool;
     StageCounters& counters;
 
     bool isOn() const { return jobs != nullptr && place.has_value(); }
 };
 
-/// Threads: one at a time. The split's owner is the one that columns() and rows() read for.
+/// Threads: one at a time. columns() and rows() read with the readers of the split's owner.
 class SplitColumns final : public recipe::ColumnSource {
  public:
-    /// `valuesARow`: of a column, about; more than one in lists and long texts.
+    /// `valuesARow`: approximate values per row of a column; more than one for lists and long
+    /// texts.
     SplitColumns(const Sharing& sharing, const dataset::SplitRange& split, const Readers& owner,
                  std::int64_t valuesARow = 1)
         : sharing_(sharing), split_(split), owner_(owner), valuesARow_(valuesARow) {}
@@ -44,12 +45,12 @@ class SplitColumns final : public recipe::ColumnSource {
     }
     Result<ColumnArrays> rows(const std::vector<std::string>& names,
                               const pages::RowWish& wish) override;
-    /// Reads a column that will be asked for again.
+    /// Reads a column that will be requested again.
     Result<std::shared_ptr<arrow::Array>> keep(const std::string& name);
     std::int64_t readNs() const override { return readNs_; }
     std::int64_t waitNs() const { return waitNs_; }
 
-    /// As rows(), with the readers of the calling thread, which counts its time itself.
+    /// Like rows(), but with the readers of the calling thread, which counts its own time.
     Result<ColumnArrays> read(const std::vector<std::string>& names, const pages::RowWish& wish,
                               const Readers& readers);
 
@@ -64,11 +65,12 @@ class SplitColumns final : public recipe::ColumnSource {
     std::int64_t readNs_ = 0, waitNs_ = 0;
 };
 
-/// Threads: each(), one() and leave() belong to the split's owner; pieces to whoever runs them.
+/// Threads: each(), one() and leave() are for the split's owner; a piece is for the thread that
+/// runs it.
 class PiecesOfSplit final : public recipe::SplitPieces {
  public:
-    /// `columns` of the rows of `whole`; `borders`: where pieces begin, ascending from 0, and the
-    /// end of the last. All outlive it.
+    /// `columns` of the rows of `whole`; `borders`: the start of each piece, ascending from 0, and
+    /// the end of the last. All outlive this object.
     PiecesOfSplit(const Sharing& sharing, SplitColumns& columns, const recipe::SplitInput& whole,
                   std::vector<std::int64_t> borders, const Readers& owner);
     ~PiecesOfSplit() override;
@@ -76,13 +78,13 @@ class PiecesOfSplit final : public recipe::SplitPieces {
     std::size_t count() const override { return borders_.size() - 1; }
     recipe::SplitInput piece(std::size_t index) const override;
     void each(const std::function<void(std::size_t)>& run) override;
-    /// Calls `run` for that piece alone, on the calling thread: the split's owner's.
+    /// Calls `run` for that piece alone, on the calling thread, which must be the split's owner.
     void one(std::size_t index, const std::function<void(std::size_t)>& run);
     void leave(const std::vector<const std::vector<std::int64_t>*>& rows) override;
 
-    /// Processor time of the owner in each() and one(), which is counted already.
+    /// The owner's processor time in each() and one(), which is already counted.
     std::int64_t countedNs() const { return countedNs_; }
-    /// Why a column of the split could not be read.
+    /// The error of the first failed read of a column of the split.
     Status failure() {
         MutexLock lock(mutex_);
         return failure_;
@@ -90,10 +92,10 @@ class PiecesOfSplit final : public recipe::SplitPieces {
 
  private:
     class Piece;
-    /// Rows of the split that are left: of each piece those from starts[piece] to the next.
+    /// Rows of the split that are left. Those of a piece are starts[piece] to starts[piece + 1].
     struct Present {
         bool isAll = true;
-        std::vector<std::int64_t> rows;  ///< offsets in the split, unless all
+        std::vector<std::int64_t> rows;  ///< offsets in the split; unused if isAll
         std::vector<std::int64_t> starts;
     };
     /// A column of the rows that were left when it was read.
@@ -103,7 +105,7 @@ class PiecesOfSplit final : public recipe::SplitPieces {
     };
     Result<ColumnArrays> rowsOf(std::size_t piece, const std::vector<std::string>& names,
                                 const pages::RowWish& wish, const Readers& readers);
-    /// `form`: what is read may be stored once; its rows do not matter.
+    /// `form`: whether repeats may be stored once; its rows do not matter.
     Result<std::vector<Stored>> stored(const std::vector<std::string>& names,
                                        const pages::RowWish& form, const Readers& readers);
     Status readLocked(const std::vector<std::string>& names, const pages::RowWish& form,
@@ -122,15 +124,15 @@ class PiecesOfSplit final : public recipe::SplitPieces {
     std::vector<std::unique_ptr<Piece>> pieces_;
     std::int64_t countedNs_ = 0;
     Mutex mutex_;
-    std::atomic<bool> isReading_ = false;  ///< changes under the lock
+    std::atomic<bool> isReading_ = false;  ///< changes only under the lock
     std::shared_ptr<const Present> present_ MR_GUARDED_BY(mutex_);
     std::unordered_map<std::string, Stored> stored_ MR_GUARDED_BY(mutex_);
     Status failure_ MR_GUARDED_BY(mutex_);
 };
 
-/// Borders of pieces of about `pieceRows` rows of a split of `rows` rows. `requestStarts`, where
-/// requests stay whole: the rows of the file at which they start, the first `firstRow`; null: rows
-/// alone count.
+/// Borders of pieces of about `pieceRows` rows of a split of `rows` rows. `requestStarts`, if
+/// requests must stay whole: the rows of the file at which they start, the first of them
+/// `firstRow`; null: only rows count.
 std::vector<std::int64_t> pieceBorders(std::int64_t rows, std::int64_t pieceRows,
                                        const std::vector<std::uint64_t>* requestStarts,
                                        std::uint64_t firstRow);

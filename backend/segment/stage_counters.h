@@ -1,13 +1,13 @@
 #pragma once
-// Where the loader's time goes: of each stage busy, starved and blocked nanoseconds, rows and
-// bytes, summed over threads; of each column and each step of the recipe its own share.
+// Measures where the loader's time goes: busy, starved and blocked nanoseconds, rows and bytes of
+// each stage, summed over threads, and the share of each column and each step of the recipe.
 //
-// busy: at work on a processor. starved: waiting for what comes before (read: the file, or a core
-// to run on; recipe, order, sink: a core; collate: that, or a segment that is not computed yet).
-// blocked: waiting for what comes after (read: no room for one more segment in flight; collate: the
-// sink has no place). Columns and steps are counted once a split, never once a row; the copying of
-// a column into frames is measured on every 16th frame and scaled to the stage's time. Threads:
-// add..() from any; snapshots are consistent number by number.
+// busy: at work on a processor. starved: waiting for input (read: the file, or a core to run on;
+// recipe, order, sink: a core; collate: that, or a segment that is not computed yet). blocked:
+// waiting for output (read: no room for one more segment in flight; collate: the sink has no free
+// slot). Columns and steps are counted once per split, never once per row. The copying of a column
+// into frames is measured on every 16th frame and scaled to the stage's time. Threads: add..() from
+// any; snapshots are consistent number by number.
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -41,10 +41,10 @@ struct StageCount {
 
 struct ColumnCount {
     std::int64_t readNs = 0;     ///< file, decompression, decoding
-    std::int64_t waitNs = 0;     ///< while read: not on a processor
-    std::int64_t encodeNs = 0;   ///< from its values to the feature's
-    std::int64_t collateNs = 0;  ///< into frames
-    std::int64_t rows = 0;       ///< read
+    std::int64_t waitNs = 0;     ///< off the processor while reading
+    std::int64_t encodeNs = 0;   ///< from the column's values to the feature's
+    std::int64_t collateNs = 0;  ///< copying into frames
+    std::int64_t rows = 0;       ///< rows read
     std::int64_t diskBytes = 0, decodedBytes = 0;
     std::int64_t busyNs() const { return readNs + encodeNs + collateNs; }
 };
@@ -53,10 +53,10 @@ struct StepTime {
     std::int64_t busyNs = 0, rowsIn = 0, rowsOut = 0;
 };
 
-/// Name of the entry of formats whose columns are read together (CSV, Arrow IPC).
+/// Name of the entry for formats whose columns are read together (CSV, Arrow IPC).
 inline constexpr char kAllColumns[] = "(all columns)";
 
-/// Name of the entry of the copying of all dense features, which stand in one block.
+/// Name of the entry for copying all dense features, which are in one block.
 inline constexpr char kDenseBlock[] = "(dense block)";
 
 class StageCounters {
@@ -80,23 +80,23 @@ class StageCounters {
 
     /// Columns that were read for a split of `rows` rows.
     void addReads(std::span<const dataset::ColumnCost> costs, std::int64_t rows);
-    /// The memory that read columns take, each its bytes.
+    /// The memory that each read column takes, in bytes.
     void addDecoded(std::span<const std::string> columns, std::span<const std::int64_t> bytes);
     void addEncoded(std::span<const recipe::FeatureTime> features);
     void addStep(const std::string& step, const StepTime& time);
-    /// An expression of a step that has several, by the column that it makes.
+    /// Time of one expression of a step that has several, by the column that it makes.
     void addExpression(const std::string& step, const std::string& column, std::int64_t ns);
-    /// The same frame's columns, in one go; `ns` is as measured.
+    /// All columns of one frame, in one call; `ns` as measured.
     void addCollated(std::span<const std::pair<std::string, std::int64_t>> ns);
 
-    /// A whole micro-batch that was delivered.
+    /// The mix of a whole micro-batch that was delivered.
     void addMix(const BatchMix& mix);
     BatchMix mix() const;
 
     /// By name. collateNs is scaled so that all columns together took what the stage took.
     std::map<std::string, ColumnCount> columns() const;
     std::map<std::string, StepTime> steps() const;
-    /// Of steps that have several expressions: nanoseconds by the column that each makes.
+    /// Nanoseconds by the column that each expression makes, for steps with several expressions.
     std::map<std::string, std::map<std::string, std::int64_t>> expressions() const;
 
  private:
@@ -111,18 +111,18 @@ class StageCounters {
     BatchMix mix_ MR_GUARDED_BY(mutex_);
 };
 
-/// Measures from its making to stop(); a stage is counted once a batch, never once a row. Busy is
-/// what the thread had a processor for.
+/// Measures from construction to stop(). A stage is counted once per batch, never once per row.
+/// Busy is the time that the thread had a processor.
 class StageTimer {
  public:
     explicit StageTimer(StageCounters& counters) : counters_(counters) {}
-    /// Counts the time since the last stop (or the making) for `stage`.
+    /// Counts the time since the last stop (or construction) for `stage`.
     void stop(Stage stage, std::int64_t rows = 0, std::int64_t bytes = 0) {
         const dataset::ColumnCost lap = clock_.lap({}, 0);
         counters_.add(stage, lap.busyNs, rows, bytes);
         counters_.addWait(stage, Wait::kStarved, lap.waitNs);
     }
-    /// All of the time since the last stop was waiting.
+    /// Counts all of the time since the last stop as waiting.
     void waited(Stage stage, Wait wait) {
         const dataset::ColumnCost lap = clock_.lap({}, 0);
         counters_.addWait(stage, wait, lap.busyNs + lap.waitNs);

@@ -58,7 +58,7 @@ Result<recipe::CountedValues> countedIn(const stream::Plan& plan, const std::str
     return dataLoss("plan: it has no counted values ", hash, ", which the spec names");
 }
 
-// The rules that expressions are bound to are those whose files the plan pins.
+// Expressions must be bound to the time zone rules whose files the plan pins.
 Status checkZones(const spec::RunSpec& spec, const stream::Plan& plan) {
     for (const std::string& file : dataset::zoneFiles(spec)) {
         const bool isPlanned =
@@ -115,7 +115,7 @@ Result<std::shared_ptr<const StreamInput>> StreamInput::open(
     };
     RETURN_IF_ERROR(input->bind(tables, cache, budget, use.frames));
     for (const files::DataFile& file : checked) {
-        RETURN_IF_ERROR(dataset::verifyStill(file));  // it was loaded meanwhile
+        RETURN_IF_ERROR(dataset::verifyStill(file));  // it may have changed while it was loaded
     }
     return std::shared_ptr<const StreamInput>(std::move(input));
 }
@@ -179,10 +179,10 @@ std::vector<stream::SplitRef> StreamInput::splitsOf(std::uint32_t epoch,
     return {splits.begin(), splits.end()};
 }
 
-// Whole splits where they are small; of a large one a part, whose pages are decompressed twice.
+// Takes whole splits if they are small, otherwise part of one, whose pages are decompressed twice.
 SegmentPart StreamInput::headOf(std::uint32_t epoch, std::int64_t segment,
                                 std::int64_t least) const {
-    // Objects are fetched whole, by what is announced.
+    // Objects are fetched whole, as announced.
     if (least <= 0 || shuffle_ != Shuffle::kNone || dataset_->hasObjects()) {
         return {};
     }

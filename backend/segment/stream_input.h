@@ -1,9 +1,9 @@
 #pragma once
-// All that computing a segment depends on: spec, plan, compiled recipe, frame layout.
+// Everything that computing a segment depends on: spec, plan, compiled recipe, frame layout.
 //
-// Made once a stream and shared by its threads. Threads: immutable but for the order of the newest
-// epochs, which is locked. Failure: open() checks that the dataset still fits the plan and the
-// spec.
+// Made once per stream and shared by its threads. Threads: immutable, except for the cached order
+// of the newest epochs, which is locked. Failure: open() checks that the dataset still fits the
+// plan and the spec.
 #include <map>
 #include <memory>
 #include <string>
@@ -29,15 +29,15 @@ enum class Shuffle { kRows, kRequests, kNone };
 
 /// The purpose of a stream.
 struct InputUse {
-    FrameUse frames = FrameUse::kModel;         ///< who reads the frames
-    recipe::ValueCounters* counters = nullptr;  ///< of embeddings whose values it is to count
+    FrameUse frames = FrameUse::kModel;         ///< the consumer of the frames
+    recipe::ValueCounters* counters = nullptr;  ///< for embeddings whose values are to be counted
 };
 
 class StreamInput {
  public:
     /// `spec` is resolved; it is bound again to the plan's dataset. Part::kEval: the evaluation set
-    /// in file order. `budget` holds the side tables and outlives the stream; `shared` are those of
-    /// the streams with this budget.
+    /// in file order. `budget` holds the side tables and outlives the stream; `shared` are the
+    /// tables of all streams with this budget.
     static Result<std::shared_ptr<const StreamInput>> open(
         spec::RunSpec spec, stream::Plan plan, recipe::Part part, MemoryBudget& budget,
         std::shared_ptr<recipe::SharedTables> shared = std::make_shared<recipe::SharedTables>(),
@@ -50,12 +50,12 @@ class StreamInput {
     }
     const std::shared_ptr<const dataset::Dataset>& dataset() const { return dataset_; }
     const recipe::CompiledRecipe& recipe() const { return *recipe_; }
-    /// What whoever receives its frames must know.
+    /// What a receiver of its frames must know.
     const StreamShape& shape() const { return shape_; }
     const frame::FrameLayout& layout() const { return shape_.layout; }
     /// The columns at the end of the recipe.
     const expr::Schema& columns() const { return columns_; }
-    /// Which splits need not be read.
+    /// Decides which splits need not be read.
     const dataset::SplitPruner& pruner() const { return pruner_; }
     const std::string& streamHash() const { return shape_.streamHash; }
     const std::string& planHash() const { return shape_.planHash; }
@@ -70,11 +70,11 @@ class StreamInput {
 
     /// The splits of a segment in their order.
     std::vector<stream::SplitRef> splitsOf(std::uint32_t epoch, std::int64_t segment) const;
-    /// What of the segment may be computed ahead of the rest: at least `least` rows and a
-    /// micro-batch. kWhole when that would gain nothing or rows are not delivered in the order they
-    /// are read in.
+    /// The part of the segment that may be computed ahead of the rest: at least `least` rows and a
+    /// micro-batch. kWhole if that would gain nothing, or if rows are not delivered in the order
+    /// they are read in.
     SegmentPart headOf(std::uint32_t epoch, std::int64_t segment, std::int64_t least) const;
-    /// Of some row groups not all rows will be wanted at a time.
+    /// Whether a read may need only some rows of a row group.
     bool readsPartsOfRowGroups() const;
     /// Bytes that the plan expects the segment, or its head, to decode to.
     std::int64_t decodedBytes(std::uint32_t epoch, std::int64_t segment,
@@ -93,7 +93,7 @@ class StreamInput {
     stream::SplitOrder order_ = stream::SplitOrder::kPermuted;
     StreamShape shape_;
     stream::SegmentCuts cuts_;
-    bool hasRowGroups_ = false;  ///< Parquet: parts of a split can be read on their own
+    bool hasRowGroups_ = false;  ///< Parquet: parts of a split can be read separately
     std::shared_ptr<const dataset::Dataset> dataset_;
     std::shared_ptr<const recipe::CompiledRecipe> recipe_;
     expr::Schema columns_;
@@ -105,8 +105,8 @@ class StreamInput {
     mutable std::map<std::uint32_t, Order> orders_ MR_GUARDED_BY(mutex_);
 };
 
-/// For an error's sentence: "segment 12 of epoch 0 (part-3.csv rows 0 to 8191, ...)"; of many files
-/// the first ones.
+/// For error messages: "segment 12 of epoch 0 (part-3.csv rows 0 to 8191, ...)". Names only the
+/// first of many files.
 std::string describeSegment(const StreamInput& input, std::uint32_t epoch, std::int64_t segment);
 
 }  // namespace millrace::segment

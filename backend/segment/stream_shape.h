@@ -1,8 +1,8 @@
 #pragma once
 // What a feed must know of a stream whose segments it does not compute: names, sizes, the layout of
-// its frames. No dataset and no side table is needed for it.
+// its frames. It needs no dataset and no side table for that.
 //
-// StreamInput makes it, so that whoever computes and whoever receives have it from one place.
+// StreamInput makes it, so that computing and receiving processes get it from one source.
 // Threads: a value.
 #include <cstdint>
 #include <string>

@@ -52,8 +52,8 @@ class Binder {
     }
 
  private:
-    /// target_mean reads its keys: what else the spec names is for its other models, and neither
-    /// computed nor sent for this one.
+    /// target_mean reads only its keys. Other features in the spec are for its other models: they
+    /// are neither computed nor sent for this one.
     void leaveOutUnread() {
         FeaturesSpec& f = spec_.features;
         std::vector<std::string> unread;
@@ -98,7 +98,7 @@ class Binder {
                    names, ")"));
     }
 
-    /// Errors below `base`, with `prefix` in front of the message.
+    /// Collects errors below `base`, with `prefix` before the message.
     StepSink sink(const std::string& base, const std::string& prefix) {
         return [this, base, prefix](const std::string& key, const char* code, std::size_t offset,
                                     std::string message) {
@@ -158,7 +158,7 @@ class Binder {
         }
     }
 
-    /// Patterns become the columns that they match, in the columns' order.
+    /// Replaces patterns by the columns that they match, in the columns' order.
     std::vector<std::string> expand(const std::vector<std::string>& names,
                                     const expr::Schema& columns, const std::string& path) {
         std::vector<std::string> out;
@@ -182,7 +182,7 @@ class Binder {
             }
             for (const expr::RefusedColumn& column : columns.refused) {
                 if (column.differs && matchesPattern(column.name, name)) {
-                    hasMatch = true;  // left out, it would be a feature less with each such file
+                    hasMatch = true;  // skipping it would lose a feature with each such file
                     problems_.add(path, "type",
                                   strCat(path, ": '", name, "' matches column '", column.name,
                                          "', which ", column.why));
@@ -260,7 +260,7 @@ class Binder {
         }
     }
 
-    /// Every feature has a name of its own in a batch, where dense features are one block.
+    /// Checks that every feature has a unique name in a batch, where dense features are one block.
     void featureNames() {
         const FeaturesSpec& f = spec_.features;
         std::map<std::string, std::string> known;
@@ -297,8 +297,8 @@ class Binder {
         }
     }
 
-    /// Whole requests are known by a column of the files: one that the recipe makes is not there
-    /// when a split's requests are found.
+    /// Whole requests are identified by a column of the files: a column that the recipe makes does
+    /// not exist yet when a split's requests are found.
     void shuffle(const expr::Schema& schema) {
         std::string& shuffle = spec_.batch.shuffle;
         const std::string& request = spec_.features.request;
@@ -408,7 +408,7 @@ class Binder {
         return names;
     }
 
-    /// Every id feature gets its table and its number of ids, or is refused by name.
+    /// Gives every id feature its table and its number of ids, or rejects it with its name.
     void ids() {
         std::vector<std::string> columns;
         const std::vector<std::string> names = idColumnsAndNames(columns);
@@ -421,11 +421,7 @@ class Binder {
                 continue;
             }
             if (found == tableOf.end()) {
-                problems_.add("features", "check",
-                              strCat("id feature '", names[i],
-                                     "' has no number of ids: give embeddings: {", names[i],
-                                     ": {rows: N}}, a vocabulary, or make it with a hash or "
-                                     "bucketize step"));
+                refuseWithoutIds(spec_.features, names[i], problems_);
                 continue;
             }
             cardinality(found->second, names[i], columns[i], made);
@@ -482,7 +478,7 @@ class Binder {
         }
     }
 
-    /// Feature -> table, after patterns have become one table each (a name) or features (a list).
+    /// Feature -> table, after patterns became one table each (a name) or features (a list).
     std::map<std::string, std::string> expandTables(const std::vector<std::string>& names) {
         std::map<std::string, EmbeddingSpec> tables;
         std::map<std::string, std::string> tableOf;
@@ -581,7 +577,7 @@ class Binder {
     const TableSchemaLookup& tables_;
     BindResult& result_;
     Problems problems_;
-    std::map<std::string, std::string> countedAs_;  ///< by embedding: its values' type
+    std::map<std::string, std::string> countedAs_;  ///< by embedding: the type of its values
 };
 
 }  // namespace

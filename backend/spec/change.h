@@ -1,5 +1,5 @@
 #pragma once
-// Changes to the YAML tree. Private to the room (variation.h has the public part).
+// Changes to the YAML tree. Private to spec (variation.h has the public part).
 #include <string_view>
 
 #include "backend/spec/variation.h"
@@ -7,8 +7,8 @@
 
 namespace millrace::spec {
 
-/// Sets `path` to `value`; keys that are not there are added (the reader then knows whether they
-/// may be). Unknown steps and paths through plain values are errors.
+/// Sets `path` to `value`; adds missing keys (the reader later checks whether they are allowed).
+/// Unknown steps, and paths through plain values, are errors.
 Status applyChange(YamlNode& root, std::string_view path, const YamlNode& value,
                    expr::Position keyPosition);
 

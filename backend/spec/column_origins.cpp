@@ -12,7 +12,7 @@
 namespace millrace::spec {
 namespace {
 
-/// The column that an expression is, as it stands; "" for every other one.
+/// The column, if the expression is only a column; "" for every other expression.
 std::string bareColumn(const std::string& expression) {
     const auto parsed = expr::tryParseExpression(expression);
     const auto* const tree = std::get_if<expr::Expr>(&parsed);
@@ -26,7 +26,7 @@ ColumnOrigins::ColumnOrigins(const std::vector<Step>& recipe) {
         if (!step.enabled) {
             continue;
         }
-        // The expressions of one step all see the columns before it.
+        // All expressions of one step see the columns before it.
         std::map<std::string, std::string> made;
         for (const MadeColumn& column : step.makes()) {
             const std::string bare = column.isOfTable ? "" : bareColumn(column.expr);
@@ -54,7 +54,7 @@ void addReads(const Step& step, std::set<std::string>& columns) {
     };
     const StepReads reads = step.reads();
     std::for_each(reads.expressions.begin(), reads.expressions.end(), addOf);
-    // What a join looks up may be an expression; a name alone counts either way.
+    // What a join looks up may be an expression; a plain name also counts as a column.
     for (const std::string& text : reads.lookedUp) {
         columns.insert(text);
         addOf(text);
@@ -64,12 +64,12 @@ void addReads(const Step& step, std::set<std::string>& columns) {
 
 namespace {
 
-/// The text of an expression with quotes around those names alone that need them.
+/// The expression's text with quotes only around names that need them.
 std::string withFewQuotes(std::string_view text) {
     std::string out;
     while (!text.empty()) {
         const char quote = text.front();
-        std::size_t end = 0;  // of a quoted piece: doubled quotes are two pieces, side by side
+        std::size_t end = 0;  // of a quoted piece: doubled quotes make two adjacent pieces
         if (quote == '\'' || quote == '"') {
             end = text.find(quote, 1);
         }
@@ -84,7 +84,7 @@ std::string withFewQuotes(std::string_view text) {
     return out;
 }
 
-/// The expression in one way of writing, with the revisions of functions that have some.
+/// The expression in canonical form, with the revisions of functions that have any.
 std::string oneWay(const std::string& expression) {
     const auto parsed = expr::tryParseExpression(expression);
     const auto* tree = std::get_if<expr::Expr>(&parsed);
@@ -117,7 +117,7 @@ std::vector<NamedExpr> only(const std::vector<NamedExpr>& columns,
     return kept;
 }
 
-/// The step without what changes no value of the columns that are needed of it.
+/// The step reduced to what affects the values of its needed columns.
 Step trimmed(const Step& step, const std::set<std::string>& needed) {
     Step own;
     if (const auto* derive = step.as<DeriveStep>()) {
@@ -136,7 +136,7 @@ Step trimmed(const Step& step, const std::set<std::string>& needed) {
     return own;
 }
 
-/// Its line, with expressions in one way of writing.
+/// The step's line, with expressions in canonical form.
 std::string lineOf(Step step) {
     const auto rewrite = [](std::vector<NamedExpr>& columns) {
         for (NamedExpr& column : columns) {
@@ -151,7 +151,7 @@ std::string lineOf(Step step) {
     return step.line();
 }
 
-/// The steps of a recipe, by what they make.
+/// The steps of a recipe by the columns that they make.
 class Lineage {
  public:
     /// `recipe` outlives it.
@@ -167,7 +167,7 @@ class Lineage {
         }
     }
 
-    /// Lines of the steps that `columns` come out of, first step first.
+    /// Lines of the steps that produce `columns`, first step first.
     std::vector<std::string> linesBehind(std::set<std::string> columns) const {
         std::vector<std::string> lines;
         for (auto maker = makers_.rbegin(); maker != makers_.rend(); ++maker) {
@@ -256,7 +256,7 @@ Json inputsOf(const RunSpec& spec, const std::vector<Step>& recipe) {
 
 namespace {
 
-/// Every expression that decides the stream.
+/// Every expression that affects the stream.
 std::vector<std::string> streamExpressions(const RunSpec& spec) {
     std::vector<std::string> texts = {spec.dataset.where};
     for (const Step& step : spec.recipe) {
@@ -276,7 +276,7 @@ std::vector<std::string> streamExpressions(const RunSpec& spec) {
     return texts;
 }
 
-/// The functions it calls whose values have changed since the first version, with their revisions.
+/// The called functions whose values changed since the first version, with their revisions.
 Json revisedFunctions(const RunSpec& spec) {
     Json revised = Json::object();
     for (const std::string& text : streamExpressions(spec)) {
@@ -301,7 +301,7 @@ std::string streamHash(const RunSpec& spec) {
     for (const char* key : {"dataset", "recipe", "labels", "features", "embeddings"}) {
         json[key] = all[key];
     }
-    json["features"].erase("user");  // it is counted, and changes no row
+    json["features"].erase("user");  // only counted; it changes no row
     for (Json& table : json["embeddings"]) {
         table.erase("dim");
     }

@@ -11,7 +11,7 @@ bool endsInOneOf(std::string_view path, std::initializer_list<std::string_view> 
                        [path](std::string_view ending) { return path.ends_with(ending); });
 }
 
-/// Without the ending of a compressed file.
+/// The path without the suffix of a compressed file.
 std::string_view uncompressed(std::string_view path) {
     return endsInOneOf(path, {".gz", ".zst"}) ? path.substr(0, path.rfind('.')) : path;
 }

@@ -1,15 +1,15 @@
 #pragma once
-// The format of a data file by its name's ending: the one place that knows the endings.
+// The format of a data file by its name's suffix: the only place that knows the suffixes.
 #include <string>
 #include <string_view>
 
 namespace millrace::spec {
 
-/// "parquet", "csv" or "arrow"; "" when the ending is none of theirs. CSV also with .gz or .zst
-/// behind its own ending.
+/// "parquet", "csv" or "arrow"; "" for any other suffix. CSV also with .gz or .zst after its own
+/// suffix.
 std::string formatOfName(std::string_view path);
 
-/// The character between the fields of a CSV file that says nothing else: of .tsv files a tab.
+/// The default delimiter of a CSV file: a tab for .tsv files.
 char delimiterOfName(std::string_view path);
 
 }  // namespace millrace::spec

@@ -1,6 +1,6 @@
 #pragma once
-// The top-level keys of a resolved spec that specHash leaves out: they do not change what is
-// trained. Who says in what two hashes differ leaves them out as well.
+// The top-level keys of a resolved spec that specHash ignores: they do not change what is trained.
+// Comparisons that explain why two hashes differ ignore them as well.
 #include <array>
 #include <string_view>
 

@@ -42,8 +42,8 @@ std::vector<Key> generalKeys() {
         {"model", T::kSection, "", "the built-in model"},
         {"train", T::kSection, "", "how it is trained"},
         {"command", T::kTextList, "",
-         "the user's own ranks, in place of `model` and `train.optimizer`: program and arguments. "
-         "A program without `/` is looked for in the PATH of who submits, another one from the "
+         "the user's own ranks, instead of `model` and `train.optimizer`: program and arguments. "
+         "A program without `/` is looked for in the submitter's PATH, another one from the "
          "spec's directory; a script that is not in the working directory, from there too"},
         {"eval",
          T::kSection,
@@ -112,7 +112,7 @@ std::vector<Key> featureKeys() {
         {"labels.*.where", T::kExpr, "", "rows that count for this head; default all"},
         {"features.dense", T::kDense, "",
          "numbers and bools, as float: columns, patterns like \"d*\", or {column: x, fill: 0} "
-         "with a value in place of null"},
+         "with a value instead of null"},
         {"features.vectors", T::kVectors, "", "float lists of one size, or {column: x, size: 64}"},
         {"features.ids", T::kTextList, "", "one id a row, embedded; patterns allowed"},
         {"features.lists", T::kTextList, "", "lists of ids, embedded and summed; patterns allowed"},
@@ -287,9 +287,9 @@ std::vector<Key> trainingKeys() {
     };
 }
 
-/// The keys below `section`, a group of parameters.
+/// The keys below `section`, which is a group of parameters.
 std::vector<Key> groupKeys(std::string_view section, std::vector<std::string_view> optimizers) {
-    static std::deque<std::string> paths;  // the table is made once, and its paths stay
+    static std::deque<std::string> paths;  // the table is built once and keeps its paths
     const auto at = [section](std::string_view name) -> std::string_view {
         return paths.emplace_back(strCat(section, ".", name));
     };
@@ -297,22 +297,22 @@ std::vector<Key> groupKeys(std::string_view section, std::vector<std::string_vie
         {at("optimizer"),
          T::kChoice,
          "",
-         "in place of train.optimizer",
+         "instead of train.optimizer",
          {.choices = std::move(optimizers)}},
         {at("learning_rate"),
          T::kReal,
          "",
-         "in place of train.learning_rate",
+         "instead of train.learning_rate",
          {.min = 0, .max = 1e6, .isOptional = true, .isMinExcluded = true}},
         {at("weight_decay"),
          T::kReal,
          "",
-         "in place of train.weight_decay",
+         "instead of train.weight_decay",
          {.min = 0, .max = 1e6, .isOptional = true}},
         {at("momentum"),
          T::kReal,
          "",
-         "in place of train.momentum",
+         "instead of train.momentum",
          {.min = 0, .max = 1, .isOptional = true}},
     };
 }
@@ -328,7 +328,7 @@ std::vector<Key> scheduleKeys() {
         {"train.schedule.warmup_steps",
          T::kInt,
          "0",
-         "the rates grow linearly over so many first steps",
+         "the rates grow linearly over the first N steps",
          {.min = 0, .max = kBig, .unit = "steps"}},
         {"train.schedule.steps",
          T::kInt,
@@ -368,7 +368,7 @@ std::vector<Key> earlyStopKeys() {
         {"train.early_stop.min_delta",
          T::kReal,
          "0",
-         "better by no more than this is no better",
+         "smallest change that counts as an improvement",
          {.min = 0, .max = 1e12}},
         {"train.early_stop.mode",
          T::kChoice,
@@ -403,8 +403,8 @@ std::vector<Key> optimisationKeys() {
          "dlrm, dcn_v2, mlp: share of the hidden layers' outputs that a training row goes without",
          {.min = 0, .max = 0.99}},
         {"train.groups", T::kSection, "",
-         "what the layers (`dense`) or the embedding tables (`embeddings`) have of their own in "
-         "place of `train`'s"},
+         "what the layers (`dense`) or the embedding tables (`embeddings`) have of their own "
+         "instead of `train`'s"},
         {"train.groups.dense", T::kSection, "", "all parameters but the embedding tables"},
     };
     const auto append = [&keys](std::vector<Key> more) {
@@ -433,17 +433,18 @@ std::vector<Key> initKeys() {
 }
 
 std::vector<Key> scriptKeys() {
-    return {{"train.no_progress_minutes",
-             T::kInt,
-             "30",
-             "with `command`: a rank that takes no step for so long is named; nothing ends for it",
-             {.min = 1, .max = 1e6, .unit = "minutes"}},
-            {"train.exit_minutes",
-             T::kInt,
-             "30",
-             "with `command`: a rank whose stream is at its end, and that has reported nothing for "
-             "so long, is ended; the run is judged by what its ranks reported",
-             {.min = 1, .max = 1e6, .unit = "minutes"}}};
+    return {
+        {"train.no_progress_minutes",
+         T::kInt,
+         "30",
+         "with `command`: a rank that takes no step for this long is named; nothing ends for it",
+         {.min = 1, .max = 1e6, .unit = "minutes"}},
+        {"train.exit_minutes",
+         T::kInt,
+         "30",
+         "with `command`: a rank whose stream is at its end, and that has reported nothing for "
+         "this long, is ended; the run is judged by what its ranks reported",
+         {.min = 1, .max = 1e6, .unit = "minutes"}}};
 }
 
 std::vector<Key> evalAndResourceKeys() {
@@ -467,7 +468,7 @@ std::vector<Key> evalAndResourceKeys() {
          "what is reported",
          {.choices = {"auc", "log_loss", "normalized_entropy", "calibration"}}},
         {"eval.recipe", T::kRecipe, "",
-         "steps in place of the run's own, none of which drops or weighs rows (eval.dataset.where "
+         "steps instead of the run's own, none of which drops or weighs rows (eval.dataset.where "
          "chooses rows); default: the run's own without those that do"},
         {"resources.memory_limit_mb",
          T::kInt,
@@ -497,9 +498,9 @@ std::vector<Key> evalAndResourceKeys() {
     };
 }
 
-/// The keys below `section`, which says how CSV files are written.
+/// The keys below `section`, which describes the format of CSV files.
 std::vector<Key> csvKeys(std::string_view section) {
-    static std::deque<std::string> paths;  // the table is made once, and its paths stay
+    static std::deque<std::string> paths;  // the table is built once and keeps its paths
     const auto at = [section](std::string_view name) -> std::string_view {
         return paths.emplace_back(strCat(section, ".", name));
     };
@@ -513,7 +514,7 @@ std::vector<Key> csvKeys(std::string_view section) {
         {at("quote"), T::kText, "'\"'",
          "the character around fields that hold delimiters, line ends or, twice, itself; \"\": "
          "none"},
-        {at("comment"), T::kText, "", "a character; lines that begin with it are no rows"},
+        {at("comment"), T::kText, "", "a character; lines that begin with it are not rows"},
         {at("skip_rows"),
          T::kInt,
          "0",

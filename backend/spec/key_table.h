@@ -1,6 +1,6 @@
 #pragma once
-// The declarative table of every key of a spec: what the reader, the defaults, the reference and
-// completion are made from.
+// The declarative table of every key of a spec; the reader, the defaults, the reference and
+// completion are generated from it.
 #include <limits>
 #include <span>
 #include <string>
@@ -17,7 +17,7 @@ enum class KeyType {
     kSeed,  ///< 0 to 2^64 - 1
     kReal,
     kChoice,
-    kTextList,  ///< also one text
+    kTextList,  ///< also a single text
     kIntList,
     kRealList,
     kTextMap,     ///< name -> text
@@ -28,14 +28,14 @@ enum class KeyType {
     kVectors,     ///< columns, or {column, size}
     kOrder,       ///< permuted, as_is, or {by: column}
     kSection,     ///< the keys below it
-    kSectionMap,  ///< name -> section; `shortKey` may stand for one
+    kSectionMap,  ///< name -> section; a plain value means `shortKey`
     kSectionList,
     kRecipe,    ///< a list of steps
-    kStepBody,  ///< a kind of step with keys of its own
+    kStepBody,  ///< a kind of step with its own keys
     kVariations,
 };
 
-/// What only some keys say.
+/// Properties that only some keys have.
 struct KeyLimits {
     double min = -std::numeric_limits<double>::infinity();
     double max = std::numeric_limits<double>::infinity();
@@ -43,16 +43,16 @@ struct KeyLimits {
     bool isRequired = false;
     bool isOptional = false;  ///< null when absent: a section without defaults, or a number
     bool isMinExcluded = false;
-    std::string_view shortKey;  ///< the key below that a plain value stands for
-    std::string_view word;      ///< of a section: stands for one without keys
+    std::string_view shortKey;  ///< the key below that a plain value sets
+    std::string_view word;      ///< for a section: a word that means the section without keys
     std::string_view unit;
 };
 
 struct Key {
-    /// "batch.rows"; below maps "labels.*.expr"; below steps "recipe.sample.keep".
+    /// "batch.rows"; "labels.*.expr" below maps; "recipe.sample.keep" below steps.
     std::string_view path;
     KeyType type = KeyType::kText;
-    std::string_view fallback;  ///< YAML; "" none
+    std::string_view fallback;  ///< YAML; "": none
     std::string_view doc;
     KeyLimits limits;
 
@@ -60,12 +60,12 @@ struct Key {
     std::string_view name() const { return path.substr(path.rfind('.') + 1); }
 };
 
-/// The keys of embeddings and their vocabularies; vocabularies are tables too.
+/// The keys of embeddings and their vocabularies, which are also tables.
 std::vector<Key> embeddingKeys();
 
 std::span<const Key> keyTable();
 const Key* findKey(std::string_view path);
-/// The keys right below `prefix` ("" for the top), in the table's order.
+/// The keys directly below `prefix` ("" for the top), in the table's order.
 std::vector<const Key*> keysBelow(std::string_view prefix);
 
 }  // namespace millrace::spec

@@ -1,7 +1,7 @@
 #pragma once
-// The built-in models, a struct each: what a spec says of them. Threads: values.
+// The built-in models in a spec, one struct each. Threads: values.
 //
-// JSON holds the keys of all of them, those of the others as when they are not given.
+// JSON holds the keys of all of them; keys of other models have their defaults.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,18 +14,18 @@ namespace millrace::spec {
 class Problems;
 struct RunSpec;
 
-/// What a model says of itself unless it says otherwise.
+/// Properties of a model with their defaults.
 struct ModelDefaults {
-    /// Its weights are learned by steps over tables of embeddings.
+    /// Its weights are learned in steps, over embedding tables.
     static constexpr bool kHasTables = false;
-    /// Its keys stand in JSON of every model, as they have always done; else of its own alone.
+    /// Its keys are in the JSON of every model, for compatibility; else only in its own.
     static constexpr bool kIsInAll = true;
 
-    /// Fills in what depends on other keys.
+    /// Fills in values that depend on other keys.
     void resolve(std::int64_t /*embeddingDim*/) {}
-    /// What must fit together in the spec; the model is the spec's.
+    /// Checks what must fit together in the spec; `spec` has this model.
     void check(const RunSpec& /*spec*/, Problems& /*problems*/) const {}
-    /// Whether it has the inputs that it needs: of embedded features and of others.
+    /// Checks that it has the inputs it needs: numbers of dense and of embedded features.
     void checkInputs(std::size_t /*dense*/, std::size_t /*embedded*/,
                      Problems& /*problems*/) const {}
 };
@@ -34,7 +34,7 @@ struct DlrmModel : ModelDefaults {
     static constexpr std::string_view kType = "dlrm";
     static constexpr bool kHasTables = true;
     std::vector<std::int64_t> bottom;  ///< widths; the last is embeddingDim
-    std::vector<std::int64_t> top;     ///< widths; the last is 1 (one output a head)
+    std::vector<std::int64_t> top;     ///< widths; the last is 1 (one output per head)
 
     static void members(auto& a, auto& s) {
         a("bottom", s.bottom);
@@ -61,8 +61,8 @@ struct DcnModel : ModelDefaults {
     static constexpr bool kHasTables = true;
     static constexpr bool kIsInAll = false;
     std::int64_t crossLayers = 3;
-    std::int64_t crossRank = 0;        ///< of a cross layer's matrix; 0: full
-    std::vector<std::int64_t> hidden;  ///< widths of the layers behind the crosses
+    std::int64_t crossRank = 0;        ///< rank of a cross layer's matrix; 0: full
+    std::vector<std::int64_t> hidden;  ///< widths of the layers after the crosses
 
     static void members(auto& a, auto& s) {
         a("cross_layers", s.crossLayers);
@@ -73,7 +73,7 @@ struct DcnModel : ModelDefaults {
     void checkInputs(std::size_t dense, std::size_t embedded, Problems& problems) const;
 };
 
-/// A weight for each dense feature and each id: the baseline with gradients.
+/// One weight per dense feature and per id: the baseline with gradients.
 struct LogisticModel : ModelDefaults {
     static constexpr std::string_view kType = "logistic";
     static constexpr bool kHasTables = true;
@@ -88,7 +88,7 @@ struct LogisticModel : ModelDefaults {
 struct TargetMeanModel : ModelDefaults {
     static constexpr std::string_view kType = "target_mean";
     std::vector<std::string> keys;  ///< id features
-    double smoothing = 5;           ///< rows of prior
+    double smoothing = 5;           ///< weight of the prior, in rows
 
     static void members(auto& a, auto& s) {
         a("keys", s.keys);
@@ -97,7 +97,7 @@ struct TargetMeanModel : ModelDefaults {
     void check(const RunSpec& spec, Problems& problems) const;
 };
 
-/// The user's own ranks (`command`) have theirs.
+/// For the user's own ranks (`command`), which have their own model.
 struct NoModel : ModelDefaults {
     static constexpr std::string_view kType = "";
     static void members(auto& /*a*/, auto& /*s*/) {}
@@ -113,18 +113,18 @@ struct ModelSpec {
     /// Its kType; "" with `command`.
     std::string_view type() const;
     bool hasTables() const;
-    /// Null when it is another model.
+    /// Null if it is another model.
     template <class T>
     const T* as() const {
         return std::get_if<T>(&body);
     }
 };
 
-/// That model with its defaults; absent where there is none of that type.
+/// That model with its defaults; absent for an unknown type.
 std::optional<ModelBody> modelBodyOf(std::string_view type);
-/// One of each, with its defaults.
+/// One of each model, with its defaults.
 const std::vector<ModelBody>& allModels();
-/// Its kType, and the keys of `model` that are its own.
+/// Its kType, and its own keys of `model`.
 std::string_view modelType(const ModelBody& body);
 std::vector<std::string_view> modelKeys(const ModelBody& body);
 

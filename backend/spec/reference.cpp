@@ -1,4 +1,4 @@
-// The reference page, made from the key table and the function table.
+// Generates the reference page from the key table and the function table.
 #include <algorithm>
 
 #include <absl/strings/str_join.h>
@@ -142,7 +142,7 @@ dataset:
 | | |
 |---|---|
 | names | letters, digits and `_`, a letter first; below a map joined by dots (`window.days`) |
-| values | whole numbers of 64 bits, numbers, texts, `true` and `false`, dates (`2024-03-07`, without quotes), and lists of these. What stands in quotes is a text |
+| values | whole numbers of 64 bits, numbers, texts, `true` and `false`, dates (`2024-03-07`, without quotes), and lists of these. Anything in quotes is a text |
 | `${name}` | in `dataset.path`, `dataset.where` (also of `eval`), tables of joins and vocabularies, labels and all expressions of recipes: one constant of the value's type. A text stays one text literal whatever it holds. Nothing is put in within the quotes of a text |
 | `${name-6}`, `${name+1}` | days before or after a date; of a whole number the difference or the sum |
 | a list | only behind `in`: `item in ${ids}` |
@@ -161,7 +161,7 @@ constexpr std::string_view kExpressions = R"(
 ## Expressions
 
 SQL scalar syntax. Keywords and functions in any case; columns exactly as they are written, in double
-quotes where they are no plain name. From weakest to strongest:
+quotes where they are not a plain name. From weakest to strongest:
 
 | operators | notes |
 |---|---|
@@ -197,7 +197,7 @@ Texts, other than DuckDB: as a number `1_000` and `0x10` do not fit; as a date o
 `2024-02-29`, alone or with `10:11`, `10:11:12` or up to six decimals of a second behind a blank or `T`, not
 `2024-2-29` or `2024/02/29`; an offset (`+02`) is applied; text behind a date does not fit. A whole double
 cast to a text has no `.0`, a timestamp has six decimals, always. `epoch_ms` rounds down.
-In texts that are no UTF-8 (binary columns) `lower` and `upper` change the ASCII letters, other bytes stay.
+In texts that are not UTF-8 (binary columns) `lower` and `upper` change the ASCII letters, other bytes stay.
 
 A date beyond the years of a timestamp (292277), such as DuckDB's and Postgres' infinity, is later or earlier than every
 timestamp; its parts (`year`, `date_trunc`, ...) and its `try_cast` to a timestamp are null, and as a text it is
@@ -207,7 +207,7 @@ Times are UTC, those of columns without a zone too. `t at time zone 'Europe/Berl
 what clocks there show at `t`, as a timestamp: as DuckDB's of a `timestamptz`, not of a `timestamp`, which would be read as
 local time (there is no way back from local times). Where clocks are set forward no `t` shows the hour that is left out; where
 they are set back two show the same. The rules are the machine's (`$TZDIR`, else `/usr/share/zoneinfo`; Debian's package
-tzdata); a machine without them refuses the spec. The zone's file is pinned like a side table: it stands in plan and receipt, the
+tzdata); a machine without them refuses the spec. The zone's file is pinned like a side table: it is in plan and receipt, the
 plan hash covers it, and a run does not go on by other rules.
 
 ## Functions

@@ -11,7 +11,7 @@
 namespace millrace::spec {
 namespace {
 
-/// The last enabled step that makes the ids of a column, through steps that only hand them on.
+/// The last enabled step that makes the ids of a column, skipping steps that only pass them on.
 const Step* idMaker(const std::vector<Step>& recipe, std::string_view column) {
     for (auto step = recipe.rbegin(); step != recipe.rend(); ++step) {
         const std::vector<MadeColumn> made =
@@ -34,7 +34,7 @@ std::string scalarText(const Json& value) {
     return value.is_string() ? value.get<std::string>() : dumpJson(value);
 }
 
-/// A list of scalars, or of {column, fill}, in one text.
+/// A list of scalars, or of {column, fill}, as one text.
 std::string listText(const Json& list) {
     std::string text;
     for (const Json& item : list) {
@@ -53,7 +53,7 @@ std::string listText(const Json& list) {
 
 void flatten(const std::string& path, const Json& value, std::map<std::string, std::string>& out);
 
-/// Steps by name, {name, expr} by name, {left, right} by left; other lists as one text.
+/// Flattens steps by name, {name, expr} by name, {left, right} by left; other lists as one text.
 void flattenList(const std::string& path, const Json& list,
                  std::map<std::string, std::string>& out) {
     const Json first = list.empty() ? Json() : list[0];

@@ -1,8 +1,9 @@
 #pragma once
 // RunSpec: a resolved run as a plain value, and its canonical JSON.
 //
-// Made by SpecReader from YAML, completed by bindSchema, stored and handed on as JSON. Expressions
-// are text (SQL scalar syntax, expression.h). Paths are as written, relative ones to `baseDir`.
+// SpecReader makes it from YAML and bindSchema completes it; it is stored and passed on as JSON.
+// Expressions are text (SQL scalar syntax, expression.h). Paths are as written; relative paths are
+// relative to `baseDir`.
 // Threads: a value. Failure: fromJson names the key.
 #include <cstdint>
 #include <map>
@@ -23,7 +24,7 @@
 
 namespace millrace::spec {
 
-class SourceMap;  ///< where each key stood in the YAML text; spec_reader.h
+class SourceMap;  ///< position of each key in the YAML text; spec_reader.h
 
 struct DatasetSpec {
     std::vector<std::string> path;  ///< files or globs, in order
@@ -31,19 +32,19 @@ struct DatasetSpec {
     std::string where;              ///< "" keeps every row
     std::int64_t csvSplitRows = 65536;
     std::string missingColumns = "error";      ///< or "null"
-    std::map<std::string, std::string> types;  ///< column -> type name, whatever the files have
+    std::map<std::string, std::string> types;  ///< column -> type name; overrides the files' types
     CsvOptions csv;
 };
 
 struct LabelSpec {
     std::string expr;    ///< bool or a number in [0, 1]
     std::string weight;  ///< "" is 1
-    std::string where;   ///< "" is every row; others are masked for this head
+    std::string where;   ///< "" is every row; other rows are masked for this head
 };
 
 struct DenseFeature {
     std::string column;
-    double fill = 0;  ///< in place of null
+    double fill = 0;  ///< instead of null
 };
 
 struct WeightedFeature {
@@ -52,9 +53,11 @@ struct WeightedFeature {
 
 struct SequenceFeature {
     std::vector<std::string> columns;  ///< aligned lists, oldest action first
-    std::string time;                  ///< list column of the actions' times; needed by `before`
-    std::string before;                ///< time column of the row: only earlier actions; "" all
-    std::int64_t last = 0;             ///< newest actions kept; 0: all
+    std::string time;                  ///< list column with the actions' times; required by
+                                       ///< `before`
+    std::string before;                ///< time column of the row: keeps only earlier actions; ""
+                                       ///< all
+    std::int64_t last = 0;             ///< number of newest actions to keep; 0: all
 };
 
 struct FeaturesSpec {
@@ -63,7 +66,7 @@ struct FeaturesSpec {
     std::map<std::string, std::int64_t> vectorSizes;  ///< of `vectors` whose type has no size
     std::vector<WeightedFeature> weighted;
     std::map<std::string, SequenceFeature> sequences;
-    std::string request, user;          ///< columns; "" none, `user` then not in the JSON
+    std::string request, user;          ///< columns; "" none, `user` is not in the JSON then
     std::string dedup = "best_effort";  ///< "required", "off"
 };
 
@@ -73,14 +76,14 @@ struct EvalSpec {
     std::vector<std::string> metrics;
     std::map<std::string, LabelSpec> labels;  ///< the base's
     std::vector<Step> labelRecipe;            ///< the base's steps that `labels` need
-    std::vector<Step> recipe;                 ///< the run's steps without those that drop or weigh
+    std::vector<Step> recipe;                 ///< the run's steps except those that drop or weigh
 };
 
 struct RunSpec {
     std::string name, notes, owner, project;
     std::map<std::string, std::string> tags;
     Json params = Json::object();  ///< the user's own: `params` as written, a date as its text
-    DatasetSpec dataset;           ///< without files: the run has no stream (hasDataset())
+    DatasetSpec dataset;           ///< without files the run has no stream (hasDataset())
     std::vector<Step> recipe;
     std::map<std::string, LabelSpec> labels;
     FeaturesSpec features;
@@ -88,38 +91,38 @@ struct RunSpec {
     BatchSpec batch;
     ModelSpec model;
     TrainSpec train;
-    std::vector<std::string> command;  ///< the user's own ranks, in place of `model`
+    std::vector<std::string> command;  ///< the user's own ranks, instead of `model`
     std::optional<EvalSpec> eval;
     ResourcesSpec resources;
     std::string variation;  ///< "" for the base
-    std::string baseDir;    ///< absolute; what relative paths are relative to
+    std::string baseDir;    ///< absolute; the base of relative paths
 
     /// Positions in the YAML text; null when read from JSON. Not part of the JSON.
     std::shared_ptr<const SourceMap> source;
 
-    /// Canonical: every key of the reference, defaults filled in, keys sorted (dumpJson prints it).
+    /// Canonical: every key of the reference, with defaults, keys sorted (dumpJson prints it).
     Json toJson() const;
     static Result<RunSpec> fromJson(const Json& json);
 
-    /// False: `command` runs without a stream, and so without a feed; the JSON then leaves out the
-    /// keys of streams.
+    /// False: `command` runs without a stream, and therefore without a feed; the JSON omits the
+    /// keys of streams then.
     bool hasDataset() const { return !dataset.path.empty() || command.empty(); }
 
     /// batch.rows / batch.microRows: micro-batches of one step.
     std::int64_t microBatchesPerStep() const { return batch.rows / batch.microRows; }
-    /// Names of the heads in the order of frames and model outputs.
+    /// Names of the heads, in the order of frames and model outputs.
     std::vector<std::string> heads() const;
 };
 
-/// True when the last enabled step that makes `column` is a hash or bucketize: its values are ids
+/// True if the last enabled step that makes `column` is a hash or bucketize: its values are ids
 /// already and are not hashed again.
 bool isMadeId(const std::vector<Step>& recipe, std::string_view column);
-/// The number of ids such a step can make (hash: buckets; bucketize: boundaries + 2); 0 otherwise.
+/// The number of ids that such a step can make (hash: buckets; bucketize: boundaries + 2); else 0.
 std::int64_t madeIdCount(const std::vector<Step>& recipe, std::string_view column);
 
 /// SEMANTICS 1. 32 hex digits (XXH3-128 of the canonical JSON of the keys that count).
 std::string specHash(const RunSpec& spec);
-std::string streamHash(const RunSpec& spec);
+std::string streamHash(const RunSpec& spec);  ///< "" for a spec without a dataset
 
 /// Every key of a resolved spec (toJson's form) as path -> text, for the params of a run.
 std::map<std::string, std::string> flattenParams(const Json& spec);

@@ -1,4 +1,4 @@
-// RunSpec <-> canonical JSON. One list of members a struct serves both ways.
+// RunSpec <-> canonical JSON. One list of members per struct serves both directions.
 #include <concepts>
 #include <limits>
 #include <type_traits>
@@ -221,7 +221,8 @@ class Writer {
             out_[key] = value;
         }
     }
-    /// What differs from how it has always been: hashes of specs without it stay.
+    /// Writes only values that differ from the original behaviour, so that older specs keep their
+    /// hashes.
     template <class T>
     void unless(const char* key, const T& value, const std::type_identity_t<T>& usual) {
         if (value != usual) {
@@ -248,7 +249,7 @@ class Writer {
     void stepKind(const char* key, const StepBody& body) {
         out_[key] = std::visit([](const auto& kind) { return kind.kKind; }, body);
     }
-    /// With the keys of the first models: those of the others as when they are not given.
+    /// Writes the keys of the first models too, with their defaults.
     void model(const char* key, const ModelBody& body) {
         const auto usual = [this](const auto& model) {
             if (model.kIsInAll) {
@@ -306,7 +307,7 @@ class Writer {
     Json out_ = Json::object();
 };
 
-/// Absent members keep their default; the first wrong one is the error.
+/// Absent members keep their default; the first invalid one is the error.
 class Reader {
  public:
     Reader(const Json& in, std::string path, Status& status)
@@ -480,7 +481,7 @@ class Reader {
 constexpr const char* kKeysOfStreams[] = {"dataset",    "recipe", "labels", "features",
                                           "embeddings", "batch",  "model",  "eval"};
 
-/// What later stages divide by or index with; SpecReader refuses these with better words.
+/// Rejects values that later stages divide by or index with; SpecReader gives better messages.
 Status checkUsable(const RunSpec& spec) {
     if (!spec.hasDataset()) {
         return spec.train.ranks > 0 && spec.train.nodes == 1

@@ -1,4 +1,4 @@
-// From a byte of a scalar's value back to the byte of the YAML text that it came from.
+// Maps a byte of a scalar's value back to its byte in the YAML text.
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -12,7 +12,7 @@ bool isBlank(char c) {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/// Bytes that an escape of a double-quoted scalar takes in the text, and gives.
+/// Bytes of an escape in a double-quoted scalar: in the text, and in the value.
 std::pair<std::size_t, std::size_t> escapeSizes(std::string_view text, std::size_t at) {
     const char kind = at + 1 < text.size() ? text[at + 1] : '\0';
     const std::size_t digits = kind == 'x' ? 2 : kind == 'u' ? 4 : kind == 'U' ? 8 : 0;
@@ -35,7 +35,7 @@ std::size_t flowByte(std::string_view text, std::size_t at, std::size_t offset) 
     const char quote = text[at] == '"' || text[at] == '\'' ? text[at] : '\0';
     at += quote != '\0' ? 1 : 0;
     while (at < text.size()) {
-        std::size_t end = at;  // a line's end, with the blanks before it and after it
+        std::size_t end = at;  // a line's end, with the blanks around it
         while (end < text.size() && isBlank(text[end])) {
             ++end;
         }
@@ -88,7 +88,7 @@ std::size_t blockByte(std::string_view text, std::size_t at, std::size_t offset)
 
 std::size_t scalarByte(std::string_view text, std::size_t start, std::size_t offset) {
     std::size_t at = start;
-    while (at < text.size() && (text[at] == '&' || text[at] == '!')) {  // anchor, tag
+    while (at < text.size() && (text[at] == '&' || text[at] == '!')) {  // skips an anchor or tag
         while (at < text.size() && !isBlank(text[at]) && text[at] != '\n') {
             ++at;
         }
@@ -104,7 +104,7 @@ std::size_t scalarByte(std::string_view text, std::size_t start, std::size_t off
 }
 
 std::size_t SourceMap::Place::written(std::size_t offset) const {
-    std::size_t before = 0, beforeWritten = 0;  // the end of the last constant before it
+    std::size_t before = 0, beforeWritten = 0;  // end of the previous constant
     for (const Constant& one : constants) {
         if (offset < one.at) {
             break;

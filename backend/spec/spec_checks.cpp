@@ -68,8 +68,8 @@ void checkSteps(const RunSpec& spec, Problems& problems, std::vector<std::string
     }
 }
 
-/// Evaluation keeps all rows that eval.dataset.where chooses, each with weight 1: a step that the
-/// user wrote to change that cannot be left out silently.
+/// Evaluation keeps all rows that eval.dataset.where selects, each with weight 1. A step that the
+/// user wrote to change that must not be dropped silently.
 void checkEvalSteps(const RunSpec& spec, Problems& problems) {
     const std::vector<Step> none;
     const std::vector<Step>& recipe = spec.eval ? spec.eval->recipe : none;
@@ -97,7 +97,7 @@ std::vector<std::string> idFeatures(const FeaturesSpec& f) {
     for (const WeightedFeature& weighted : f.weighted) {
         names.push_back(weighted.name);
     }
-    std::set<std::string> inSequences;  // a column may be in several sequences
+    std::set<std::string> inSequences;  // a column may belong to several sequences
     for (const auto& [name, sequence] : f.sequences) {
         for (const std::string& column : sequence.columns) {
             if (inSequences.insert(column).second) {
@@ -108,7 +108,7 @@ std::vector<std::string> idFeatures(const FeaturesSpec& f) {
     return names;
 }
 
-/// Keys of one way to have a vocabulary beside those of the other.
+/// Rejects a mix of keys for counted and for table vocabularies.
 void checkVocabulary(const VocabularySpec& vocabulary, const std::string& path,
                      Problems& problems) {
     const bool isOfTable = !vocabulary.column.empty() || vocabulary.onDuplicate != "error" ||
@@ -142,9 +142,9 @@ void checkEmbeddings(const RunSpec& spec, Problems& problems, std::vector<std::s
         const std::string path = strCat("embeddings.", table);
         for (const std::string& feature : embedding.features) {
             if (!isCovered(feature, features) && !isPattern(feature)) {
-                // Not an error: a variation without a feature need not name its table too.
+                // Not an error: a variation without a feature need not remove its table too.
                 warnings.push_back(strCat(path, ": '", feature,
-                                          "' is no id or list feature: no table is made for it",
+                                          "' is not an id or list feature: no table is made for it",
                                           nameHint(feature, features)));
             }
             const auto [it, isNew] = tableOf.emplace(feature, table);
@@ -218,7 +218,7 @@ void checkModel(const RunSpec& spec, Problems& problems) {
     std::visit([&](const auto& model) { model.check(spec, problems); }, spec.model.body);
 }
 
-/// Keys of models that are given beside another one.
+/// Warns of keys for another model.
 void warnOfUnused(const ModelSpec& model, const Json& given, std::vector<std::string>& warnings) {
     const std::vector<std::string_view> used = modelKeys(model.body);
     for (const ModelBody& other : allModels()) {
@@ -236,7 +236,7 @@ void warnOfUnused(const ModelSpec& model, const Json& given, std::vector<std::st
     }
 }
 
-/// How CSV files are written, at `place` in the messages and `path` in the text.
+/// Checks the CSV options; messages use `place`, positions use `path`.
 void checkCsv(const CsvOptions& csv, const std::string& place, const std::string& path,
               Problems& problems) {
     const std::pair<const char*, const std::string&> characters[] = {
@@ -268,7 +268,7 @@ void checkCsv(const CsvOptions& csv, const std::string& place, const std::string
     }
 }
 
-/// The files of a side table are of one format, and its CSV keys are of CSV files.
+/// Checks that a side table's files have one format, and that CSV keys are only for CSV files.
 void checkTable(const TableRef& table, const std::string& place, const std::string& path,
                 Problems& problems) {
     const std::string format = table.empty() ? "" : formatOfName(table.paths.front());
@@ -308,7 +308,7 @@ void checkTables(const RunSpec& spec, Problems& problems) {
     }
 }
 
-/// Keys that say how CSV files are written, where no file is one.
+/// Rejects CSV keys if no file is CSV.
 void checkCsvKeys(const RunSpec& spec, Problems& problems) {
     if (spec.dataset.format == "csv" || (spec.eval && spec.eval->dataset.format == "csv")) {
         return;
@@ -466,6 +466,27 @@ void checkSpec(const RunSpec& spec, Problems& problems, std::vector<std::string>
             "eval.dataset names neither files nor where: evaluation reads every row, "
             "those of training too");
     }
+}
+
+void refuseWithoutIds(const FeaturesSpec& features, const std::string& feature,
+                      Problems& problems) {
+    const auto has = [&](const std::vector<std::string>& names) {
+        return std::find(names.begin(), names.end(), feature) != names.end();
+    };
+    std::string path = has(features.ids)     ? "features.ids"
+                       : has(features.lists) ? "features.lists"
+                                             : "features";
+    std::string shown = feature;
+    for (const auto& [name, sequence] : features.sequences) {
+        if (path == "features" && has(sequence.columns)) {
+            path = strCat("features.sequences.", name);
+            shown = strCat(name, ".", feature);
+        }
+    }
+    problems.add(
+        path, "check",
+        strCat("id feature '", shown, "' has no number of ids: give embeddings: {", feature,
+               ": {rows: N}}, a vocabulary, or make it with a hash or bucketize step"));
 }
 
 bool isPattern(std::string_view name) {

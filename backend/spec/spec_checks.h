@@ -1,5 +1,5 @@
 #pragma once
-// What must fit together in a resolved spec, before its columns are known. Private to the room.
+// Checks of a resolved spec that need no columns. Private to spec.
 #include <map>
 #include <string>
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace millrace::spec {
 
-/// Collects errors with the places of a spec's source.
+/// Collects errors with positions in a spec's source.
 class Problems {
  public:
     Problems(std::shared_ptr<const SourceMap> source, SpecErrors& errors)
@@ -24,25 +24,28 @@ class Problems {
     SpecErrors& errors_;
 };
 
-/// Writes batch.micro_rows where it is 0 and checks it and the ranks; the JSON is RunSpec's but for
-/// that.
+/// Fills in batch.micro_rows if it is 0, and checks it and the ranks. `spec` is RunSpec's JSON
+/// otherwise.
 void resolveBatch(Json& spec, Problems& problems);
-/// Defaults that depend on other keys: model's layers, embeddings' features and dims. `given`: the
-/// section `model` as it was read, with the keys of all models.
+/// Fills in defaults that depend on other keys: the model's layers, the embeddings' features and
+/// dims. `given`: the section `model` as it was read, with the keys of all models.
 void resolveModel(RunSpec& spec, const Json& given, bool hasModelKey, Problems& problems,
                   std::vector<std::string>& warnings);
 /// Checks that a spec without a dataset has a command and no key for a stream. `spec` is as the
-/// reader made it; `given` has the keys that the text or --set gives.
+/// reader made it; `given` has the keys from the text or --set.
 void checkWithoutDataset(const Json& spec, const std::map<std::string, SourceMap::Place>& given,
                          Problems& problems);
-/// Everything else. Feature patterns are not yet expanded.
+/// All other checks. Feature patterns are not expanded yet.
 void checkSpec(const RunSpec& spec, Problems& problems, std::vector<std::string>& warnings);
+
+/// Says where it is named that an id feature has no number of ids; of a sequence it is "h.hist".
+void refuseWithoutIds(const FeaturesSpec& features, const std::string& feature, Problems& problems);
 
 /// "d*" or "s?": matches names.
 bool isPattern(std::string_view name);
 bool matchesPattern(std::string_view name, std::string_view pattern);
 
-/// Whether features have that name, or a pattern that may be it.
+/// Whether features include that name, or a pattern that may match it.
 bool isCovered(const std::string& name, const std::vector<std::string>& features);
 
 }  // namespace millrace::spec

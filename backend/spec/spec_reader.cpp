@@ -4,6 +4,8 @@
 #include <set>
 #include <variant>
 
+#include <absl/strings/str_join.h>
+
 #include "backend/core/text.h"
 #include "backend/spec/change.h"
 #include "backend/spec/column_origins.h"
@@ -25,7 +27,7 @@ void fillFormat(Json& dataset) {
     }
 }
 
-/// What the key table cannot say: of a .tsv file the fields are a tab apart.
+/// A default that the key table cannot express: a tab for .tsv files.
 void fillDelimiter(Json& dataset) {
     Json& delimiter = dataset["csv"]["delimiter"];
     if (delimiter == "") {
@@ -36,7 +38,7 @@ void fillDelimiter(Json& dataset) {
     }
 }
 
-/// The base's dataset with what eval.dataset says in its place; `where` is never inherited.
+/// The base's dataset with overrides from eval.dataset; `where` is never inherited.
 Json evalDataset(const Json& base, const Json& own) {
     Json dataset = base;
     dataset["where"] = own["where"];
@@ -75,7 +77,7 @@ std::vector<Step> withoutDropping(const std::vector<Step>& recipe) {
     return steps;
 }
 
-/// The steps that make columns of `needed` (names and patterns), directly or through others.
+/// The steps that make columns of `needed` (names and patterns), directly or via other columns.
 std::vector<Step> stepsFor(std::set<std::string> needed, const std::vector<Step>& recipe) {
     std::vector<Step> kept;
     const std::vector<Step> steps = withoutDropping(recipe);
@@ -122,6 +124,22 @@ std::set<std::string> columnsOf(const FeaturesSpec& features) {
         columns.insert({sequence.time, sequence.before});
     }
     return columns;
+}
+
+std::string variationHint(std::string_view name, const std::vector<std::string>& variations) {
+    constexpr std::size_t kMost = 20;
+    if (variations.empty()) {
+        return "; the spec has none";
+    }
+    const std::string near = nameHint(name, variations);
+    if (!near.empty()) {
+        return near;
+    }
+    const std::size_t shown = std::min(kMost, variations.size());
+    const auto end = variations.begin() + static_cast<std::ptrdiff_t>(shown);
+    return strCat(
+        "; known: ", absl::StrJoin(variations.begin(), end, ", "),
+        shown < variations.size() ? strCat(" and ", variations.size() - shown, " more") : "");
 }
 
 struct VariationSet {
@@ -205,7 +223,7 @@ void applySets(YamlNode& tree, const std::vector<std::string>& sets, SpecErrors&
     }
 }
 
-/// Keys that may be written in two ways become plain members.
+/// Converts keys with two notations to plain members.
 void flatten(Json& json) {
     Json names = Json::array(), sizes = Json::object();
     for (const Json& vector : json["features"]["vectors"]) {
@@ -223,7 +241,7 @@ void flatten(Json& json) {
     train["init_best"] = init["best"];
 }
 
-/// `label` becomes labels, eval.dataset is completed, formats are filled in.
+/// Converts `label` to labels, completes eval.dataset, and fills in formats.
 void completeJson(Json& json, Problems& problems) {
     const std::string label = jsonString(json, "label");
     json.erase("label");
@@ -305,7 +323,7 @@ ResolvedSpec readTree(const YamlNode& tree, const std::shared_ptr<const std::str
     return out;
 }
 
-/// The text before line `line`, from 1.
+/// The text before line `line`, which counts from 1.
 std::string_view linesBefore(std::string_view text, int line) {
     std::size_t end = 0;
     for (int i = 1; i < line && end < text.size(); ++i) {
@@ -315,7 +333,7 @@ std::string_view linesBefore(std::string_view text, int line) {
     return text.substr(0, end);
 }
 
-/// The tree of the text's longest part that reads, within a few tries.
+/// Tries a few times to parse the longest valid prefix of the text.
 std::optional<YamlNode> parsePrefix(std::string_view text) {
     constexpr int kTries = 8;
     for (int i = 0; i < kTries; ++i) {
@@ -392,7 +410,7 @@ ResolvedSpec SpecReader::resolve(std::string_view variation) const {
                                      [&](const VariationSet& v) { return v.name == variation; });
     if (chosen == known.end()) {
         out.errors.push_back(
-            {0, 0, strCat("no variation '", variation, "'", nameHint(variation, variations_)),
+            {0, 0, strCat("no variation '", variation, "'", variationHint(variation, variations_)),
              "variations", "variation"});
         return out;
     }

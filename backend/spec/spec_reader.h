@@ -1,9 +1,9 @@
 #pragma once
-// YAML text -> RunSpec, first phase: syntax, keys, types, ranges, variations. No schema is needed.
+// YAML text -> RunSpec, first phase: syntax, keys, types, ranges, variations. Needs no schema.
 //
-// Everything wrong is collected (20 errors at most), each with its place. bind.h does the second
-// phase. Threads: a SpecReader is immutable after parse(). Failure: errors as values; no input
-// crashes (1 MB, depth 50 and 100,000 nodes at most, aliases counted).
+// Collects all errors (at most 20), each with its position; bind.h does the second phase.
+// Threads: a SpecReader is immutable after parse(). Failure: errors as values; no input crashes (at
+// most 1 MB, depth 50 and 100,000 nodes, including aliases).
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,8 +19,8 @@ namespace millrace::spec {
 
 struct SpecError {
     int line = 0,
-        column = 0;       ///< from 1 in the YAML text; 0 when it is not there (--set, defaults)
-    std::string message;  ///< without the place
+        column = 0;       ///< from 1 in the YAML text; 0: not in it (--set, defaults)
+    std::string message;  ///< without the position
     std::string path;     ///< key path, "recipe.sample.keep"; "" for the whole text
     std::string code;     ///< "syntax", "unknown_key", "type", "range", "missing", "duplicate",
                           ///< "expression", "parameter", "unknown_column", "variation", "check",
@@ -31,7 +31,7 @@ struct SpecError {
 };
 using SpecErrors = std::vector<SpecError>;
 
-/// One kInvalidArgument for all of them: a line each, places in front.
+/// One kInvalidArgument for all errors: a line each, beginning with the position.
 Status toStatus(const SpecErrors& errors, std::string_view fileName);
 
 struct SpecOptions {
@@ -70,38 +70,37 @@ class SpecReader {
     SpecOptions options_;
 };
 
-/// parse and resolve in one call.
+/// Calls parse and resolve.
 ResolvedSpec readSpec(std::string_view text, const SpecOptions& options = {},
                       std::string_view variation = "");
 
 /// The spec with the rows of eval.dataset as its data, once and in file order, without labels and
-/// the steps that only these need. `spec.eval` must be there.
+/// the steps that only labels need. `spec.eval` must be set.
 RunSpec evaluationRows(RunSpec spec);
 
-/// The dataset section alone, for what can be said about a spec that has errors elsewhere or is
-/// being typed: `where` is left out, a text that breaks off is read up to the broken line. Nothing
-/// when the section is missing or wrong itself.
+/// Only the dataset section, for a spec that has errors elsewhere or is being typed. Ignores
+/// `where`, and reads a truncated text up to the broken line. Returns nothing if the section is
+/// missing or invalid itself.
 std::optional<DatasetSpec> readDataset(std::string_view text, const SpecOptions& options = {});
 
-/// Where the values of a resolved spec stood in the YAML text, by key path ("recipe[2].keep").
+/// Positions of a resolved spec's values in the YAML text, by key path ("recipe[2].keep").
 class SourceMap {
  public:
-    /// A constant of `params` within a value: bytes of the resolved value, and of the `${...}` that
-    /// was written.
+    /// A constant of `params` within a value: bytes of the resolved value, and of the written
+    /// `${...}`.
     struct Constant {
         std::size_t at = 0, size = 0, writtenAt = 0, writtenSize = 0;
     };
     struct Place {
-        std::size_t offset = 0;           ///< byte of the value, its quotes included
-        bool isSet = false;               ///< came from --set: it has no place
+        std::size_t offset = 0;           ///< byte of the value, including its quotes
+        bool isSet = false;               ///< from --set: no position
         std::vector<Constant> constants;  ///< in order
-        /// The byte of the written value that byte `offset` of the resolved one comes from.
+        /// Maps byte `offset` of the resolved value to a byte of the written value.
         std::size_t written(std::size_t offset) const;
     };
     SourceMap(std::shared_ptr<const std::string> text, std::map<std::string, Place> places)
         : text_(std::move(text)), places_(std::move(places)) {}
-    /// The place of byte `offset` of the scalar at `path`, or else of what holds it; {0, 0} when
-    /// unknown.
+    /// Position of byte `offset` of the scalar at `path`, or else of its parent; {0, 0} if unknown.
     expr::Position find(const std::string& path, std::size_t offset = 0) const;
 
  private:
@@ -109,7 +108,7 @@ class SourceMap {
     std::map<std::string, Place> places_;
 };
 
-/// The reference of every key and every function: what docs/reference/spec.md holds.
+/// The reference of every key and every function, for docs/reference/spec.md.
 std::string specReference();
 
 /// Every key path of the table ("batch.micro_rows"), for completion.

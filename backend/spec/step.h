@@ -1,5 +1,5 @@
 #pragma once
-// One step of a recipe, of whatever kind. Threads: a value.
+// One step of a recipe, of any kind. Threads: a value.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,22 +12,22 @@ namespace millrace::spec {
 
 /// One step of a recipe.
 struct Step {
-    std::string name;  ///< given, or the kind; the salt of its draws
+    std::string name;  ///< given, or the kind; salt of its random draws
     bool enabled = true;
     StepBody body;
 
     /// "filter", "join", "semi_join", ...
     std::string_view kind() const;
-    /// Null when it is of another kind.
+    /// Null if it is of another kind.
     template <class T>
     const T* as() const {
         return std::get_if<T>(&body);
     }
-    /// The step as one line of YAML, as a person would write it: "filter: rating >= 4",
-    /// "sample: {where: clicked = 0, keep: 0.1, weight: inverse}". Defaults are left out, and so
-    /// are its name and whether it is enabled.
+    /// The step as one line of YAML, as a person would write it: "filter: rating >= 4", "sample:
+    /// {where: clicked = 0, keep: 0.1, weight: inverse}". Omits defaults, its name and whether it
+    /// is enabled.
     std::string line() const;
-    // What its kind says of it: StepDefaults.
+    // Properties of its kind: see StepDefaults.
     bool dropsOrWeighs() const;
     bool keepsColumns() const;
     bool makesIds() const;

@@ -1,6 +1,5 @@
 #pragma once
-// What steps of a recipe are made of, and what a kind of step says of itself unless it says
-// otherwise. Threads: values.
+// The parts of recipe steps, and the default properties of a step kind. Threads: values.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,7 +13,7 @@ class Problems;
 class StepTyper;
 struct Step;
 
-/// A column of the rows, or an expression over them, and the column of the table it must equal.
+/// A column of the rows, or an expression over them, and the table column that must equal it.
 struct JoinKey {
     std::string left, right;
 };
@@ -25,17 +24,17 @@ struct NamedExpr {
 };
 
 struct AsOf {
-    std::string left, right;  ///< the times: of the rows, as a join key's left, and of the table
-    double tolerance = 0;     ///< oldest allowed: seconds, or the integers' own unit; 0: any
+    std::string left, right;  ///< the times: of the rows (like a join key's left), and of the table
+    double tolerance = 0;     ///< oldest match: seconds, or the integers' own unit; 0: any
 };
 
-/// What a step looks up in a side table.
+/// A step's lookup in a side table.
 struct TableLookup {
     TableRef table;
     std::vector<JoinKey> on;
 };
 
-/// What a step reads of the rows.
+/// What a step reads from the rows.
 struct StepReads {
     std::vector<std::string> expressions;
     std::vector<std::string> lookedUp;  ///< each a column, or an expression over the rows
@@ -45,11 +44,11 @@ struct StepReads {
 /// A column that a step makes.
 struct MadeColumn {
     std::string name;
-    std::string expr;        ///< "" where no expression makes it
-    bool isOfTable = false;  ///< the expression is over the side table's columns
+    std::string expr;        ///< "" if no expression makes it
+    bool isOfTable = false;  ///< the expression uses the side table's columns
 };
 
-/// Where errors about one step go, and what is worth to know of it.
+/// Where a step is, and where its errors and warnings go.
 struct StepPlace {
     const Step& step;
     std::string path;  ///< "recipe[2]"
@@ -57,31 +56,31 @@ struct StepPlace {
     std::vector<std::string>& warnings;
 };
 
-/// What a kind says of itself unless it says otherwise.
+/// Default properties of a step kind.
 struct StepDefaults {
-    /// Drops or weighs rows: left out of evaluation.
+    /// Drops or weighs rows: evaluation omits it.
     static constexpr bool kDropsOrWeighs = false;
-    /// Rows keep all the columns that they had, as they were.
+    /// Rows keep all their columns unchanged.
     static constexpr bool kKeepsColumns = false;
-    /// Its values are ids already: they are not hashed again.
+    /// Its values already are ids: they are not hashed again.
     static constexpr bool kMakesIds = false;
-    /// Draws numbers: its name is their salt.
+    /// Draws random numbers: its name is their salt.
     static constexpr bool kDraws = false;
 
     StepReads reads() const { return {}; }
     std::vector<MadeColumn> makes() const { return {}; }
     const TableLookup* lookup() const { return nullptr; }
-    /// Rows may be left out in training.
+    /// Whether training may drop rows.
     bool dropsRows() const { return false; }
-    /// Rows get weights other than 1.
+    /// Whether rows get weights other than 1.
     bool weighs() const { return false; }
-    /// The column whose ids it hands on as `made`; "" where it makes them itself.
+    /// The column whose ids it passes on as `made`; "" if it makes them itself.
     std::string_view handsOn(std::string_view /*made*/) const { return ""; }
-    /// The number of ids that it can make; of those that make ids.
+    /// The number of ids that it can make, for kinds that make ids.
     std::int64_t idCount() const { return 0; }
-    /// As in evaluation, where no row is dropped.
+    /// Switches to the behaviour of evaluation, where no row is dropped.
     void keepAllRows() {}
-    /// What must fit together, before columns are known.
+    /// Checks what must fit together, before columns are known.
     void check(const StepPlace& /*place*/) const {}
 };
 

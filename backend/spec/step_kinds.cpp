@@ -17,15 +17,15 @@ namespace {
 using T = KeyType;
 using Wanted = StepTyper::Wanted;
 
-/// What a step that makes a column of another one begins with.
+/// The first members of a step that makes a column from another one.
 YamlMembers columnText(const std::string& column, const std::string& as) {
     YamlMembers members;
     members.text("column", column).textUnless("as", as, column);
     return members;
 }
 
-/// Adds the column that `kind` makes of `column`: `made`, or nothing where its type is not
-/// `wanted`.
+/// Adds the column that `kind` makes from `column`, of type `made`; an error if `made` is empty,
+/// since the type is not `wanted`.
 template <class Kind>
 void addMade(StepTyper& typer, const Kind& step, const std::optional<expr::DataType>& type,
              std::string_view wanted, std::optional<expr::DataType> made) {
@@ -284,7 +284,7 @@ std::string SelectStep::text() const {
 
 namespace {
 
-/// One default of each kind.
+/// One default value of each kind.
 template <std::size_t... kPlaces>
 std::vector<StepBody> allKinds(std::index_sequence<kPlaces...>) {
     return {StepBody(std::in_place_index<kPlaces>)...};

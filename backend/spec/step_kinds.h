@@ -1,8 +1,8 @@
 #pragma once
-// The kinds of steps of a recipe, a struct each: what it holds, and what it says of itself.
+// The kinds of recipe steps, one struct each: members and properties.
 //
-// A new kind is a struct here with its place in StepBody, its definitions in step_kinds.cpp (of one
-// that looks into a table: table_steps.cpp), and what runs it in backend/recipe/steps.cpp.
+// A new kind needs a struct here with its place in StepBody, its definitions in step_kinds.cpp
+// (table_steps.cpp for a kind that uses a table), and its execution in backend/recipe/steps.cpp.
 // Expressions are text. Threads: values.
 #include <cstdint>
 #include <optional>
@@ -19,7 +19,7 @@ namespace millrace::spec {
 struct FilterStep : StepDefaults {
     static constexpr std::string_view kKind = "filter";
     static constexpr bool kDropsOrWeighs = true, kKeepsColumns = true;
-    std::string expr;  ///< rows where true are kept
+    std::string expr;  ///< keeps the rows where it is true
 
     static void members(auto& a, auto& s) { a("expr", s.expr); }
     static std::vector<Key> keys();
@@ -32,7 +32,7 @@ struct FilterStep : StepDefaults {
 struct WeightStep : StepDefaults {
     static constexpr std::string_view kKind = "weight";
     static constexpr bool kDropsOrWeighs = true, kKeepsColumns = true;
-    std::string expr;  ///< factor of the row's weight
+    std::string expr;  ///< factor for the row's weight
 
     static void members(auto& a, auto& s) { a("expr", s.expr); }
     static std::vector<Key> keys();
@@ -56,7 +56,7 @@ struct DeriveStep : StepDefaults {
 
 struct JoinStep : StepDefaults, TableLookup {
     static constexpr std::string_view kKind = "join";
-    std::optional<AsOf> asOf;           ///< in the JSON only when given
+    std::optional<AsOf> asOf;           ///< in the JSON only if given
     std::string onDuplicate = "error";  ///< or "first"
     std::string missing = "null";       ///< or "drop"
     std::vector<NamedExpr> take;        ///< over the table's columns
@@ -79,7 +79,7 @@ struct JoinStep : StepDefaults, TableLookup {
     std::string text() const;
 };
 
-/// Rows that have a partner in a table, or none.
+/// Keeps rows with a match in a table, or those without one.
 struct MembershipStep : StepDefaults, TableLookup {
     static constexpr bool kDropsOrWeighs = true, kKeepsColumns = true;
 
@@ -107,7 +107,7 @@ struct AntiJoinStep : MembershipStep {
 struct SampleStep : StepDefaults {
     static constexpr std::string_view kKind = "sample";
     static constexpr bool kDropsOrWeighs = true, kKeepsColumns = true, kDraws = true;
-    std::string where;               ///< which rows draw ("": all); the others are kept
+    std::string where;               ///< which rows draw ("": all); other rows are kept
     double keep = 1;                 ///< 0 < keep <= 1
     bool isInverseWeighted = false;  ///< JSON `weight`: "inverse" or "none"
     std::vector<std::string> by;     ///< empty: by file and row
@@ -173,7 +173,7 @@ struct BucketizeStep : StepDefaults {
 struct TruncateStep : StepDefaults {
     static constexpr std::string_view kKind = "truncate";
     std::string column, as;      ///< `as` defaults to `column`
-    std::int64_t length = 0;     ///< elements kept
+    std::int64_t length = 0;     ///< number of elements to keep
     std::string from = "first";  ///< or "last"
 
     static void members(auto& a, auto& s) {
@@ -194,7 +194,7 @@ struct TruncateStep : StepDefaults {
 
 struct SelectStep : StepDefaults {
     static constexpr std::string_view kKind = "select";
-    std::vector<std::string> columns;  ///< that later steps and features may use
+    std::vector<std::string> columns;  ///< the columns that later steps and features may use
 
     static void members(auto& a, auto& s) { a("columns", s.columns); }
     static std::vector<Key> keys();
@@ -206,7 +206,7 @@ using StepBody =
     std::variant<FilterStep, JoinStep, SemiJoinStep, AntiJoinStep, SampleStep, DeriveStep,
                  WeightStep, HashStep, BucketizeStep, TruncateStep, SelectStep>;
 
-/// A step of that kind with its defaults; absent where there is no such kind.
+/// A step of that kind with its defaults; absent for an unknown kind.
 std::optional<StepBody> stepBodyOf(std::string_view kind);
 std::vector<std::string> stepKindNames();
 /// The keys of all kinds, in the order of the reference.

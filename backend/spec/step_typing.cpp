@@ -11,7 +11,7 @@ namespace {
 
 using Wanted = StepTyper::Wanted;
 
-/// What is wrong with a typed expression at its place; "" nothing.
+/// What is wrong with a typed expression in its context; "": nothing.
 std::string complaint(const expr::Expr& expr, Wanted wanted) {
     const expr::DataType& type = expr->type;
     if (wanted == Wanted::kPredicate && !type.isBool()) {
@@ -172,7 +172,7 @@ void StepTyper::checkAsOf(const AsOf& asOf, const std::string& table, const expr
     };
     const bool isWideLeft = left && left->kind == expr::TypeKind::kUint64;
     if (isWideLeft || other->type.kind == expr::TypeKind::kUint64) {
-        // Times are compared as int64, which does not hold them from 2^63 on.
+        // Times are compared as int64, which cannot hold values from 2^63 on.
         sink_(isWideLeft ? "as_of.left" : "as_of.right", "type", 0,
               strCat(isWideLeft && expr::isJoinExpression(asOf.left, columns_) ? "expression '"
                                                                                : "column '",

@@ -1,5 +1,5 @@
 #pragma once
-// What one step does to the columns, and whether its expressions fit them. Private to the room.
+// Types one step's expressions and applies its effect on the columns. Private to spec.
 #include <functional>
 #include <optional>
 #include <set>
@@ -14,12 +14,12 @@
 
 namespace millrace::spec {
 
-/// Where errors go: the key below the step ("take.year"; "" the step), its code, the byte inside
-/// the expression, what.
+/// Receives errors: the key below the step ("take.year"; "" for the step itself), the code, the
+/// byte offset in the expression, and the message.
 using StepSink = std::function<void(const std::string& key, const char* code, std::size_t offset,
                                     std::string message)>;
 
-/// Types expressions against columns; after an error the columns that it would have made are known
+/// Types expressions against columns. After an error it marks the columns that would have been made
 /// as broken, so that one mistake gives one message.
 class StepTyper {
  public:
@@ -31,17 +31,17 @@ class StepTyper {
     void setSink(StepSink sink) { sink_ = std::move(sink); }
 
     enum class Wanted { kAny, kPredicate, kNumber, kLabel };
-    /// Nothing after an error, or when the text reads a broken column.
+    /// Returns nothing after an error, or if the text reads a broken column.
     std::optional<expr::DataType> type(const std::string& key, const std::string& text,
                                        Wanted wanted);
-    /// The column's type; an error with the nearest name when it is unknown.
+    /// The column's type; an error with the nearest name if it is unknown.
     std::optional<expr::DataType> column(const std::string& key, const std::string& name);
     bool isBroken(const std::string& name) const { return broken_.count(name) > 0; }
-    /// The rows have the column from here on; no type: it is broken.
+    /// Adds a column to the rows; without a type it is broken.
     void add(const std::string& name, const std::optional<expr::DataType>& type);
-    /// The rows have these columns alone from here on.
+    /// Removes all columns except these.
     void keepOnly(const std::string& key, const std::vector<std::string>& names);
-    /// Keys and time against the table's columns; adds the columns taken of it.
+    /// Checks keys and time against the table's columns; adds the taken columns.
     void lookUp(const TableLookup& lookup, const std::optional<AsOf>& asOf,
                 const std::vector<NamedExpr>& take);
     void refuse(const std::string& key, const char* code, std::string message);
@@ -49,7 +49,7 @@ class StepTyper {
  private:
     std::optional<expr::DataType> typeIn(const expr::Schema& schema, const std::string& key,
                                          const std::string& text, Wanted wanted);
-    /// Of a join: a column of the rows, or an expression over them.
+    /// For a join: the type of a column of the rows, or of an expression over them.
     std::optional<expr::DataType> joinLeft(const std::string& key, const std::string& text);
     void checkJoinKey(const JoinKey& key, const std::string& table, const expr::Schema& right);
     void checkAsOf(const AsOf& asOf, const std::string& table, const expr::Schema& right);

@@ -1,5 +1,5 @@
 #pragma once
-// TableRef: the files of a side table, and how its CSV files are written.
+// TableRef: the files of a side table, and their CSV options.
 //
 // Plain values. Threads: values.
 #include <cstdint>
@@ -18,18 +18,18 @@ struct CsvOptions {
     std::string delimiter = ",";
     bool header = true;
     std::map<std::string, std::string> types;  ///< column -> type name; all columns after binding
-    // In the JSON only where they are not these.
+    // The JSON has the following members only if they differ from these defaults.
     std::string quote = "\"";   ///< "": none
-    std::string comment;        ///< begins a line that is no row; "": none
+    std::string comment;        ///< starts a comment line; "": none
     std::int64_t skipRows = 0;  ///< lines before the header
     bool decimalComma = false;
-    std::vector<std::string> nullValues;  ///< empty: the usual words, but not in text columns
+    std::vector<std::string> nullValues;  ///< empty: the usual words, except in text columns
     std::string onBadRow = "error";       ///< or "drop"
     bool operator==(const CsvOptions&) const = default;
 };
 
-/// A side table: files or globs, read as one. Its CSV options are the usual ones of its first name
-/// unless they are given. Text converts to the table of that name.
+/// A side table: files or globs, read as one. Its CSV options default to those of its first name. A
+/// text converts to the table of that name.
 struct TableRef {
     std::vector<std::string> paths;
     CsvOptions csv;
@@ -43,7 +43,7 @@ struct TableRef {
     /// For people: "a.csv, b.csv".
     std::string text() const;
     bool hasUsualCsv() const;
-    /// One line that is equal for equal tables.
+    /// One line; equal for equal tables.
     std::string key() const;
 };
 

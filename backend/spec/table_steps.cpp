@@ -1,4 +1,4 @@
-// The kinds of steps that look into a table: join, semi_join, anti_join.
+// The step kinds that use a table: join, semi_join, anti_join.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -15,7 +15,7 @@ namespace {
 using T = KeyType;
 constexpr double kToleranceMax = 9.0e15;
 
-/// `take` as a list where every column keeps its name.
+/// `take` as a list if every column keeps its name.
 std::string takeText(const std::vector<NamedExpr>& take) {
     const bool isList = std::all_of(take.begin(), take.end(), [](const NamedExpr& column) {
         return column.name == column.expr;
@@ -50,7 +50,7 @@ std::string keysText(const std::vector<JoinKey>& on) {
     return yamlList(names);
 }
 
-/// What differs from how files of these names are read.
+/// CSV options that differ from the defaults for files of these names.
 std::string csvText(const TableRef& table) {
     const CsvOptions& csv = table.csv;
     const CsvOptions usual = TableRef(table.paths).csv;
@@ -81,7 +81,7 @@ std::string csvText(const TableRef& table) {
     return members.done();
 }
 
-/// `table` and `on`, the first members of every step that looks up.
+/// `table` and `on`, the first members of every step with a lookup.
 YamlMembers lookupText(const TableLookup& lookup) {
     const std::vector<std::string>& paths = lookup.table.paths;
     YamlMembers members;
@@ -105,7 +105,7 @@ StepReads lookedUp(const TableLookup& lookup) {
     return reads;
 }
 
-/// `paths`: the step's, and below it those of `table`, `csv` and `on`.
+/// `paths`: the step's, and those of `table`, `csv` and `on` below it.
 std::vector<Key> membershipKeys(const std::array<std::string_view, 4>& paths,
                                 std::string_view doc) {
     return {

@@ -12,7 +12,7 @@ namespace millrace::spec {
 namespace {
 
 constexpr double kFloatBytes = 4, kDoubleBytes = 8;
-/// Where a row's gradient stands in a step.
+/// Bytes of a row's index to its gradient in a step.
 constexpr double kPlaceBytes = 4;
 
 bool hasEmbedding(const RunSpec& spec, const std::string& feature) {
@@ -29,7 +29,7 @@ double bytesOf(const EmbeddingSpec& table, const RunSpec& spec) {
     return static_cast<double>(table.rows) * (floats * bytes + kPlaceBytes);
 }
 
-// What is a script's own affair with `command`, in its text: keys that nobody would read.
+// Rejects keys that the script of `command` controls itself: they would have no effect.
 void checkScript(const RunSpec& spec, Problems& problems) {
     const TrainSpec usual;
     const auto refuse = [&](const char* key, bool isGiven) {
@@ -60,7 +60,7 @@ void checkScript(const RunSpec& spec, Problems& problems) {
     }
 }
 
-// Of the built-in trainer: that what is computed with is there, and what is there is computed with.
+// Built-in trainer: checks that the device it computes on exists, and that GPUs given are used.
 void checkDevice(const RunSpec& spec, Problems& problems) {
     const bool hasGpu = spec.resources.gpusPerRank > 0;
     const bool isMean = !spec.model.hasTables();
@@ -123,7 +123,7 @@ void checkWorkers(const RunSpec& spec, Problems& problems) {
     }
 }
 
-// A model reads the ids of sequences and lets their times decide; it has no place for other values.
+// Models read only the ids of sequences, cut by their times; other values have no use.
 void checkSequences(const RunSpec& spec, const expr::Schema& columns, Problems& problems) {
     for (const auto& [name, sequence] : spec.features.sequences) {
         const std::string path = strCat("features.sequences.", name);
@@ -185,7 +185,7 @@ double tableBytes(const RunSpec& spec) {
             bytes += bytesOf(table, spec);
         }
     }
-    // Rank 0 copies its own while it writes a checkpoint beside the training.
+    // With checkpoints in the background, rank 0 keeps a copy of its tables.
     const bool copies = spec.train.checkpointCopy && spec.train.checkpointEverySteps > 0;
     return bytes * (static_cast<double>(spec.train.ranks) + (copies ? 1 : 0));
 }

@@ -1,8 +1,8 @@
 #pragma once
-// What this version can train of a spec, known before anything starts.
+// Checks whether this version can train a spec, before anything starts.
 //
-// `check`, `run` and the daemon ask; `stream`, `preview` and `sample` do more than can be trained
-// on and do not. Threads: pure functions. Failure: errors as values.
+// Used by `check`, `run` and the daemon; not by `stream`, `preview` and `sample`, which support
+// specs that cannot be trained. Threads: pure functions. Failure: errors as values.
 #include <cstdint>
 
 #include "backend/expr/schema.h"
@@ -11,22 +11,22 @@
 
 namespace millrace::spec {
 
-/// What keeps a bound spec from being trained, with places in the YAML text where it has them.
-/// `columns`: at the end of its recipe.
+/// Reasons why a bound spec cannot be trained, with positions in the YAML text if it has them.
+/// `columns`: those at the end of its recipe.
 SpecErrors checkTrainable(const RunSpec& spec, const expr::Schema& columns);
 
-/// Bytes of the embedding tables in all ranks of the trainer: weights, the optimizer's state, one
-/// place a row; and of the copy that a checkpoint is written from.
+/// Bytes of the embedding tables in all ranks of the trainer: weights, optimizer state, one index
+/// per row; plus the copy for writing checkpoints.
 double tableBytes(const RunSpec& spec);
 
-/// kInvalidArgument, naming the largest table, when they need more than the machine's `bytes`.
+/// kInvalidArgument, naming the largest table, if they exceed the machine's `bytes`.
 Status checkTableMemory(const RunSpec& spec, std::int64_t bytes);
 
-/// How a sequence's id column enters a model: the frame's column and the embedding table's feature.
+/// A sequence's id column as model input: the frame's column and the embedding table's feature.
 struct PooledColumn {
     std::string frameColumn, feature;
 };
-/// In the order of frames: columns that have an embedding.
+/// Columns with an embedding, in the order of frames.
 std::vector<PooledColumn> pooledColumns(const RunSpec& spec);
 
 }  // namespace millrace::spec

@@ -496,7 +496,7 @@ Json TreeReader::order(const Key&, const YamlNode& node, const Where& where) {
     return node.text;
 }
 
-// A plain value stands for the section's short key.
+// A plain value sets the section's short key.
 YamlNode TreeReader::asSection(const Key& key, const YamlNode& node) {
     return !node.isScalar() || key.limits.shortKey.empty() ? node
                                                            : node.within(key.limits.shortKey);

@@ -1,6 +1,6 @@
 #pragma once
-// YAML tree -> canonical JSON by the key table: unknown keys, types, ranges, defaults, expressions'
-// syntax. Private to the room.
+// YAML tree -> canonical JSON by the key table: unknown keys, types, ranges, defaults, syntax of
+// expressions. Private to spec.
 #include <map>
 #include <optional>
 #include <string>
@@ -17,13 +17,13 @@ namespace millrace::spec {
 
 inline constexpr std::size_t kErrorsMax = 20;
 
-/// The byte of the text that byte `offset` of the scalar beginning at `start` came from: undoes
-/// quotes, escapes, folding and indentation.
+/// Maps byte `offset` of the scalar at `start` to its byte in the text: undoes quotes, escapes,
+/// folding and indentation.
 std::size_t scalarByte(std::string_view text, std::size_t start, std::size_t offset);
 
 class TreeReader {
  public:
-    /// `text` is what the nodes' offsets count in. `params` are those of the tree.
+    /// Nodes' offsets refer to `text`. `params` are those of the tree.
     TreeReader(std::string_view text, const Params& params, SpecErrors& errors)
         : text_(text), params_(params), errors_(errors) {}
 
@@ -31,7 +31,7 @@ class TreeReader {
     std::map<std::string, SourceMap::Place> takePlaces() { return std::move(places_); }
 
  private:
-    /// Where a value stands: in the canonical JSON, and as people call it.
+    /// A value's position: its path in the canonical JSON, and its name for people.
     struct Where {
         std::string path, shown;
         Where below(std::string_view key) const;
@@ -43,9 +43,9 @@ class TreeReader {
                  std::string message);
     void wrong(const YamlNode& node, const Where& where, std::string_view wanted);
     void note(const YamlNode& node, const Where& where);
-    /// The place of a byte of the value that `node` was resolved to.
+    /// Position of a byte in the value that `node` was resolved to.
     expr::Position placeIn(const YamlNode& node, const Where& where, std::size_t offset) const;
-    /// The text with its constants, which are noted; nothing after an error.
+    /// The text with its constants replaced and recorded; nothing after an error.
     std::optional<std::string> filled(const YamlNode& node, const Where& where,
                                       Params::Filling filling);
 

@@ -28,7 +28,7 @@ std::string nameOf(const YamlNode& step) {
     return name != nullptr && name->isScalar() ? name->text : "";
 }
 
-/// The step with this name, or else the only one of this kind.
+/// The step with this name, or else the only step of this kind.
 Result<YamlNode*> findStep(YamlNode& recipe, const std::string& part) {
     std::vector<YamlNode*> named, ofKind;
     std::vector<std::string> known;
@@ -61,7 +61,7 @@ void setMember(YamlNode& map, const std::string& key, expr::Position keyPosition
     }
 }
 
-/// What an item of a list of features is called: its text, or the column of `{column: x, ...}`.
+/// Name of an item in a list of features: its text, or the column of `{column: x, ...}`.
 std::string featureOf(const YamlNode& item) {
     const YamlNode* const column = item.isMap() ? item.find("column") : nullptr;
     return column != nullptr ? column->text : item.text;
@@ -75,7 +75,7 @@ std::string namesOf(const YamlNode& list) {
     return absl::StrJoin(texts, ", ");
 }
 
-/// `remove: [a, b]`: what a list shall no longer name.
+/// `remove: [a, b]`: names to remove from a list.
 const YamlNode* removalOf(const YamlNode& value) {
     const YamlNode* const removed =
         value.isMap() && value.members.size() == 1 ? value.find("remove") : nullptr;
@@ -99,7 +99,7 @@ Status removeItems(YamlNode& list, const std::string& path, const YamlNode& remo
     return okStatus();
 }
 
-/// Only names that the spec gives have a place there, so that a mistyped one is found.
+/// Only names in the spec can be changed, so that a misspelled one is detected.
 bool isInParams(const std::string& path) {
     return path == "params" || path.starts_with("params.");
 }
@@ -113,13 +113,13 @@ Status unknownName(const YamlNode& map, const std::string& path, const std::stri
     return notFound(path, " has no '", key, "' to ", wish, nameHint(key, known));
 }
 
-/// Maps whose keys the user chooses: null takes one out.
+/// Maps with keys chosen by the user: null removes one.
 bool hasNamesForKeys(const std::string& path) {
     return path == "embeddings" || path == "labels" || path == "features.sequences" ||
            path == "dataset.types" || path == "dataset.csv.types" || isInParams(path);
 }
 
-/// Sets, or takes out, the member parts[at] of `map`.
+/// Sets or removes the member parts[at] of `map`.
 Status setLast(YamlNode& map, const std::vector<std::string>& parts, std::size_t at,
                const YamlNode& value, expr::Position keyPosition) {
     const std::string& key = parts[at];
@@ -142,7 +142,7 @@ Status setLast(YamlNode& map, const std::vector<std::string>& parts, std::size_t
     return okStatus();
 }
 
-/// Goes on at a map, from parts[at].
+/// Continues in a map, from parts[at].
 Status setBelow(YamlNode& start, const std::vector<std::string>& parts, std::size_t at,
                 const YamlNode& value, expr::Position keyPosition);
 
@@ -223,7 +223,7 @@ Result<std::vector<std::string>> splitPath(std::string_view path) {
             wasQuoted = true;
         } else if (c == '.' && !isQuoted) {
             if (part.empty() && !wasQuoted) {
-                return invalidArgument("'", path, "' is no path: a part is empty");
+                return invalidArgument("'", path, "' is not a path: a part is empty");
             }
             parts.push_back(std::move(part));
             part.clear();
@@ -233,7 +233,7 @@ Result<std::vector<std::string>> splitPath(std::string_view path) {
         }
     }
     if (isQuoted || (part.empty() && !wasQuoted) || parts.size() > 20) {
-        return invalidArgument("'", path.substr(0, 100), "' is no path: ",
+        return invalidArgument("'", path.substr(0, 100), "' is not a path: ",
                                isQuoted ? "a quote is open" : "write keys joined by dots");
     }
     parts.push_back(std::move(part));

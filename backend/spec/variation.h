@@ -1,5 +1,5 @@
 #pragma once
-// Changes to a spec by path: the `set` of a variation, and --set of the command line.
+// Changes to a spec by path: the `set` of a variation, and --set on the command line.
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,8 +9,8 @@
 
 namespace millrace::spec {
 
-/// One change. Paths are keys joined by dots; below `recipe` (and `eval.recipe`) the next part is a
-/// step's name, or its kind where that occurs once. A part in double quotes may hold dots.
+/// One change. A path is keys joined by dots; below `recipe` (and `eval.recipe`) the next part is a
+/// step's name, or its kind if that occurs once. A part in double quotes may contain dots.
 struct Change {
     std::string path;
     std::string value;  ///< YAML

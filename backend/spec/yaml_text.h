@@ -1,5 +1,5 @@
 #pragma once
-// Values as YAML on one line, as people write it. Private to the room. Threads: pure.
+// Values as YAML on one line, as people write it. Private to spec. Threads: pure.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,11 +10,10 @@ namespace millrace::spec {
 
 struct NamedExpr;
 
-/// A plain scalar where YAML takes one (inside braces, when it stands in some), else in double
-/// quotes.
+/// A plain scalar if YAML allows it (`isInBraces`: inside braces), else in double quotes.
 std::string yamlScalar(const std::string& text, bool isInBraces);
 
-/// Whole numbers below 1e15 without a point.
+/// Whole numbers below 1e15 have no decimal point.
 std::string plainNumber(double number);
 
 /// "[a, b]".

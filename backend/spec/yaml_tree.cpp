@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kDepthMax = 50;
 constexpr std::size_t kNodesMax = 100'000;
 
-/// Thrown inside the handler, caught in parseYaml: yaml-cpp has no other way to stop.
+/// Thrown inside the handler, caught in parseYaml: yaml-cpp cannot be stopped in another way.
 struct Refusal {
     SpecError error;
 };
@@ -40,7 +40,7 @@ class Lines {
         const std::size_t start = line < starts_.size() ? starts_[line] : text_.size();
         return std::min(start + static_cast<std::size_t>(std::max(mark.column, 0)), text_.size());
     }
-    /// The text of its line.
+    /// The text of the mark's line.
     std::string_view lineOf(const YAML::Mark& mark) const {
         const auto line = static_cast<std::size_t>(std::max(mark.line, 0));
         const std::size_t start = line < starts_.size() ? starts_[line] : text_.size();
@@ -53,7 +53,7 @@ class Lines {
         const std::size_t end = offset(mark);
         const auto line = static_cast<std::size_t>(std::max(mark.line, 0));
         const std::size_t start = std::min(line < starts_.size() ? starts_[line] : end, end);
-        if (start != lastStart_ || end < lastEnd_) {  // else: go on from the place before
+        if (start != lastStart_ || end < lastEnd_) {  // else: continues from the previous position
             lastStart_ = lastEnd_ = start;
             lastColumn_ = 1;
         }
@@ -84,7 +84,7 @@ class TreeBuilder final : public YAML::EventHandler {
     void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
         const auto it = anchors_.find(anchor);
         if (it == anchors_.end()) {
-            refuse(mark, "syntax", "an alias cannot stand inside the node that it names");
+            refuse(mark, "syntax", "an alias cannot be inside the node that it names");
         }
         count(mark, it->second.numNodes);
         add(YamlNode(it->second), 0);
@@ -112,7 +112,7 @@ class TreeBuilder final : public YAML::EventHandler {
         YamlNode node;
         YAML::anchor_t anchor = 0;
         std::set<std::string> keys;
-        bool hasKey = false;  ///< of a map: the next node is the value of `key`
+        bool hasKey = false;  ///< in a map: the next node is the value of `key`
         std::string key;
         expr::Position keyPosition;
     };
@@ -161,7 +161,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
     void add(YamlNode node, YAML::anchor_t anchor) {
         if (anchor != 0) {
-            count(YAML::Mark(), node.numNodes);  // the copy that is kept
+            count(YAML::Mark(), node.numNodes);  // counts the stored copy
             anchors_[anchor] = node;
         }
         if (frames_.empty()) {
@@ -193,7 +193,7 @@ class TreeBuilder final : public YAML::EventHandler {
         frame.hasKey = true;
         if (!frame.keys.insert(frame.key).second) {
             throw Refusal{{node.position.line, node.position.column,
-                           strCat("the key '", frame.key.substr(0, 60), "' stands twice"), "",
+                           strCat("the key '", frame.key.substr(0, 60), "' appears twice"), "",
                            "duplicate"}};
         }
     }
@@ -268,7 +268,7 @@ std::optional<YamlNode> parseYaml(std::string_view text, bool isSet, SpecErrors&
                           "", "limit"});
         return std::nullopt;
     }
-    // yaml-cpp would read UTF-16 and UTF-32, which nobody else does who is shown the text.
+    // yaml-cpp would accept UTF-16 and UTF-32, which other programs that show the text do not.
     if (const std::optional<BadByte> bad = findBadByte(text)) {
         errors.push_back({bad->line, bad->column,
                           "not UTF-8; 'iconv -f ENCODING -t UTF-8' converts a text, from the "
@@ -290,7 +290,7 @@ std::optional<YamlNode> parseYaml(std::string_view text, bool isSet, SpecErrors&
         errors.push_back(refusal.error);
     } catch (const YAML::Exception& e) {
         const expr::Position at = isSet ? expr::Position{} : lines.position(e.mark);
-        // Within braces and brackets YAML ends a plain value at the { of ${name}.
+        // Inside braces and brackets, YAML ends a plain value at the { of ${name}.
         const bool isParamUse = lines.lineOf(e.mark).find("${") != std::string_view::npos;
         errors.push_back({at.line, at.column,
                           strCat("not YAML: ", e.msg,

@@ -1,8 +1,9 @@
 #pragma once
-// YAML text -> a plain tree with places. Private to the room; yaml-cpp's types stay in the .cpp.
+// Parses YAML text into a plain tree with positions. Private to spec; yaml-cpp's types stay in the
+// .cpp.
 //
-// Failure: errors as values. At most 1 MB of text, 50 levels and 100,000 nodes (aliases counted as
-// often as they are used), one document, unique keys that are plain text.
+// Failure: errors as values. At most 1 MB of text, 50 levels and 100,000 nodes (aliases count each
+// time they are used), one document, unique keys that are plain text.
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -22,7 +23,7 @@ struct YamlNode {
     Kind kind = Kind::kNull;
     std::string text;          ///< of a scalar
     bool isQuoted = false;     ///< quoted or a block: text, never a number or bool
-    bool isSet = false;        ///< came from --set: no place in the text
+    bool isSet = false;        ///< from --set: no position in the text
     expr::Position position;   ///< where it begins
     std::size_t offset = 0;    ///< byte where it begins
     std::size_t numNodes = 1;  ///< of the subtree
@@ -35,7 +36,7 @@ struct YamlNode {
     bool isMap() const { return kind == Kind::kMap; }
     const YamlNode* find(std::string_view key) const;
     YamlNode* find(std::string_view key);
-    /// A map at its place whose only member it is.
+    /// A map at this node's position with this node as its only member.
     YamlNode within(std::string_view key) const;
     /// "a map", "a list", "the number 3", "the text 'x'", "nothing": for messages.
     std::string describe() const;
@@ -47,7 +48,7 @@ struct YamlNode::Member {
     YamlNode value;
 };
 
-/// Nothing after an error, which is appended. `isSet` marks all nodes as --set's.
+/// Returns nothing after an error, which is appended. `isSet` marks all nodes as --set's.
 std::optional<YamlNode> parseYaml(std::string_view text, bool isSet, SpecErrors& errors);
 
 }  // namespace millrace::spec

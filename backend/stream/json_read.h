@@ -1,7 +1,8 @@
 #pragma once
-// Reads the members of a JSON object that must be there; the first wrong one is kept as the error.
+// Reads the required members of a JSON object; keeps the first wrong one as the error.
 //
-// Threads: a value on the stack. Failure: status() after the reads; until then defaults are given.
+// Threads: a value on the stack. Failure: status() after the reads; until then reads return
+// defaults.
 #include <cstdint>
 #include <string>
 

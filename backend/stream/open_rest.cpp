@@ -42,7 +42,7 @@ SegmentShare OpenRest::add(std::int64_t segment, std::int64_t rows, std::int64_t
         rows_ += tail.rows;
         return share;
     }
-    // The rest was below a micro-batch, so what stays open is the end of this tail alone.
+    // The rest was below a micro-batch, so only the end of this tail remains open.
     const std::int64_t taken = microRows_ - rows_;
     JoinedBatch joined{next_++, segment, share.full, microRows_, std::exchange(pieces_, {})};
     joined.pieces.push_back({segment, tail.from, taken});

@@ -1,8 +1,8 @@
 #pragma once
-// The pure accounting of micro-batches: full ones, tails, the open rest, numbers (SEMANTICS 1).
+// Pure accounting of micro-batches: full ones, tails, the open rest, numbers (SEMANTICS 1).
 //
-// Fed with the number of kept rows of each segment in order, it says which rows make which
-// micro-batch. It moves no data. Threads: one owner.
+// The input is the number of kept rows of each segment, in order. The output is which rows make
+// which micro-batch. It moves no data. Threads: one owner.
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -13,7 +13,7 @@ namespace millrace::stream {
 
 /// Rows [from, from + rows) of a segment's kept rows, in the segment's order.
 struct Piece {
-    /// `from` of a piece known from a cursor only: the segment's last `rows` rows.
+    /// `from` of a piece known only from a cursor: the segment's last `rows` rows.
     static constexpr std::int64_t kFromEnd = -1;
     std::int64_t segment = 0;
     std::int64_t from = 0;
@@ -21,20 +21,20 @@ struct Piece {
     bool operator==(const Piece&) const = default;
 };
 
-/// A micro-batch that is put together from pieces: the one that the rest yields.
+/// A micro-batch that the rest yields: it is joined from pieces.
 struct JoinedBatch {
     std::int64_t number = 0;
-    std::int64_t segment = 0;  ///< what its frame is named by: the segment that completed it
-    std::int64_t index = 0;    ///< its index there
+    std::int64_t segment = 0;  ///< the segment that completed it; names its frame
+    std::int64_t index = 0;    ///< its index in that segment
     std::int64_t rows = 0;
     std::vector<Piece> pieces;
 };
 
-/// What a segment adds to the sequence. Its first `lead` rows fill up the rest of an earlier
+/// A segment's share of the sequence. Its first `lead` rows fill up the rest of an earlier
 /// partition: that joined micro-batch comes first. Full micro-batch i (0 <= i < full) has the index
-/// firstFull() + i in the segment, the number first + firstFull() + i, and rows
-/// [lead + i * microRows, lead + (i + 1) * microRows) of the segment. Without a lead the joined
-/// micro-batch comes last.
+/// firstFull() + i in the segment, the number first + firstFull() + i, and rows [lead + i *
+/// microRows, lead + (i + 1) * microRows) of the segment. Without a lead the joined micro-batch
+/// comes last.
 struct SegmentShare {
     std::int64_t segment = 0;
     std::int64_t first = 0;
@@ -48,17 +48,17 @@ struct SegmentShare {
 
 class OpenRest {
  public:
-    /// microRows >= 1.
+    /// Requires microRows >= 1.
     explicit OpenRest(std::int64_t microRows);
-    /// Goes on at a cursor (checked before): the next segment to add is cursor.segment, numbers go
-    /// on from cursor.segmentFirst(); the caller drops what lies before cursor.next. Pieces of the
-    /// cursor's rest have from = kFromEnd.
+    /// Resumes at a cursor (checked before): the next segment to add is cursor.segment, numbers
+    /// continue from cursor.segmentFirst(). The caller drops micro-batches before cursor.next.
+    /// Pieces of the cursor's rest have from = kFromEnd.
     OpenRest(std::int64_t microRows, const Cursor& cursor);
 
-    /// The next segment in order, with its number of kept rows. `partitionStart`: the first segment
-    /// of its partition (batch.order by a column; 0: all segments are one). Rows of an earlier
-    /// partition leave the rest before all others of the first segments that can fill a
-    /// micro-batch with them.
+    /// Adds the next segment in order, with its number of kept rows. `partitionStart`: the first
+    /// segment of its partition (batch.order by a column; 0: all segments are one partition). Rows
+    /// of an earlier partition leave the rest with the first segment that can fill a micro-batch
+    /// with them, before its other rows.
     SegmentShare add(std::int64_t segment, std::int64_t rows, std::int64_t partitionStart = 0);
 
     /// Whether the rest holds rows of segments before `partitionStart`.
@@ -66,10 +66,10 @@ class OpenRest {
         return !pieces_.empty() && pieces_.front().segment < partitionStart;
     }
 
-    /// The end of an epoch: the rest as the last, shorter micro-batch, if it is not empty; named by
+    /// Ends an epoch: returns the rest as the last, shorter micro-batch, if it is not empty, named
     /// (numSegments, 0). Afterwards the rest is empty and next() is the epoch's total.
     std::optional<JoinedBatch> finish(std::int64_t numSegments);
-    /// A new epoch: numbers start at 0. Only after finish().
+    /// Starts an epoch: numbers start at 0. Only after finish().
     void startEpoch();
 
     std::int64_t rows() const { return rows_; }  ///< always below microRows

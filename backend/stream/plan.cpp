@@ -13,10 +13,11 @@ namespace {
 constexpr std::size_t kMaxFiles = std::size_t{1} << 22;
 constexpr std::size_t kMaxSplits = std::size_t{1} << 26;
 constexpr std::size_t kMaxPathBytes = 4096;
-/// By SegmentRule.
+/// Indexed by SegmentRule.
 constexpr std::string_view kRuleNames[] = {"given", "all", "rows", "bytes"};
 
-// A plan's text is written at once, as its tree would be: plans have many files.
+// A plan's text is written directly, without a JSON tree, because plans have many files. The text
+// equals that of a tree.
 
 void appendSplit(const PlanSplit& s, std::string& out) {
     strAppend(&out, R"({"decoded_bytes":)", s.decodedBytes, R"(,"first_row":)", s.firstRow);
@@ -107,7 +108,7 @@ Result<std::vector<PlanFile>> readFiles(const Json& list, std::string_view what,
         RETURN_IF_ERROR(annotate(file.status(), strCat("plan: ", what, " ", files.size())));
         if (!names.insert(file->relativePath).second) {
             return invalidArgument("plan: ", what, " ", files.size(), ": the relative path '",
-                                   file->relativePath, "' stands twice");
+                                   file->relativePath, "' appears twice");
         }
         files.push_back(*std::move(file));
     }
@@ -185,8 +186,8 @@ Result<expr::Schema> readColumns(const Json& list) {
     return schema;
 }
 
-// The canonical JSON of the files' identities, written at once: arrays of path, bytes, hash, rows
-// of the splits and, where there are any, their partitions.
+// Writes the canonical JSON of the files' identities directly: arrays of path, bytes, hash, rows of
+// the splits and, if there are any, their partitions.
 void appendIdentities(const std::vector<PlanFile>& files, std::string& out) {
     const auto appendNumbers = [&out](const PlanFile& f, std::int64_t PlanSplit::* member) {
         out += '[';

@@ -8,14 +8,15 @@
 namespace millrace::stream {
 namespace {
 
-// Over all other members: a number that a hand changed would place the stream where it never was.
+// Over all other members: a manually changed number would resume the stream at a place that it
+// never reached.
 std::string checkOf(Json json) {
     json.erase("check");
     return hashHex(dumpJson(json)).substr(0, 16);
 }
 
 Status verifyCheck(const Json& cursor) {
-    // The state that a rank keeps has none: it stands in a checkpoint, which has its own.
+    // A rank's state has no check: it is in a checkpoint, which has its own checksum.
     if (cursor.is_object() && cursor.contains("check") &&
         cursor["check"] != Json(checkOf(cursor))) {
         return invalidArgument(
@@ -59,7 +60,8 @@ Json checkedJson(const Cursor& cursor) {
 
 Status checkCursor(const Cursor& cursor, std::string_view streamHash, std::string_view planHash,
                    std::int64_t numSegments, std::int64_t microRows) {
-    // Files come first: how many there are decides the segments' size, which shapes the stream.
+    // The plan is checked first: the number of files decides the segments' size, which shapes the
+    // stream.
     if (cursor.planHash != planHash) {
         return failedPrecondition("cursor: taken from plan ", cursor.planHash, ", this one is ",
                                   planHash, "; the dataset's files are others");

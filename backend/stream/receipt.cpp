@@ -10,7 +10,7 @@
 namespace millrace::stream {
 namespace {
 
-/// Takes `prefix` off the front; false when it is not there.
+/// Removes `prefix` from the front; returns false if it is not there.
 bool takePrefix(std::string_view& text, std::string_view prefix) {
     if (!text.starts_with(prefix)) {
         return false;
@@ -19,7 +19,7 @@ bool takePrefix(std::string_view& text, std::string_view prefix) {
     return true;
 }
 
-/// "2/no partner": a reason of the third step.
+/// `text` is for example "2/no partner": a reason of the third step.
 void addReason(std::string_view text, std::int64_t rows, std::vector<ReceiptStep>& steps) {
     std::size_t step = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step);
@@ -174,7 +174,7 @@ Result<Receipt> Receipt::fromJson(const Json& json) {
         r.vocabularies.push_back({one.text("feature"), one.count("ids"), one.count("unknown")});
         RETURN_IF_ERROR(annotate(one.status(), "receipt: vocabulary"));
     }
-    for (const Json& item : jsonMember(json, "labels")) {  // none in receipts of older versions
+    for (const Json& item : jsonMember(json, "labels")) {  // absent in receipts of older versions
         JsonRead one(item);
         r.labels.push_back({one.text("head"), one.count("null"), one.count("nan")});
         RETURN_IF_ERROR(annotate(one.status(), "receipt: label"));
@@ -190,7 +190,7 @@ Result<Receipt> Receipt::fromJson(const Json& json) {
     RETURN_IF_ERROR(annotate(read.status(), "receipt"));
     r.endsInsideSegment = jsonBool(json, "ends_inside_segment");
     r.isOpenSegmentCounted = jsonBool(json, "open_segment_counted");
-    // Receipts of before there were two do not say it.
+    // Receipts written before version 2 of the order hash lack this field.
     r.orderHashVersion = static_cast<int>(jsonInt(json, "order_hash_version", 1));
     return r;
 }

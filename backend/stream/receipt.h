@@ -1,8 +1,8 @@
 #pragma once
-// What a run really read (SEMANTICS 4): the daemon's and the CLI's figure, made from a plan and the
-// state of a rank's position.
+// What a run really read (SEMANTICS 4), for the daemon and the CLI: made from a plan and the state
+// of a rank's position.
 //
-// Threads: a value. Failure: kInvalidArgument with "receipt: " and what is wrong.
+// Threads: a value. Failure: kInvalidArgument with "receipt: " and the reason.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -19,7 +19,7 @@ struct ReceiptFile {
     bool operator==(const ReceiptFile&) const = default;
 };
 
-/// Rows of a step by what happened to them: "null", "no partner".
+/// Number of a step's rows with one outcome: "null", "no partner".
 struct ReceiptReason {
     std::string name;
     std::int64_t rows = 0;
@@ -33,14 +33,14 @@ struct ReceiptStep {
     bool operator==(const ReceiptStep&) const = default;
 };
 
-/// Rows that count for a head but have no label, in all epochs: they are masked.
+/// Masked rows, in all epochs: rows that count for a head but have no label.
 struct ReceiptLabel {
     std::string head;
     std::int64_t nulls = 0, nans = 0;
     bool operator==(const ReceiptLabel&) const = default;
 };
 
-/// What a feature's vocabulary was asked for, in all epochs.
+/// Look-ups in a feature's vocabulary, in all epochs.
 struct ReceiptVocabulary {
     std::string feature;
     std::int64_t ids = 0;      ///< that were not null
@@ -53,13 +53,13 @@ struct Receipt {
     std::vector<SideTable> sideTables;
     std::vector<ReceiptStep> steps;
     std::vector<ReceiptVocabulary> vocabularies;  ///< by feature
-    std::vector<ReceiptLabel> labels;             ///< by head; those with a row without a label
+    std::vector<ReceiptLabel> labels;             ///< by head; only those that lack some labels
     std::int64_t rowsScanned = 0, rowsPruned = 0, rowsKept = 0, rowsDelivered = 0, rowsTrained = 0;
     std::string planHash, streamHash;
     std::string orderHash;  ///< hex
     int orderHashVersion = kOrderHashVersion;
-    /// The state lies inside a segment: rows delivered and trained end there, the other counts are
-    /// of whole segments.
+    /// The state is inside a segment: rows delivered and trained end there, the other counts are of
+    /// whole segments.
     bool endsInsideSegment = false;
     bool isOpenSegmentCounted = false;  ///< in the other counts; false: its record was not known
     bool operator==(const Receipt&) const = default;

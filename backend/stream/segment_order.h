@@ -1,6 +1,6 @@
 #pragma once
-// The name of a segment on its way, and the order to compute it elsewhere: what the feed, whoever
-// orders, and the data workers say to each other.
+// Names a segment, and orders it to be computed elsewhere: the messages between the feed, which
+// orders, and the data workers.
 //
 // Threads: values.
 #include <compare>
@@ -10,7 +10,7 @@
 
 namespace millrace::stream {
 
-/// A segment of an epoch. Names ascend as the sequence does.
+/// A segment of an epoch. Names ascend in the order of the sequence.
 struct SegmentName {
     std::uint32_t epoch = 0;
     std::int64_t segment = 0;
@@ -22,11 +22,11 @@ struct SegmentOrder {
     SegmentName name;
     /// Grows each time that the segment is given: an answer names the order that it answers.
     std::uint32_t generation = 0;
-    /// Above 0: only the segment's last so many kept rows are wanted, as one frame, the tail: a
-    /// resumed stream's open rest. 0: all of it.
+    /// Above 0: only this many of the segment's last kept rows are needed, as one frame, the tail:
+    /// for a resumed stream's open rest. 0: all of it.
     std::int64_t lastRows = 0;
-    std::int64_t decodedBytes = 0;     ///< what the plan expects it to decode to
-    std::vector<std::uint32_t> files;  ///< of the plan, that it reads; ascending
+    std::int64_t decodedBytes = 0;     ///< decoded bytes according to the plan
+    std::vector<std::uint32_t> files;  ///< indices of the plan's files that it reads; ascending
     bool isSame(const SegmentOrder& other) const {
         return name == other.name && generation == other.generation;
     }

@@ -1,6 +1,6 @@
 #pragma once
-// How micro-batches are dealt: a step takes the next G/b, rank r of W takes the numbers that leave
-// the remainder r (SEMANTICS 1). The last step of an epoch takes what is left.
+// Distributes micro-batches over steps and ranks: a step takes the next G/b micro-batches, rank r
+// of W those with number % W == r (SEMANTICS 1). The last step of an epoch takes the rest.
 #include <cstdint>
 #include <string>
 
@@ -8,7 +8,7 @@
 
 namespace millrace::stream {
 
-/// How a step's micro-batches are dealt. perStep = batch.rows / micro_rows; worldSize divides it.
+/// Distribution of a step's micro-batches. perStep = batch.rows / micro_rows; worldSize divides it.
 struct Dealing {
     std::int64_t perStep = 1;
     std::int64_t worldSize = 1;
@@ -19,7 +19,7 @@ struct Dealing {
     std::int64_t stepOf(std::int64_t number) const { return number / perStep; }  ///< in the epoch
 };
 
-/// The rank counts that divide a step of so many micro-batches, as far as they fit a sentence.
+/// Lists the rank counts that divide a step of `perStep` micro-batches, cut to fit a message.
 std::string admissibleRanks(std::int64_t perStep);
 
 /// A rank's share of one step of an epoch: numbers first, first + W, ... (count of them).
@@ -30,7 +30,7 @@ struct StepShare {
 
 /// Steps in an epoch of `total` micro-batches.
 std::int64_t stepsOf(std::int64_t total, const Dealing& dealing);
-/// The share of `rank` in step `step` (from 0) of an epoch of `total`; count 0 when it gets none.
+/// The share of `rank` in step `step` (from 0) of an epoch of `total`; count 0 if it gets none.
 StepShare shareOf(std::int64_t total, const Dealing& dealing, std::int64_t step, std::int64_t rank);
 
 }  // namespace millrace::stream

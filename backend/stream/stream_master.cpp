@@ -10,10 +10,10 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kStepMost = kSecond;
-// Losses of one segment, by whatever workers, before the feed computes it.
+// Losses of one segment, by any workers, before the feed computes it.
 constexpr std::size_t kLossesMost = 2;
 constexpr std::size_t kDeathsMost = 2;
-// Waits below this share of the time are the queues' own breathing.
+// Waits below this share of the time are normal variation of the queues.
 constexpr double kStarvedShare = 0.05;
 // Workers beyond what the last second's work needed: loads vary.
 constexpr double kSpareShare = 0.25;
@@ -154,7 +154,7 @@ bool StreamMaster::done(const Hand& hand, std::int64_t nowNs) {
     return true;
 }
 
-// From all that compute it but one.
+// Withdraws it from all workers that compute it, except one.
 void StreamMaster::withdraw(const Segment& segment, std::int64_t number, WorkerId exceptFor) {
     for (const Holder& holder : segment.holders) {
         if (holder.worker != exceptFor) {
@@ -211,7 +211,7 @@ bool StreamMaster::gaveBack(const Hand& hand) {
     return true;
 }
 
-// What it has not begun goes to others, what it has begun it ends.
+// Segments that it has not started go to others; those that it has started it finishes.
 void StreamMaster::leave(WorkerId worker) {
     const auto place = workers_.find(worker);
     if (place == workers_.end()) {
@@ -259,8 +259,8 @@ void StreamMaster::drop(WorkerId id, bool isDeath) {
     }
 }
 
-// Two that had it at the same time may have been ended by the same hand from outside: the second
-// death counts fully where the segment was given again after the first.
+// One outside cause may have killed two workers that had the segment at once. The second death
+// therefore counts fully only if the segment was given again after the first.
 void StreamMaster::blame(Segment& segment, const Holder& holder, const std::string* deadName) {
     if (deadName == nullptr) {
         segment.losers.insert(holder.worker);
@@ -272,7 +272,7 @@ void StreamMaster::blame(Segment& segment, const Holder& holder, const std::stri
     }
 }
 
-// One that killed a worker goes to any that is left, for the feed computes it last of all.
+// A segment that killed a worker goes to any worker that is left: the feed computes it last of all.
 bool StreamMaster::isAble(const Segment& segment, WorkerId id, const Worker& worker) const {
     const bool hasIt = std::any_of(segment.holders.begin(), segment.holders.end(),
                                    [id](const Holder& holder) { return holder.worker == id; });
@@ -312,7 +312,8 @@ bool StreamMaster::give(std::int64_t number, Segment& segment, bool isForemost) 
             (!hasPlace && !(isForemost && taken == worker.places))) {
             continue;
         }
-        // A file's segments in one worker's hands would leave others to hold what comes later.
+        // Without this, one worker would get all segments of a file, and others would hold later
+        // ones.
         const bool isIdle = taken < worker.threads;
         const double load = static_cast<double>(taken) / worker.places;
         const std::tuple rank(hasPlace, isIdle, worker.files.count(segment.files), -load);
@@ -344,7 +345,7 @@ void StreamMaster::loseSilent() {
     }
 }
 
-// The first that is not there yet.
+// The earliest segment that is neither answered nor the feed's.
 StreamMaster::Segments::iterator StreamMaster::foremost() {
     return std::find_if(segments_.begin(), segments_.end(), [](const auto& entry) {
         return !entry.second.keeper && !entry.second.isHere;
@@ -427,7 +428,7 @@ int StreamMaster::adviseWorkers(const Appetite& appetite, std::int64_t nowNs) {
     advice_ = std::clamp(advice_, options_.workersLeast, options_.workersMost);
     if (appetite.starved > kStarvedShare) {
         const int more = std::max(1, static_cast<int>(std::ceil(present * appetite.starved)));
-        // Those advised before may be on their way.
+        // Workers advised before may still be starting.
         advice_ = std::max(advice_, present + (advice_ > present ? 0 : more));
         idleSinceNs_ = -1;
     } else {

@@ -1,24 +1,28 @@
 #pragma once
-// Who computes which segment: what the lead feed decides about its data workers, and nothing else.
+// The lead feed's scheduler: decides which data worker computes which segment.
 //
-// Segments are known by their number in the order of delivery and given foremost first, to the
-// worker with a free place that read most of their files; one with a thread that has nothing to do
-// goes before those that would put it behind others. Given again, with the next generation: a
-// segment whose worker died, fell silent or left; the foremost that is late, to a second worker
-// beside the first, as long as at most a tenth is given twice. The foremost has a place with any
-// worker, also with one that has none left: nothing else could go on. The first answer counts and
-// others are withdrawn, so of a segment one generation at a time is there to be delivered.
-// A segment on which a worker died is given to one worker at a time, which may be any. It is given
-// up, and ends the stream in its place, when a second one dies that got it after the first, or when
-// two that had it at once died and no worker came for a while. The feed computes it only if a
-// single worker died on it and none came for that while. What two workers lost otherwise, or no
-// worker present is able to compute, the feed computes, and everything where none came for a
-// shorter while.
+// Segments have numbers in the order of delivery and are given earliest first. A segment goes to
+// the worker with a free place that has read most of its files; a worker with an idle thread comes
+// before workers that would queue it. The earliest undelivered segment may exceed a worker's places
+// by one: without it nothing could progress. The first answer counts and others are withdrawn, so
+// one generation of a segment at a time can be delivered.
 //
-// Time is an argument, in nanoseconds of any clock: steps back count as nothing, and a step forward
-// as a second at most (the feed itself did not run), so that no jump of a clock makes a worker
-// late. Threads: one owner. Failure: none; what a worker says of a segment that it does not hold is
-// refused with false and changes nothing.
+// A segment is given again, with the next generation, if its worker died, fell silent or left. If
+// the earliest segment is late, it is also given to a second worker, for at most a tenth of all
+// segments.
+//
+// If a worker died on a segment, the segment goes to one worker at a time, which may be any. It is
+// given up, and ends the stream at its position, in two cases:
+// - a second worker dies on it that got it after the first death;
+// - two workers that had it at once died, and aloneAfterDeathNs passed without a worker.
+// The feed computes it only if a single worker died on it and that time passed without a worker.
+// The feed also computes segments that two workers lost otherwise or that no present worker can
+// compute, and all segments after aloneNs without any worker.
+//
+// Time is an argument, in nanoseconds of any clock. Steps back count as 0, and a step forward as at
+// most a second (then the feed itself did not run), so that no clock jump makes a worker late.
+// Threads: one owner. Failure: none; a report about a segment that the worker does not hold returns
+// false and changes nothing.
 #include <array>
 #include <cstdint>
 #include <map>
@@ -31,25 +35,26 @@
 
 namespace millrace::stream {
 
-using WorkerId = std::int64_t;  ///< as join() gave it: never used again
+using WorkerId = std::int64_t;  ///< from join(); never reused
 
 class StreamMaster {
  public:
     struct Options {
         std::int64_t silenceNs = 2'000'000'000;    ///< without a report: the worker is lost
         std::int64_t leastLateNs = 2'000'000'000;  ///< a segment is not late before
-        double lateMedians = 3;  ///< nor before so many medians of the last ones' times
-        std::int64_t firstLateNs = 30'000'000'000;  ///< in their place while there are none
-        double mostTwice = 0.1;  ///< share of the segments that are given to two at a time
+        double lateMedians = 3;  ///< nor before this many medians of the recent times
+        std::int64_t firstLateNs = 30'000'000'000;  ///< instead of the medians while there are none
+        double mostTwice = 0.1;  ///< share of the segments that are given to two workers at a time
         std::int64_t aloneNs = 5'000'000'000;  ///< without any worker: the feed computes
-        /// The same for a segment on which a worker died: more than the start of another takes.
+        /// The same for a segment on which a worker died: longer than starting another worker
+        /// takes.
         std::int64_t aloneAfterDeathNs = 15'000'000'000;
-        int unablesMost = 3;  ///< a worker that was unable so often in turn is sent away
-        int workersLeast = 0, workersMost = 0;  ///< of adviseWorkers()
-        std::uint32_t firstGeneration = 0;      ///< no order has one below it
+        int unablesMost = 3;  ///< consecutive unable() calls after which a worker is sent away
+        int workersLeast = 0, workersMost = 0;  ///< for adviseWorkers()
+        std::uint32_t firstGeneration = 0;      ///< lowest generation of any order
     };
 
-    /// A segment in one worker's hands.
+    /// A segment that one worker holds or computes.
     struct Hand {
         WorkerId worker = 0;
         std::int64_t number = 0;
@@ -60,74 +65,77 @@ class StreamMaster {
         std::int64_t number = 0;
         std::vector<std::string> workers;  ///< names of those that died
     };
-    /// What is to be done now, in this order.
+    /// Actions to take now, in this order.
     struct Decisions {
-        std::vector<WorkerId> silent;  ///< lost for lack of reports: not to be listened to any more
-        std::vector<WorkerId> unfit;   ///< sent away: unable too often
-        std::vector<Hand> withdrawn;   ///< nobody waits for it any more
-        std::vector<WorkerId> farewell;  ///< that left and hold nothing any more
+        std::vector<WorkerId> silent;    ///< lost for lack of reports: ignore all of their messages
+        std::vector<WorkerId> unfit;     ///< sent away: unable too often
+        std::vector<Hand> withdrawn;     ///< no longer needed
+        std::vector<WorkerId> farewell;  ///< leaving workers that hold nothing any more
         std::vector<Hand> orders;
         std::vector<std::int64_t> here;  ///< to be computed in the feed
-        std::vector<Deadly> deadly;      ///< each ends the stream in its place
+        std::vector<Deadly> deadly;      ///< each ends the stream at its position
     };
     enum class Loss {
         kDied,   ///< its connection ended without a farewell
-        kBroken  ///< its word is not to be trusted, or a link was cut
+        kBroken  ///< its messages cannot be trusted, or a link was cut
     };
-    /// How the ranks fared since the last advice, as shares of that time, 0 to 1.
+    /// Waits of the ranks since the last advice, as shares of that time, 0 to 1.
     struct Appetite {
         double starved = 0;  ///< delivery waited for a segment
     };
 
     explicit StreamMaster(const Options& options) : options_(options) {}
 
-    /// The next segment in order, not computed by anybody. `files`: what it reads, by their index.
+    /// Adds the next segment in order, which is not being computed. `files`: indices of those it
+    /// reads.
     void add(std::int64_t number, std::span<const std::uint32_t> files);
-    /// So many more segments could be given out at once.
+    /// Number of further segments that could be given out at once.
     std::int64_t room() const;
-    /// All of its frames are delivered, or it is computed in the feed: forgotten.
+    /// All of its frames are delivered, or the feed computes it: forgets it.
     void delivered(std::int64_t number);
 
-    /// `places`: segments that it may have at a time, ordered or held for the feed. `threads`: that
-    /// it computes on.
+    /// `places`: segments that it may have at a time, ordered or held for the feed. `threads`: on
+    /// which it computes.
     WorkerId join(std::string name, int places, int threads, std::int64_t nowNs);
-    /// A sign of life, with as many places as it has now.
+    /// A sign of life, with its current number of places.
     void report(WorkerId worker, int places, std::int64_t nowNs);
-    /// It begins to compute a segment: who dies before done() is counted against it.
+    /// It starts to compute a segment: its death before done() counts against the segment.
     bool started(const Hand& hand);
-    /// It holds the segment's frames. True: the first answer, which is the one that counts.
+    /// It holds the segment's frames. True: the first answer, which counts.
     bool done(const Hand& hand, std::int64_t nowNs);
-    /// It cannot compute the segment (no such file there, too little memory), another may.
+    /// It cannot compute the segment (missing file, too little memory); another worker may.
     bool unable(const Hand& hand);
-    /// It lets go of the segment to have memory for an earlier one: given again, nobody's fault.
+    /// It releases the segment to have memory for an earlier one: given again, counts against
+    /// nobody.
     bool gaveBack(const Hand& hand);
-    /// It takes nothing more and goes (Decisions::farewell) once it holds nothing.
+    /// It takes no more segments and goes (Decisions::farewell) once it holds nothing.
     void leave(WorkerId worker);
     /// It is gone.
     void lose(WorkerId worker, Loss loss);
 
-    /// To be asked after every change, and every half second.
+    /// Call after every change, and every half second.
     Decisions decide(std::int64_t nowNs);
 
-    /// Workers that the stream should have, between the options' least and most: more at once where
-    /// the ranks starve, fewer when so many were idle for half a minute. Every second or so.
+    /// Number of workers that the stream should have, between the options' least and most: more at
+    /// once if the ranks starve, fewer if some were idle for half a minute. Call about every
+    /// second.
     int adviseWorkers(const Appetite& appetite, std::int64_t nowNs);
 
-    /// It was ordered, and neither answered nor withdrawn.
+    /// Whether it was ordered, and neither answered nor withdrawn.
     bool isComputing(const Hand& hand) const;
     /// Whether these are the frames that count.
     bool holds(const Hand& hand) const;
     std::size_t numWorkers() const { return workers_.size(); }
-    /// There has been no worker for a while: what is not added yet is the feed's own.
+    /// Whether aloneNs passed without a worker: the feed then computes segments not yet added.
     bool isAlone() const { return isAloneFor(options_.aloneNs); }
     /// "": unknown.
     std::string nameOf(WorkerId worker) const;
-    /// Of the segments that were added: those ordered from a second worker beside the first.
+    /// Number of segments that were ordered from a second worker while the first computed.
     std::int64_t numTwice() const { return numTwice_; }
 
  private:
-    /// The files that a worker read last: a small cache's places, each with the file that took it
-    /// last.
+    /// The files that a worker read last: a small cache; each place holds the last file mapped to
+    /// it.
     class FilesRead {
      public:
         void add(std::span<const std::uint32_t> files);
@@ -144,21 +152,21 @@ class StreamMaster {
     };
     struct Segment {
         std::vector<std::uint32_t> files;
-        std::vector<Holder> holders;        ///< that compute it: two at most
-        std::optional<Holder> keeper;       ///< who answered first
+        std::vector<Holder> holders;        ///< workers that compute it: two at most
+        std::optional<Holder> keeper;       ///< the worker that answered first
         std::uint32_t generation = 0;       ///< of the next order
-        bool isHere = false;                ///< the feed's, or given up: no worker's any more
+        bool isHere = false;                ///< computed in the feed, or given up
         std::uint32_t deathGeneration = 0;  ///< orders below it were given before the last death
         std::vector<std::string> dead;      ///< names of workers that died on it
         std::vector<std::string> deadToo;   ///< of those that had it when one of `dead` died
-        std::set<WorkerId> losers;          ///< that lost it otherwise
+        std::set<WorkerId> losers;          ///< workers that lost it otherwise
     };
     struct Worker {
         std::string name;
         int places = 0, threads = 1, unables = 0;
         std::int64_t heardNs = 0;
         bool isLeaving = false;
-        std::set<std::int64_t> numbers;  ///< in its hands
+        std::set<std::int64_t> numbers;  ///< of the segments that it has
         FilesRead files;
     };
     using Segments = std::map<std::int64_t, Segment>;
@@ -187,16 +195,16 @@ class StreamMaster {
 
     const Options options_;
     std::optional<std::int64_t> lastNs_;
-    std::int64_t elapsedNs_ = 0;  ///< what this object takes for the time
+    std::int64_t elapsedNs_ = 0;  ///< time since the first call, without jumps
     std::int64_t presentNs_ = 0;  ///< when there was a worker last
     WorkerId nextWorker_ = 1;
     std::map<WorkerId, Worker> workers_;
     Segments segments_;               ///< added and not delivered
-    std::set<std::int64_t> waiting_;  ///< that nobody computes
+    std::set<std::int64_t> waiting_;  ///< not being computed
     Decisions decisions_;
     std::int64_t numGiven_ = 0, numTwice_ = 0;
     static constexpr std::size_t kTimes = 64;
-    std::array<std::int64_t, kTimes> times_{};  ///< from order to answer, the last ones
+    std::array<std::int64_t, kTimes> times_{};  ///< from order to answer, most recent ones
     std::size_t numTimes_ = 0;
 
     double busyNs_ = 0;  ///< threads' time since the last advice

@@ -5,9 +5,9 @@
 namespace millrace {
 namespace {
 
-// Without a login shell's PATH: where pip, --install and packages put programs is looked at too.
-// Hosts may have one home, and names may be equal: the place has the host's name and a piece of its
-// id.
+// Runs without a login shell's PATH, so it also searches where pip, --install and packages put
+// programs. Hosts may share a home, or have the same name: the directory's name has the host's name
+// and a part of its id.
 constexpr std::string_view kFindProgram = R"sh(set -e
 umask 077
 PATH="$PATH:$HOME/.local/bin:/usr/local/bin:/opt/millrace/bin"; export PATH

@@ -24,9 +24,9 @@ bool isAmong(std::string_view controller, std::string_view list) {
 
 }  // namespace
 
-// A line is "0::/user.slice/a" of version 2, "4:cpu,cpuacct:/user.slice/a" of version 1. In a
-// container the path may be the host's, whose directories are not there; the root is the
-// container's own then.
+// A line is "0::/user.slice/a" in version 2, "4:cpu,cpuacct:/user.slice/a" in version 1. In a
+// container the path may be the host's, whose directories do not exist here; the root is then the
+// container's own group.
 std::vector<std::string> ControlGroups::directoriesOf(std::string_view controller) const {
     std::vector<std::string> directories;
     const std::string text = readFile(proc + "/self/cgroup", kListBytesMost).value_or("");

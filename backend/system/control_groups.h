@@ -1,7 +1,7 @@
 #pragma once
 // The control groups that limit this process, of version 1 and 2.
 //
-// Threads: any. Failure: what cannot be read does not limit.
+// Threads: any. Failure: what cannot be read sets no limit.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,16 +10,16 @@
 
 namespace millrace {
 
-/// Where they are read: tests have directories of their own.
+/// Where control groups are read; tests use directories of their own.
 struct ControlGroups {
-    std::string proc = "/proc";            ///< has self/cgroup
+    std::string proc = "/proc";            ///< contains self/cgroup
     std::string mount = "/sys/fs/cgroup";  ///< of version 2, or the parent of version 1's
 
-    /// Directories of the groups of `controller` ("cpu", "memory") that this process is in, and of
-    /// all above them: each limits it. One that is not there is in the list all the same.
+    /// Directories of this process's groups for `controller` ("cpu", "memory"), and of all their
+    /// ancestors: each one sets a limit. Includes directories that do not exist.
     std::vector<std::string> directoriesOf(std::string_view controller) const;
-    /// The directory of the group of version 2 that this process is in, also beside version 1's.
-    /// kNotFound where none is mounted, or it cannot be seen from a container.
+    /// The directory of this process's version 2 group, even if version 1 is mounted as well.
+    /// kNotFound if version 2 is not mounted, or is not visible from a container.
     Result<std::string> ownOfVersion2() const;
 };
 

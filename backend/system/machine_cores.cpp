@@ -14,19 +14,19 @@ namespace {
 
 constexpr std::size_t kQuotaBytesMost = 4 << 10;
 
-/// The number at the start of the text; 0: unlimited ("max", or "-1" of version 1).
+/// The number at the start of the text; 0: unlimited ("max", or "-1" in version 1).
 std::int64_t numberIn(std::string_view text) {
     std::int64_t number = 0;
     std::from_chars(text.data(), text.data() + text.size(), number);
     return std::max<std::int64_t>(number, 0);
 }
 
-/// Time on all cores that a group may take in each period, both in us.
+/// Time on all cores that a group may use per period, both in us.
 struct Quota {
     std::int64_t time = 0, period = 0;
 };
 
-// "200000 100000" of version 2, two files of version 1.
+// Reads "200000 100000" of version 2, or two files of version 1.
 Quota quotaOf(const std::string& group) {
     const std::string both = readFile(group + "/cpu.max", kQuotaBytesMost).value_or("");
     if (const std::size_t space = both.find(' '); space != std::string::npos) {

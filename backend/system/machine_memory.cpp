@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kLimitBytesMost = 64 << 10;
 
-/// "max" and what cannot be read are no limit.
+/// "max" and unreadable files set no limit.
 std::int64_t limitIn(const std::string& path, std::int64_t otherwise) {
     const Result<std::string> text = readFile(path, kLimitBytesMost);
     std::int64_t bytes = 0;

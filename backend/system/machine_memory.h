@@ -1,17 +1,17 @@
 #pragma once
-// How much memory the processes of this machine may have at most.
+// Upper limit of the memory of this machine's processes.
 //
-// Threads: any. Failure: what cannot be read does not limit.
+// Threads: any. Failure: what cannot be read sets no limit.
 #include <cstdint>
 
 #include "backend/system/control_groups.h"
 
 namespace millrace {
 
-/// Bytes: the machine's, or the least limit of the control groups that this process is in.
+/// Bytes: the machine's memory, or the lowest limit of this process's control groups.
 std::int64_t machineMemory();
 
-/// The same by these groups, of a machine with that many bytes.
+/// The same for these groups, and a machine with `physical` bytes.
 std::int64_t machineMemory(const ControlGroups& groups, std::int64_t physical);
 
 }  // namespace millrace

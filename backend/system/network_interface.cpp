@@ -34,7 +34,7 @@ bool isSameAddress(const sockaddr& a, const sockaddr& b) {
                        &reinterpret_cast<const sockaddr_in6&>(b).sin6_addr, sizeof(in6_addr)) == 0;
 }
 
-// "[fd00::1]" as the system's functions take it.
+// "[fd00::1]" in the form that system calls accept.
 std::string withoutBrackets(const std::string& host) {
     return host.starts_with('[') && host.ends_with(']') ? host.substr(1, host.size() - 2) : host;
 }
@@ -96,8 +96,8 @@ bool isHostName(const std::string& text) {
            });
 }
 
-// The address of this machine from which `peer` is reached: a datagram socket that is connected
-// has one, and sends nothing.
+// The address of this machine for reaching `peer`: connecting a datagram socket assigns it and
+// sends nothing.
 bool ownAddress(const addrinfo& peer, sockaddr_storage& own) {
     const UniqueFd fd(::socket(peer.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     socklen_t size = sizeof own;
@@ -105,7 +105,7 @@ bool ownAddress(const addrinfo& peer, sockaddr_storage& own) {
            ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&own), &size) == 0;
 }
 
-// The first of the host's addresses that this machine has a way to.
+// Uses the first of the host's addresses to which this machine has a route.
 bool ownAddressFacing(const std::string& bracketed, sockaddr_storage& own) {
     const std::string host = withoutBrackets(bracketed);
     addrinfo hints{};

@@ -14,7 +14,7 @@ namespace millrace {
 
 namespace {
 
-constexpr int kCpusMost = 4096;  // no list of sysfs names more
+constexpr int kCpusMost = 4096;  // lists in sysfs have at most this many
 
 bool takeNumber(std::string_view& text, int& number) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -1,27 +1,27 @@
 #pragma once
-// Memory nodes of this machine, and keeping a thread on one of them.
+// The memory nodes of this machine, and pinning a thread to one of them.
 //
-// A thread that moves to another socket finds its buffers behind the link between them; where there
-// is more than one node, working threads are shared out over the nodes and stay there. Which core
-// of the node they run on is the kernel's business.
+// After a move to another socket, a thread's buffers are behind the link between the sockets. With
+// more than one node, worker threads are therefore distributed over the nodes and stay there; the
+// kernel chooses the core.
 // Source: Linux, Documentation/admin-guide/cputopology.rst and numastat (sysfs node directories).
-// Threads: pin() changes the calling thread alone. Failure: a machine that does not tell its nodes,
-// and one that refuses, is left as it is.
+// Threads: pinToNode() affects only the calling thread. Failure: without information about nodes,
+// or without permission, nothing changes.
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace millrace {
 
-/// The CPUs of each node that the calling thread may run on; nodes without any are left out.
-/// Empty: not told. `root`: for tests, in place of /sys/devices/system/node.
+/// The CPUs of each node on which the calling thread may run; nodes without any are left out.
+/// Empty: unknown. `root`: for tests, replaces /sys/devices/system/node.
 std::vector<std::vector<int>> numaNodes(const std::string& root = "/sys/devices/system/node");
 
-/// "0-3,8,10-11" of sysfs; empty for a text that is none.
+/// Parses "0-3,8,10-11" from sysfs; empty for an invalid text.
 std::vector<int> parseCpuList(std::string_view text);
 
-/// Keeps the calling thread on the node of worker number `worker`, in turns; false when there are
-/// fewer than two nodes or the kernel refuses.
+/// Pins the calling thread to the node of worker number `worker`, round-robin. Returns false with
+/// fewer than two nodes, or if the kernel refuses.
 bool pinToNode(const std::vector<std::vector<int>>& nodes, int worker);
 
 }  // namespace millrace

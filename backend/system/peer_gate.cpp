@@ -76,7 +76,7 @@ void PeerGate::look() {
         return;
     }
     const std::string path = listener_.path();
-    // The parent's parent belongs to the system (/run/user): only our own directory is made.
+    // The parent's parent belongs to the system (/run/user): creates only our own directory.
     const std::string parent = std::filesystem::path(path).parent_path().string();
     std::error_code error;
     Status status = std::filesystem::exists(parent, error) ? checkSocketDirectory(parent)

@@ -1,12 +1,12 @@
 #pragma once
-// PeerGate: accepts connections on a unix socket, lets in only this user and root (SO_PEERCRED),
-// and hands them to the server.
+// PeerGate: accepts connections on a unix socket, admits only this user and root (SO_PEERCRED), and
+// passes them to the server.
 //
-// The socket's file may be taken away under a daemon that goes on: systemd-logind removes
-// XDG_RUNTIME_DIR at the user's last logout. The gate notices and makes it again as soon as it can.
-// Threads: one of its own ("gate"). Owns: the listening socket; the socket's file is removed at the
-// end. Failure: a peer of another user is logged and closed; so is a socket that cannot be made
-// again, once.
+// The socket's file may be removed while the daemon runs: systemd-logind removes XDG_RUNTIME_DIR at
+// the user's last logout. The gate notices it and recreates the file as soon as possible.
+// Threads: one of its own ("gate"). Owns: the listening socket; removes the socket's file at the
+// end. Failure: a peer of another user is logged and closed; a socket that cannot be recreated is
+// logged once.
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -23,7 +23,7 @@ namespace millrace {
 
 class PeerGate {
  public:
-    /// `take` gets a connected, non-blocking socket that is then its own.
+    /// `take` gets a connected, non-blocking socket and owns it.
     static Result<std::unique_ptr<PeerGate>> open(
         const std::string& path, std::function<void(int fd)> take,
         std::chrono::milliseconds lookEvery = std::chrono::seconds(2));
@@ -40,8 +40,8 @@ class PeerGate {
     const UniqueFd wake_;
     const std::function<void(int)> take_;
     const std::chrono::milliseconds lookEvery_;
-    struct stat file_{};      ///< of the socket's file as it was made
-    bool isMissing_ = false;  ///< said in the log
+    struct stat file_{};      ///< identity of the socket's file when it was created
+    bool isMissing_ = false;  ///< already logged
     std::jthread thread_;
 };
 

@@ -66,7 +66,7 @@ Result<std::int64_t> processStartTime(pid_t pid) {
             absl::IsNotFound(stat.status()) || (::kill(pid, 0) != 0 && errno == ESRCH);
         return isGone ? Result<std::int64_t>(-1) : Result<std::int64_t>(stat.status());
     }
-    // The name in brackets may hold anything, so fields are counted behind its end.
+    // The name in brackets may hold any characters, so fields are counted after its end.
     std::size_t at = stat->rfind(')');
     if (at == std::string::npos || at + 2 >= stat->size() || (*stat)[at + 2] == 'Z') {
         return -1;

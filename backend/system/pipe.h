@@ -1,5 +1,5 @@
 #pragma once
-// A pipe whose ends no program that is started gets by accident.
+// A pipe whose ends are not inherited by started programs.
 //
 // Threads: any. Failure: errnoStatus.
 #include <cerrno>

@@ -15,7 +15,7 @@ Status keepOutOfDumps() {
     if (::setrlimit(RLIMIT_CORE, &none) != 0) {
         return errnoStatus(errno, "setrlimit RLIMIT_CORE");
     }
-#if !defined(__SANITIZE_ADDRESS__)  // its search for leaks looks into the process from a thread
+#if !defined(__SANITIZE_ADDRESS__)  // its leak check inspects the process from a thread
     if (::prctl(PR_SET_DUMPABLE, 0) != 0) {
         return errnoStatus(errno, "prctl PR_SET_DUMPABLE");
     }
@@ -34,7 +34,7 @@ Secret::Secret() {
         return;
     }
     page_ = static_cast<char*>(page);
-    // Where a limit forbids either, the secret is kept without it.
+    // If a limit forbids either, the secret is kept without it.
     (void)::mlock(page_, kMax + 1);
     (void)::madvise(page_, kMax + 1, MADV_DONTDUMP);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What a process does that holds secrets: none of its memory gets into a file or another process.
+// Protects a process's secrets: keeps its memory out of files and other processes.
 //
 // Threads: any; a Secret has one owner. Failure: errnoStatus.
 #include <cstddef>
@@ -10,16 +10,16 @@
 
 namespace millrace {
 
-/// From now on this process leaves no core dump, and no process of this user can look into it
-/// (Linux: it is not dumpable). Its children write no core dump either.
+/// From now on this process writes no core dump, and no process of this user can inspect it (on
+/// Linux it is not dumpable). Its children write no core dump either.
 Status keepOutOfDumps();
 
-/// Overwrites the bytes, also where the compiler sees that nobody reads them again.
+/// Overwrites the bytes, even if the compiler sees that they are never read again.
 void wipe(void* bytes, std::size_t size);
 
-/// A text in a page of memory of its own, which is left out of core dumps and of swap where the
-/// system does that, and wiped when it dies. It is moved, never copied, and holds at most kMax
-/// bytes, so that no growing leaves a copy behind.
+/// A text in a memory page of its own, which is excluded from core dumps and swap if the system
+/// supports it, and wiped on destruction. It is moved, never copied, and holds at most kMax bytes,
+/// so that growth never leaves a copy behind.
 class Secret {
  public:
     static constexpr std::size_t kMax = 4095;
@@ -29,11 +29,11 @@ class Secret {
         : page_(std::exchange(other.page_, nullptr)), size_(std::exchange(other.size_, 0)) {}
     Secret& operator=(Secret&& other) noexcept;
     ~Secret();
-    /// What is over kMax is dropped, and false said.
+    /// Returns false and drops the rest if the text exceeds kMax bytes.
     bool append(std::string_view bytes);
     std::string_view view() const { return {text(), size_}; }
     const char* text() const { return page_ == nullptr ? "" : page_; }  ///< ends with a NUL
-    /// Keeps what stands before the first `end`; all of it when there is none.
+    /// Keeps the text before the first `end`, or all of it if there is none.
     void cutAt(char end);
 
  private:

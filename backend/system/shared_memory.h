@@ -1,10 +1,10 @@
 #pragma once
-// Memory that two processes of a machine map: one makes it and passes the descriptor, the other
+// Memory shared by two processes of a machine: one creates it and passes the descriptor, the other
 // reads it.
 //
-// Its size never changes (sealed), so neither side can make the other's mapping fault.
-// Threads: a value with one owner; what lies in it is the users' to agree on.
-// Failure: kResourceExhausted, and kInvalidArgument for a descriptor that is no such memory.
+// Its size is sealed and never changes, so neither side can make the other's mapping fault.
+// Threads: a value with one owner; the users must synchronize access to the content.
+// Failure: kResourceExhausted, and kInvalidArgument for a descriptor of other memory.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -27,14 +27,14 @@ class SharedMemory {
     }
     ~SharedMemory();
 
-    /// Zeros, to be written here. Takes memory of the machine as it is written.
+    /// Creates zeroed memory for writing. The machine's memory is used as it is written.
     static Result<SharedMemory> make(const char* name, std::uint64_t bytes);
-    /// What another process made, to be read.
+    /// Opens memory that another process created, for reading.
     static Result<SharedMemory> open(UniqueFd fd, std::uint64_t bytes);
 
     int fd() const { return fd_.get(); }
     std::span<std::byte> bytes() const { return bytes_; }
-    /// The machine has the memory again; it reads as zeros.
+    /// Returns the memory to the machine; it then reads as zeros.
     void giveBack() const;
 
  private:

@@ -49,7 +49,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
     return out;
 }
 
-// After fork in the child: only async-signal-safe calls; writes errno to `report` on failure.
+// Runs in the child after fork: only async-signal-safe calls; writes errno to `report` on failure.
 [[noreturn]] void becomeChild(const SubprocessOptions& o, char** argv, char** env, int report,
                               pid_t parent) {
     if (o.newSession) {
@@ -93,7 +93,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
     ::_exit(127);
 }
 
-// Reads what is there; closes the descriptor at its end.
+// Reads the available bytes; closes the descriptor at end of file.
 void drain(UniqueFd& fd, std::string& into) {
     char buffer[1 << 16];
     const ssize_t n = ::read(fd.get(), buffer, sizeof buffer);
@@ -104,7 +104,7 @@ void drain(UniqueFd& fd, std::string& into) {
     }
 }
 
-// A child that ends before it has read everything is an error to write to, not this program's end.
+// Turns a child that ends before it has read everything into a write error instead of a SIGPIPE.
 class NoPipeSignal {
  public:
     NoPipeSignal() {
@@ -168,7 +168,7 @@ Result<Subprocess> Subprocess::start(const SubprocessOptions& options) {
     reportWrite.reset();
     const bool hasGroup = options.newSession || options.newGroup;
     if (hasGroup && !options.newSession) {
-        ::setpgid(pid, pid);  // in both processes: whichever comes first
+        ::setpgid(pid, pid);  // in both processes, whichever runs first
     }
     Subprocess child(pid, hasGroup);
     int error = 0;
@@ -187,7 +187,7 @@ namespace {
 
 using Time = std::chrono::steady_clock::time_point;
 
-// One run(): the ends of the child's pipes that are ours, and when it is to be over.
+// One run(): our ends of the child's pipes, and its deadline.
 class Conversation {
  public:
     explicit Conversation(const SubprocessOptions& options)
@@ -218,8 +218,8 @@ class Conversation {
         return ended_.isOpen() ? okStatus() : errnoStatus(errno, "pidfd");
     }
 
-    // Until the child has ended and its outputs are closed, or nothing more is waited for. The
-    // child is a zombie then: its process group's number is still its own.
+    // Waits until the child has ended and its outputs are closed, or waiting is over. The child is
+    // a zombie then, so the number of its process group is still its own.
     Status hold(SubprocessOutput& output) {
         while (ended_.isOpen() || out_.isOpen() || err_.isOpen()) {
             const Time now = std::chrono::steady_clock::now();
@@ -279,14 +279,14 @@ class Conversation {
         return okStatus();
     }
 
-    // A descendant that keeps an output open beyond the child's end.
+    // Limit for a descendant that keeps an output open after the child's end.
     static constexpr std::chrono::seconds kLeftoversWait{1};
 
     const SubprocessOptions& options_;
     std::string_view rest_;
     UniqueFd inRead_, outWrite_, errWrite_;  ///< the child's, until it is started
     UniqueFd in_, out_, err_;
-    UniqueFd ended_;  ///< readable when the child has ended; closed from then on
+    UniqueFd ended_;  ///< readable once the child has ended; closed after that
     Time end_ = Time::max(), leftoversEnd_ = Time::max();
 };
 
@@ -295,7 +295,7 @@ class Conversation {
 Result<SubprocessOutput> Subprocess::run(const SubprocessOptions& options) {
     SubprocessOptions o = options;
     o.newGroup = true;
-    o.dieWithParent = true;  // this thread waits for the child, so it lasts
+    o.dieWithParent = true;  // safe: this thread waits for the child, so it outlives it
     Conversation conversation(options);
     RETURN_IF_ERROR(conversation.makePipes(o));
     ASSIGN_OR_RETURN(Subprocess child, start(o));
@@ -320,7 +320,7 @@ Subprocess::~Subprocess() {
     }
 }
 
-// Before the child is reaped: until then nobody else's group can have its number.
+// Call it before the child is reaped: until then no other group can have its number.
 void Subprocess::killAll() {
     ::kill(hasGroup_ ? -pid_ : pid_, SIGKILL);
 }

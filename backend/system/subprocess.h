@@ -1,8 +1,10 @@
 #pragma once
-// A child process with an owner: started by argument vector (no shell), waited for, ended in time.
+// A child process with an owner: started by an argument vector (no shell), waited for, and ended in
+// time.
 //
-// Owns: the child; the destructor kills and reaps a child that still runs. run() owns also what the
-// child started: it makes a process group of its own, which is killed with it. Threads: one owner.
+// Owns: the child; the destructor kills and reaps a running child. run() also owns the child's
+// descendants: the child gets a process group of its own, which is killed with it. Threads: one
+// owner.
 // Failure: a program that cannot be started is kNotFound/kPermissionDenied with its path.
 #include <chrono>
 #include <cstdint>
@@ -20,39 +22,41 @@ namespace millrace {
 
 struct SubprocessOptions {
     std::vector<std::string> argv;
-    std::vector<std::string> environment;  ///< "NAME=value" added to or replacing this process's
-    bool isWholeEnvironment = false;       ///< `environment` is all of it
+    std::vector<std::string> environment;  ///< "NAME=value": added to this process's environment,
+                                           ///< or replacing it
+    bool isWholeEnvironment = false;       ///< `environment` is complete
     std::string workingDirectory;          ///< empty: this process's
     std::string input;                     ///< written to stdin, then closed (run() only)
-    int stdinFd = -1, stdoutFd = -1, stderrFd = -1;  ///< start(): given to the child; -1: inherited
+    int stdinFd = -1, stdoutFd = -1, stderrFd = -1;  ///< start(): passed to the child; -1:
+                                                     ///< inherited
     std::vector<std::pair<int, int>> passFds;        ///< (ours, number in the child)
     std::int64_t maxOutputBytes = std::int64_t{256} << 20;
     std::int64_t memoryLimitBytes = 0;     ///< RLIMIT_AS; 0: none
     std::chrono::milliseconds timeout{0};  ///< run(): 0: none
-    /// run(): asked ten times a second; true ends the child and is kCancelled. Empty: never.
+    /// run(): called ten times per second; true ends the child with kCancelled. Empty: never.
     std::function<bool()> isUnwanted;
     bool newSession = false;
     bool newGroup = false;  ///< a process group of its own, killed as a whole by the destructor
-    bool dieWithParent = false;  ///< PR_SET_PDEATHSIG(SIGKILL): only from a lasting thread
+    bool dieWithParent = false;  ///< PR_SET_PDEATHSIG(SIGKILL): only from a permanent thread
 };
 
-/// What `memoryLimitBytes` is to be when so many children may run at once: what the machine and the
-/// control groups of this process allow (`memory`), divided by them, at least 1 GiB.
+/// The `memoryLimitBytes` for this many children at once: the memory that the machine and this
+/// process's control groups allow (`memory`), divided by `children`, at least 1 GiB.
 std::int64_t memoryShareOf(int children, std::int64_t memory = machineMemory());
 
 struct SubprocessOutput {
-    int exitCode = 0;  ///< 128 + n when signal n ended it
+    int exitCode = 0;  ///< 128 + n if signal n ended it
     std::string out, err;
 };
 
 class Subprocess {
  public:
     static Result<Subprocess> start(const SubprocessOptions& options);
-    /// Starts, feeds `input`, collects both outputs and waits for the child's end, also when it
-    /// closed its outputs long before. kDeadlineExceeded after `timeout`, kResourceExhausted over
-    /// `maxOutputBytes`: then the child and its process group are killed. What a descendant writes
-    /// more than a second after the child's end is not waited for, and the group is killed. The
-    /// child dies with the calling thread.
+    /// Starts the child, writes `input`, collects both outputs and waits for its end, even if it
+    /// closed its outputs long before. kDeadlineExceeded after `timeout`, kResourceExhausted above
+    /// `maxOutputBytes`: kills the child and its process group. A descendant's output later than a
+    /// second after the child's end is dropped, and the group is killed. The child dies with the
+    /// calling thread.
     static Result<SubprocessOutput> run(const SubprocessOptions& options);
 
     Subprocess(Subprocess&& other) noexcept
@@ -61,11 +65,11 @@ class Subprocess {
     ~Subprocess();
     pid_t pid() const { return pid_; }
     void signal(int number);
-    /// Blocks; the exit code as in SubprocessOutput.
+    /// Blocks; returns the exit code as in SubprocessOutput.
     Result<int> wait();
-    /// The exit code when it has ended, nothing otherwise. Never blocks.
+    /// Returns true and the exit code if the child has ended, else false. Never blocks.
     Result<bool> poll(int& exitCode);
-    /// Gives the child away: it is no longer killed by the destructor.
+    /// Releases the child: the destructor no longer kills it.
     pid_t release() { return std::exchange(pid_, -1); }
 
  private:

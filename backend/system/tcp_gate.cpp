@@ -24,8 +24,8 @@ namespace millrace {
 namespace {
 
 constexpr std::chrono::minutes kLogEvery{1};
-// TCP_USER_TIMEOUT: unacknowledged data ends the connection after this time, as keep-alive does.
-// gRPC sets it for its own listeners.
+// TCP_USER_TIMEOUT: unacknowledged data ends the connection after this time, like keep-alive. gRPC
+// sets it for its own listeners.
 constexpr unsigned kUnacknowledgedMs = 10'000;
 
 struct FreeAddresses {
@@ -62,7 +62,7 @@ void setPort(addrinfo& address, int port) {
     }
 }
 
-// The options are those of each connection too.
+// Each connection inherits these options.
 int listenAt(const addrinfo& address, UniqueFd& socket) {
     socket.reset(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const int one = 1;
@@ -78,7 +78,7 @@ int listenAt(const addrinfo& address, UniqueFd& socket) {
     return isListening ? 0 : errno;
 }
 
-// A machine without IPv6 has names with an IPv6 address all the same.
+// A machine without IPv6 still resolves names with an IPv6 address.
 bool isAbsentFamily(int error) {
     return error == EADDRNOTAVAIL || error == EAFNOSUPPORT;
 }
@@ -110,7 +110,7 @@ Result<std::vector<UniqueFd>> listenAtAll(const std::string& host, int port) {
     return listeners;
 }
 
-// Descriptors are given the lowest number first: one from here on means that few are left.
+// Descriptors are assigned lowest number first: one from here on means that few are left.
 int firstReserved() {
     rlimit limit{};
     ::getrlimit(RLIMIT_NOFILE, &limit);
@@ -172,7 +172,8 @@ void TcpGate::loop(const std::stop_token& stop) {
     }
 }
 
-// Until somebody speaks or comes, as far as there is room for either, or a silent one's time is up.
+// Waits for bytes or new connections, as far as there is room for either, or until the oldest
+// silent connection times out.
 void TcpGate::wait(Time now) {
     const bool isFull = isShakingFull(now), isOpen = hasRoom(now) && now >= restsUntil_;
     std::vector<pollfd> fds{{wake_.get(), POLLIN, 0}};
@@ -202,7 +203,7 @@ bool TcpGate::isShakingFull(Time now) {
     return shaking_.size() >= shakingMost_;
 }
 
-// While no more are handed on, the oldest may have spoken long ago.
+// While none are passed on, the oldest connection may have sent its bytes long ago.
 bool TcpGate::hasRoom(Time now) {
     return silent_.size() < options_.silentMost ||
            (!isShakingFull(now) && now >= silent_.front().since + options_.silentTimeInCrowd);
@@ -248,7 +249,7 @@ void TcpGate::accept(int listener, Time now) {
 void TcpGate::refused(const char* why, Time now) {
     ++numRefused_;
     if (now >= logsAt_) {
-        logWarn("tcp-gate: connections ended before they showed who they are",
+        logWarn("tcp-gate: connections ended before they identified themselves",
                 {{"port", port_}, {"connections", numRefused_}, {"last", why}});
         logsAt_ = now + kLogEvery;
         numRefused_ = 0;

@@ -1,13 +1,16 @@
 #pragma once
-// TcpGate: listens on HOST:PORT and hands each connection on to a server once the other end has
-// sent its first bytes (of TLS or HTTP/2), which no honest client keeps back.
+// TcpGate: listens on HOST:PORT and passes each connection to a server once the peer has sent its
+// first bytes (of TLS or HTTP/2), which honest clients send at once.
 //
-// It bounds what strangers can hold before the server knows them, in three ways: connections that
-// are silent (number and time), connections that were handed on a moment ago (number; the server
-// ends those that do not finish their handshake, within handshakeTime), and descriptors (the last
-// kReserved of the process are for its other doors and files). What finds no room waits in the
-// kernel's queue. Threads: one of its own ("tcp-gate"). Owns: the listening and the silent sockets.
-// Failure: of open(), a sentence with the address; refused connections are logged, once a minute.
+// It limits what strangers can occupy before the server knows them, in three ways:
+// - silent connections (number and time)
+// - connections passed on a moment ago (number; the server ends those that do not finish their
+//   handshake within handshakeTime)
+// - descriptors (the process's last kReserved are for its other listeners and files)
+//
+// Connections without room wait in the kernel's queue. Threads: one of its own ("tcp-gate").
+// Owns: the listening and the silent sockets. Failure: of open(), an error with the address;
+// refused connections are logged, once per minute.
 #include <chrono>
 #include <deque>
 #include <functional>
@@ -21,26 +24,26 @@
 
 namespace millrace {
 
-/// How long a connection over TCP may take to show who is there.
+/// Time for a TCP connection to identify its peer.
 inline constexpr std::chrono::milliseconds kHandshakeTime{5'000};
 
 struct TcpGateOptions {
     std::size_t silentMost = 128;
     std::chrono::milliseconds silentTime = kHandshakeTime;
-    /// One that has been silent for longer is ended when others wait for its place.
+    /// A connection silent for longer than this is closed if others wait for its place.
     std::chrono::milliseconds silentTimeInCrowd{500};
-    /// Handed on within the last handshakeTime; half of the descriptors where that is less.
+    /// Limit of connections passed on within the last handshakeTime; half of the descriptors if
+    /// that is less.
     std::size_t shakingMost = 2'048;
     std::chrono::milliseconds handshakeTime = kHandshakeTime;
 };
 
 class TcpGate {
  public:
-    /// Descriptors of the process that no connection here gets; a quarter of all where that is
-    /// less.
+    /// Descriptors of the process that connections never use; a quarter of all if that is less.
     static constexpr int kReserved = 256;
 
-    /// `port` 0: a free one. `take` gets a connected, non-blocking socket that is then its own.
+    /// `port` 0: any free port. `take` gets a connected, non-blocking socket and owns it.
     static Result<std::unique_ptr<TcpGate>> open(const std::string& host, int port,
                                                  std::function<void(int fd)> take,
                                                  TcpGateOptions options = {});
@@ -58,11 +61,11 @@ class TcpGate {
             TcpGateOptions options);
     void loop(const std::stop_token& stop);
     void wait(Time now);
-    /// Hands on those that have spoken and closes those that were silent for too long.
+    /// Passes on the connections that sent bytes and closes those that were silent for too long.
     void look(Time now);
     void accept(int listener, Time now);
     bool isShakingFull(Time now);
-    /// For one more silent one, perhaps instead of the oldest.
+    /// Whether one more silent connection fits, perhaps by replacing the oldest.
     bool hasRoom(Time now);
     void refused(const char* why, Time now);
 
@@ -72,11 +75,11 @@ class TcpGate {
     const std::function<void(int)> take_;
     const TcpGateOptions options_;
     const std::size_t shakingMost_;
-    std::deque<Silent> silent_;  ///< the oldest first
-    std::deque<Time> shaking_;   ///< when they were handed on, the oldest first
-    Time restsUntil_{};          ///< no descriptor was free
+    std::deque<Silent> silent_;  ///< oldest first
+    std::deque<Time> shaking_;   ///< when they were passed on, oldest first
+    Time restsUntil_{};          ///< pause after no descriptor was free
     Time logsAt_{};
-    std::size_t numRefused_ = 0;  ///< since the last line of the log
+    std::size_t numRefused_ = 0;  ///< since the last log line
     std::jthread thread_;
 };
 

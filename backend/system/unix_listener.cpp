@@ -16,7 +16,7 @@ bool isOutOfSomething(int error) {
 
 Result<UnixListener> UnixListener::open(std::string path, std::string name) {
     ASSIGN_OR_RETURN(UniqueFd fd, listenUnix(path));
-    // A peer may be gone again between poll() and accept().
+    // A peer may disappear between poll() and accept().
     ::fcntl(fd.get(), F_SETFL, O_NONBLOCK);
     return UnixListener(std::move(path), std::move(name), std::move(fd));
 }
@@ -50,7 +50,7 @@ int pollTimeout(UnixListener::Time now, UnixListener::Time earliest) {
         return -1;
     }
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(earliest - now);
-    // One more than is left, so that the time has come when poll() returns.
+    // Adds one, so that the time has passed when poll() returns.
     return static_cast<int>(std::clamp<std::int64_t>(left.count() + 1, 0, 3'600'000));
 }
 

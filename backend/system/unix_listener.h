@@ -1,10 +1,10 @@
 #pragma once
-// UnixListener: a door's listening socket inside its owner's poll loop, the same for every door.
+// UnixListener: a listening unix socket for its owner's poll loop, the same for every listener.
 //
-// It takes peers of this user (or root) only, at most so many at once, and lets the listener rest
-// for a moment when the process is out of descriptors: accept() fails then and poll() would report
-// the waiting peer again and again. A peer that has been let in has kHelloLimit to say who it is;
-// its owner drops it otherwise.
+// It accepts peers of this user (or root) only, up to a limit. It pauses for a moment when the
+// process is out of descriptors: accept() fails then, and poll() would report the waiting peer
+// again and again. An accepted peer must identify itself within kHelloLimit; otherwise its owner
+// drops it.
 // Threads: one, its owner's.
 #include <chrono>
 #include <cstddef>
@@ -16,29 +16,29 @@
 
 namespace millrace {
 
-/// How long a connection may stay without its first complete word.
+/// Time limit for the first complete message of a connection.
 inline constexpr std::chrono::milliseconds kHelloLimit{10'000};
 
-/// How long a listener rests when accept() finds no descriptor or memory.
+/// How long a listener pauses when accept() runs out of descriptors or memory.
 inline constexpr std::chrono::milliseconds kAcceptRest{200};
-/// Whether this errno of accept() means that.
+/// Whether this errno of accept() means a lack of descriptors or memory.
 bool isOutOfSomething(int error);
 
 class UnixListener {
  public:
     using Time = std::chrono::steady_clock::time_point;
 
-    /// `name` stands before its log lines ("rank"). As listenUnix().
+    /// `name` begins its log lines ("rank"). Opens it as in listenUnix().
     static Result<UnixListener> open(std::string path, std::string name);
 
-    /// For poll(): the socket, or -1 while it rests.
+    /// For poll(): the socket, or -1 while it pauses.
     int pollFd(Time now) const { return now < restsUntil_ ? -1 : fd_.get(); }
-    /// When it is to be polled again; Time::max() when it does not rest.
+    /// When to poll again; Time::max() if it does not pause.
     Time wakeAt(Time now) const { return now < restsUntil_ ? restsUntil_ : Time::max(); }
-    /// The peer that waits: close-on-exec and non-blocking. Nothing when there is none, when it is
-    /// another user's (closed and logged), or when there is no descriptor for it.
+    /// Accepts the waiting peer: close-on-exec and non-blocking. Returns nothing if no peer waits,
+    /// if it is another user's (closed and logged), or if no descriptor is free.
     std::optional<UniqueFd> accept();
-    /// Says so in the log and closes the peer that waits: the owner has no room for it.
+    /// Logs it and closes the waiting peer: the owner has no room for it.
     void turnAway(std::size_t connections);
     const std::string& path() const { return path_; }
 

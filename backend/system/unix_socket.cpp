@@ -32,7 +32,7 @@ Result<UniqueFd> newSocket(int flags = 0) {
     return fd;
 }
 
-// 0 or the errno. EAGAIN: the listener's queue is full, for as long as the socket's send limit.
+// Returns 0 or the errno. EAGAIN: the listener's queue stayed full for the socket's send timeout.
 int connectTo(const UniqueFd& fd, const sockaddr_un& address) {
     while (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
         if (errno != EINTR) {
@@ -49,8 +49,8 @@ Status connectStatus(int error, const std::string& path) {
     return error == 0 ? okStatus() : errnoStatus(error, path);
 }
 
-// A connect to a unix socket waits for a place in the listener's queue, and only the limit for
-// sending bounds that.
+// Connecting to a unix socket waits for room in the listener's queue, and only the send timeout
+// limits that.
 Status limitSending(const UniqueFd& fd, std::chrono::milliseconds time) {
     const timeval limit{static_cast<time_t>(time.count() / 1000),
                         static_cast<suseconds_t>(time.count() % 1000 * 1000)};
@@ -60,7 +60,8 @@ Status limitSending(const UniqueFd& fd, std::chrono::milliseconds time) {
     return okStatus();
 }
 
-// Whether somebody holds the socket file at `address`: only a refusal says that nobody does.
+// Whether a process listens on the socket file at `address`: only a refused connection proves the
+// opposite.
 Result<bool> isAnswered(const sockaddr_un& address) {
     ASSIGN_OR_RETURN(const UniqueFd fd, newSocket(SOCK_NONBLOCK));
     return connectTo(fd, address) != ECONNREFUSED;
@@ -100,7 +101,7 @@ Result<UniqueFd> listenUnix(const std::string& path, int backlog) {
         ::unlink(path.c_str());
     }
     ASSIGN_OR_RETURN(UniqueFd fd, newSocket());
-    // The file gets the socket's own mode. A umask would be every thread's and every child's.
+    // The file inherits the socket's mode. A umask would affect every thread and child.
     if (::fchmod(fd.get(), 0600) != 0 ||
         ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
         return errnoStatus(errno, path);
@@ -154,7 +155,7 @@ Status checkPeer(int fd, std::string_view path) {
     ASSIGN_OR_RETURN(const uid_t uid, peerUid(fd));
     if (!isOwnUid(uid)) {
         return permissionDenied(path, ": is served by another user (uid ", uid,
-                                "), who could read all that is said to it; nothing was sent");
+                                "), which could read everything sent to it; nothing was sent");
     }
     return okStatus();
 }
@@ -198,7 +199,7 @@ Status sendWithFds(int fd, std::string_view bytes, const std::vector<int>& fds) 
         if (n < 0 && errno == EINTR) {
             continue;
         }
-        // More than the socket holds: a peer that reads makes room soon.
+        // More than the socket can hold: a reading peer soon makes room.
         constexpr int kPatienceMs = 1000;
         pollfd room{fd, POLLOUT, 0};
         if (n < 0 && errno == EAGAIN && ::poll(&room, 1, kPatienceMs) > 0) {

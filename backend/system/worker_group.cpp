@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "millrace-";
 
-// The kernel's files are there already and take a value with one write.
+// The kernel's files exist already and take a value with one write.
 Status put(const std::string& path, std::string_view value) {
     const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     const bool isWritten = file.isOpen() && ::write(file.get(), value.data(), value.size()) ==
@@ -29,7 +29,7 @@ Status put(const std::string& path, std::string_view value) {
     return isWritten ? okStatus() : errnoStatus(errno, path);
 }
 
-// The groups that a worker's processes may have made in its own.
+// Groups that a worker's processes may have made inside its own group.
 std::vector<std::string> groupsIn(const std::string& group) {
     std::vector<std::string> inner;
     std::error_code error;
@@ -42,7 +42,7 @@ std::vector<std::string> groupsIn(const std::string& group) {
     return inner;
 }
 
-// As cgroup.kill does, for kernels before 5.14. A process that is forked meanwhile is killed by the
+// Does what cgroup.kill does, for kernels before 5.14. Processes forked meanwhile are killed by the
 // next call.
 void killEach(const std::string& group) {
     const std::string pids = readFile(group + "/cgroup.procs").value_or("");
@@ -67,15 +67,15 @@ void killAll(const std::string& group) {
     }
 }
 
-// Also by processes in the groups below it. What cannot be read may be.
+// Whether the group or its subgroups have processes. An unreadable group counts as populated.
 bool isPopulated(const std::string& group) {
     const Result<std::string> events = readFile(group + "/cgroup.events");
     return events.ok() ? events->find("populated 1") != std::string::npos
                        : !absl::IsNotFound(events.status());
 }
 
-// ".../r-abcde/a1/rank0" has "millrace-r-abcde.a1.rank0-<hash>": a person finds the run, and two
-// daemons in one group have two names.
+// ".../r-abcde/a1/rank0" gives "millrace-r-abcde.a1.rank0-<hash>": people can find the run, and two
+// daemons in one group have different names.
 std::string nameOf(const std::string& workerDirectory) {
     constexpr std::size_t kHashDigits = 16;
     const fs::path worker = absolutePath(workerDirectory, "/"), attempt = worker.parent_path();

@@ -1,9 +1,10 @@
 #pragma once
-// Control groups of version 2 that each hold the processes of one worker, so that all of them can
-// be ended, whatever they did to their environment, their session or their parents.
+// Version 2 control groups, one per worker, so that all of a worker's processes can be ended,
+// whatever they did to their environment, session or parents.
 //
-// A guardian makes its worker's group below its own and removes it at the end; the engine ends what
-// is in it when the guardian was killed. No controller is enabled in it, so it limits nothing.
+// A guardian creates its worker's group below its own and removes it at the end; if the guardian
+// was killed, the engine ends the group's processes. No controller is enabled in the group, so it
+// limits nothing.
 //
 // Threads: any; one at a time for each group. Failure: an error names the directory.
 #include <string>
@@ -20,20 +21,21 @@ namespace millrace {
 /// v2, or if the group is not delegated to this user.
 Result<std::string> delegatedGroup(const ControlGroups& groups = {});
 
-/// Makes the group of the worker whose files are in `workerDirectory`, which names it: the same
-/// directory has the same name. What is still in a group of that name gets SIGKILL.
+/// Creates the group of the worker with files in `workerDirectory`. The group's name depends on
+/// that directory only. Processes left in a group of that name get SIGKILL.
 Result<std::string> makeWorkerGroup(const std::string& workerDirectory,
                                     const ControlGroups& groups = {});
 
-/// Moves the process, with all its threads, into the group. What it starts from then on is in it.
+/// Moves the process, with all its threads, into the group. Processes that it starts later belong
+/// to the group, too.
 Status enterGroup(const std::string& group, pid_t pid);
 
 /// Sends SIGKILL to all processes in the group and removes it once it is empty, if this process
 /// may. Returns false while some have not ended yet: call it again.
 bool endGroup(const std::string& group);
 
-/// Removes the workers' groups in this process's own that nothing is in: what guardians left that
-/// were killed and that no engine looked after.
+/// Removes empty workers' groups in this process's own group: remains of killed guardians that no
+/// engine cleaned up.
 void removeEmptyGroups(const std::string& own);
 
 }  // namespace millrace

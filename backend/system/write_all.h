@@ -1,7 +1,7 @@
 #pragma once
-// All bytes into a blocking descriptor.
+// Writes all bytes to a blocking descriptor.
 //
-// Threads: any. Failure: false, errno says why (EPIPE where SIGPIPE is ignored).
+// Threads: any. Failure: returns false and sets errno (EPIPE if SIGPIPE is ignored).
 #include <algorithm>
 #include <cerrno>
 #include <string_view>

@@ -29,7 +29,7 @@ std::uint64_t bitsOf(T value) {
     return std::bit_cast<Word>(value);
 }
 
-/// Lengths and bytes, behind one another.
+/// Appends each text's length and bytes, one text after another.
 Status appendTexts(const std::vector<std::string_view>& texts, arrow::BufferBuilder& out) {
     std::int64_t bytes = 0;
     for (const std::string_view text : texts) {
@@ -47,7 +47,7 @@ Status appendTexts(const std::vector<std::string_view>& texts, arrow::BufferBuil
     return okStatus();
 }
 
-/// All lengths, then all bytes: what a codec is given does not repeat a length before each text.
+/// Appends all lengths, then all bytes: the codec's input is not interrupted by a length per text.
 Status appendBehindLengths(const std::vector<std::string_view>& texts, arrow::BufferBuilder& out) {
     std::vector<std::int32_t> lengths;
     lengths.reserve(texts.size());
@@ -101,7 +101,7 @@ std::int64_t NumberValues<DType>::take(std::int64_t row, std::int64_t most) {
         const std::uint8_t* const valid = array.null_bitmap_data();
         const bool hasNulls = valid != nullptr && array.null_count() > 0;
         if (!hasNulls && n == rows) {
-            values_ = {values, static_cast<std::size_t>(n)};  // as they lie there
+            values_ = {values, static_cast<std::size_t>(n)};  // without a copy
             return false;
         }
         if (!hasNulls) {
@@ -122,7 +122,7 @@ void NumberValues<DType>::appendValid(const T* values, std::int64_t count,
     gathered_.resize(before + static_cast<std::size_t>(count));
     T* out = gathered_.data() + before;
     for (std::int64_t i = 0; i < count; ++i) {
-        *out = values[i];  // the next one takes the place of a null
+        *out = values[i];  // a null is overwritten by the next value
         out += arrow::bit_util::GetBit(valid, firstBit + i) ? 1 : 0;
     }
     gathered_.resize(static_cast<std::size_t>(out - gathered_.data()));

@@ -1,11 +1,11 @@
 #pragma once
-// The values of a column chunk, page by page: plain, or as indices of a dictionary. Private to the
-// room.
+// The values of a column chunk, page by page: plain, or as indices into a dictionary. Private to
+// table.
 //
-// take() gathers the next page's values that are not null; what follows is about these. A
-// dictionary grows with index() and is given up where it is larger than a page or has an entry for
-// more than half of the rows: it would be another copy of them.
-// Threads: one owner. Failure: of memory.
+// take() gathers the non-null values of the next page; the other calls use those values. index()
+// grows the dictionary and gives it up if it gets larger than a page, or has an entry for more than
+// half of the rows: it would be a second copy of the values.
+// Threads: one owner. Failure: out of memory.
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -24,12 +24,12 @@
 
 namespace millrace::table {
 
-/// Keys' places: open addressing over (hash, index); the caller compares keys.
+/// Maps keys to indices by open addressing over (hash, index); the caller compares keys.
 class IndexTable {
  public:
     IndexTable() : slots_(1024, kFree) {}
     std::size_t size() const { return hashes_.size(); }
-    /// The index of the key, or that of a new one: then size() has grown.
+    /// Returns the index of the key. A new key gets a new index: size() has grown then.
     template <class IsSame>
     std::uint32_t find(std::uint64_t hash, const IsSame& isSame) {
         if (hashes_.size() * 2 >= slots_.size()) {
@@ -54,7 +54,7 @@ class IndexTable {
     std::vector<std::uint64_t> hashes_;
 };
 
-/// Of a physical type of 4 or 8 bytes.
+/// Values of a physical type of 4 or 8 bytes.
 template <class DType>
 class NumberValues {
  public:
@@ -62,15 +62,15 @@ class NumberValues {
     NumberValues(const ColumnPieces& pieces, const parquet::ColumnDescriptor& column,
                  const parquet::WriterProperties& properties);
 
-    /// How many rows the page has, at most `most`.
+    /// Returns the number of rows in the page, at most `most`.
     std::int64_t take(std::int64_t row, std::int64_t most);
     std::size_t size() const { return values_.size(); }
-    /// Of the page; the chunk's grow with it.
+    /// Statistics of the page; also merges them into the chunk's.
     parquet::EncodedStatistics statistics(std::int64_t nulls);
     parquet::EncodedStatistics chunkStatistics() { return chunk_->Encode(); }
-    /// PLAIN, or of integers DELTA_BINARY_PACKED.
+    /// Appends as PLAIN or, for integers, DELTA_BINARY_PACKED.
     Status append(parquet::Encoding::type encoding, arrow::BufferBuilder& out) const;
-    /// Adds the page's indices; false: no dictionary.
+    /// Adds the page's indices; returns false if the dictionary was given up.
     bool index(std::vector<std::uint32_t>& indices);
     std::size_t entries() const { return table_.size(); }
     Status appendDictionary(arrow::BufferBuilder& out) const;
@@ -86,7 +86,7 @@ class NumberValues {
     const std::size_t entriesMost_;
     const parquet::ColumnDescriptor& column_;
     std::shared_ptr<parquet::TypedStatistics<DType>> page_, chunk_;
-    std::span<const T> values_;  ///< of the page
+    std::span<const T> values_;  ///< the page's values
     std::vector<T> gathered_, keys_;
     IndexTable table_;
 };
@@ -100,7 +100,7 @@ class TextValues {
     std::size_t size() const { return views_.size(); }
     parquet::EncodedStatistics statistics(std::int64_t nulls);
     parquet::EncodedStatistics chunkStatistics() const { return encoded(chunk_); }
-    /// PLAIN, or DELTA_LENGTH_BYTE_ARRAY.
+    /// Appends as PLAIN or DELTA_LENGTH_BYTE_ARRAY.
     Status append(parquet::Encoding::type encoding, arrow::BufferBuilder& out) const;
     bool index(std::vector<std::uint32_t>& indices);
     std::size_t entries() const { return table_.size(); }

@@ -1,5 +1,5 @@
 #pragma once
-// The rows of one column that several arrays hold behind one another. Private to the room.
+// The rows of one column, spread over several consecutive arrays. Private to table.
 //
 // Threads: immutable. Failure: none.
 #include <algorithm>
@@ -24,7 +24,8 @@ class ColumnPieces {
     std::int64_t rows() const { return ends_.empty() ? 0 : ends_.back(); }
     const std::vector<std::shared_ptr<arrow::Array>>& arrays() const { return arrays_; }
 
-    /// use(array, its first row, rows) -> whether to go on, for the pieces of `count` rows.
+    /// Calls use(array, first row in it, rows) for the pieces of `count` rows, until it returns
+    /// false.
     template <class Use>
     void each(std::int64_t row, std::int64_t count, const Use& use) const {
         auto piece = static_cast<std::size_t>(std::ranges::upper_bound(ends_, row) - ends_.begin());

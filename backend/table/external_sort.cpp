@@ -29,11 +29,11 @@ namespace {
 using arrays::fromArrow;
 
 constexpr std::int64_t kLeastRows = 64, kMostRows = 65536;
-constexpr std::int64_t kPartRows = 65536;  // worth a thread and a run
+constexpr std::int64_t kPartRows = 65536;  // rows worth a thread and a run
 constexpr std::size_t kPartsMost = 8;
 constexpr std::int64_t kCollectedRows = std::int64_t{1} << 31;  // row numbers have 32 bits
 
-// A run being written.
+// A run that is being written.
 class RunWriter {
  public:
     Status open(const std::string& path, const std::shared_ptr<arrow::Schema>& schema) {
@@ -56,7 +56,7 @@ class RunWriter {
     std::shared_ptr<arrow::ipc::RecordBatchWriter> writer_;
 };
 
-// A run being merged: one batch of it, and how far it has been taken.
+// A run that is being merged: its loaded batch, and how much of it was taken.
 class RunReader {
  public:
     ~RunReader() {
@@ -80,7 +80,7 @@ class RunReader {
     std::string keyAt(std::int64_t row) const {
         return std::string(SortKeys(*batch_->Slice(row, 1), columns_)[0]);
     }
-    /// The first row that was not taken whose key is not below, or is above, this one.
+    /// First row not yet taken whose key is not below `key` (isAbove: is above it).
     std::int64_t bound(std::string_view key, bool isAbove) const {
         std::int64_t low = at_, high = rows();
         while (low < high) {
@@ -91,7 +91,7 @@ class RunReader {
         }
         return low;
     }
-    /// What lies before row `end` and was not taken.
+    /// The rows before row `end` that were not taken.
     BatchPtr upTo(std::int64_t end) const { return batch_->Slice(at_, end - at_); }
     /// Takes the rows before `end`.
     Status passTo(std::int64_t end) {
@@ -153,7 +153,7 @@ std::string ExternalSort::nextRunPath() {
     return strCat(options_.directory, "/run-", runsWritten_++);
 }
 
-// Rows of a stored batch, so that kFanIn of them take half of the memory at most.
+// Number of rows per stored batch, so that kFanIn batches take at most half of the memory.
 std::int64_t ExternalSort::rowsOf(std::int64_t rows, std::int64_t bytes) const {
     const std::int64_t budget =
         options_.memoryBytes / 2 / static_cast<std::int64_t>(options_.fanIn + 2);
@@ -168,7 +168,8 @@ Status ExternalSort::giveSorted(const std::vector<BatchPtr>& batches, std::int64
     const RowPlaces places(batches);
     const auto most = static_cast<std::size_t>(rowsMost);
     const std::size_t count = (order.size() + most - 1) / most;
-    // A batch a thread, as they are alike, and one that waits; at most as many as a merge holds.
+    // Each thread may make one batch and have one waiting, as batches take equal time; at most as
+    // many as a merge holds.
     const std::size_t ahead =
         std::min(2 * static_cast<std::size_t>(std::max(threads, 1)), options_.fanIn);
     const auto gather = [&](std::size_t i) {
@@ -180,8 +181,8 @@ Status ExternalSort::giveSorted(const std::vector<BatchPtr>& batches, std::int64
     return makeInOrder<BatchPtr>(count, threads, ahead, "sort", gather, take);
 }
 
-// What is collected, as a run for each thread: consecutive batches, so that runs follow each other
-// as their rows came.
+// Writes the collected rows as up to one run per thread. A run has consecutive batches, so that
+// runs keep the order in which the rows came.
 Status ExternalSort::writeRuns() {
     RETURN_IF_ERROR(makeDirectories(options_.directory, 0700));
     const std::int64_t rows = std::exchange(collectedRows_, 0);
@@ -268,8 +269,8 @@ Status ExternalSort::mergeRuns(std::vector<std::string> paths, const BatchTaker&
         rowsMost = std::max(rowsMost, reader->isAtEnd() ? 0 : reader->rows());
     }
     for (;;) {
-        // Of the runs that have more than is loaded, the one whose loaded rows end first bounds
-        // what can be given. Of rows with its last key, those of earlier runs come before its own.
+        // Among the runs with rows not yet loaded, the run with the smallest last loaded key limits
+        // what can be output. Rows with that key in earlier runs are output before its own.
         std::optional<std::size_t> bound;
         std::string key;
         for (std::size_t r = 0; r < readers.size(); ++r) {

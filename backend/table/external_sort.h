@@ -1,14 +1,16 @@
 #pragma once
-// Sorts more rows than memory holds: sorted runs on disk, merged (external merge sort).
+// Sorts more rows than memory holds: writes sorted runs to disk and merges them (external merge
+// sort).
 //
 // Rows with equal keys stay in the order in which they came. Runs are Arrow IPC files in a
-// directory of the caller's, removed as they are used up. At most kFanIn runs are merged at once;
-// more are merged in several passes. Of the runs' loaded batches, what no later row can precede is
-// ordered and gathered at once.
+// directory of the caller's and are removed once used up. At most kFanIn runs are merged at once;
+// more need several passes. A merge step orders and gathers all loaded rows that no later row can
+// precede.
 // Memory: about `memoryBytes` for the rows that are collected or merged and their order; a single
-// batch that is larger is taken as it is.
-// Threads: one owner; `threads` of its own, with the owner's, sort and gather. The order does not
-// depend on them. Failure: kResourceExhausted for a full disk, naming the directory.
+// larger batch is accepted.
+// Threads: one owner; `threads` of its own, together with the owner's, sort and gather. The order
+// does not depend on them. Failure: kResourceExhausted for a full disk; the message names the
+// directory.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -32,7 +34,7 @@ class ExternalSort {
     static constexpr std::size_t kFanIn = 64;
     struct Options {
         std::vector<std::string> keys;
-        std::string directory;  ///< for the runs; made when first needed
+        std::string directory;  ///< for the runs; created when first needed
         std::int64_t memoryBytes = std::int64_t{256} << 20;
         std::size_t fanIn = kFanIn;
         int threads = 1;
@@ -43,9 +45,9 @@ class ExternalSort {
     ~ExternalSort();
 
     Status add(BatchPtr batch);
-    /// All rows in order, in batches; once, at the end.
+    /// Passes all rows to `take`, in order and in batches; call it once, at the end.
     Status finish(const BatchTaker& take);
-    /// Runs that were written so far.
+    /// Number of runs written so far.
     std::int64_t numRuns() const { return runsWritten_; }
 
  private:
@@ -55,7 +57,7 @@ class ExternalSort {
     Status mergeRuns(std::vector<std::string> paths, const BatchTaker& take);
     std::string nextRunPath();
     std::int64_t rowsOf(std::int64_t rows, std::int64_t bytes) const;
-    /// In batches of `rowsMost` rows.
+    /// Passes the sorted rows to `take` in batches of `rowsMost` rows.
     Status giveSorted(const std::vector<BatchPtr>& batches, std::int64_t rowsMost, int threads,
                       const BatchTaker& take) const;
 

@@ -63,8 +63,8 @@ TypePtr plainType(const frame::ColumnSpec& column) {
     return isList ? arrow::list(type) : type;
 }
 
-// Whether a frame's values of `from` are those of `type`: the same bytes, bools as bytes, or
-// decimals as texts.
+// Whether a frame stores values of `from` so that they read as `type`: the same bytes, bools as
+// bytes, or decimals as texts.
 bool isCarriedAs(const arrow::DataType& from, const arrow::DataType& type) {
     if (from.id() == arrow::Type::LIST || type.id() == arrow::Type::LIST) {
         return from.id() == type.id() &&
@@ -82,7 +82,7 @@ bool isCarriedAs(const arrow::DataType& from, const arrow::DataType& type) {
            fixed->bit_width() == static_cast<const arrow::FixedWidthType&>(from).bit_width();
 }
 
-// Frames know numbers and texts only: other types come from the columns at the recipe's end.
+// Frames have numbers and texts only: other types come from the columns at the recipe's end.
 Result<TypePtr> carriedType(const frame::ColumnSpec& column, const CarriedTypes& types) {
     const TypePtr plain = plainType(column);
     const auto known = types.find(column.name);
@@ -110,7 +110,7 @@ Result<TypePtr> typeOf(const frame::ColumnSpec& column, const CarriedTypes& type
     }
 }
 
-// Names, each once.
+// A set of column names; rejects a second use of a name.
 class Names {
  public:
     std::string unique(const std::string& name, const char* suffix) {
@@ -146,13 +146,13 @@ Result<std::shared_ptr<arrow::Buffer>> allocate(std::size_t bytes) {
     return std::shared_ptr<arrow::Buffer>(std::move(buffer));
 }
 
-// The stored values of a column, all items of it.
+// The stored values of all items of a column.
 std::span<const std::byte> valueBytes(const frame::FrameView& view, std::size_t column) {
     const frame::ColumnEntry& entry = view.entry(column);
     return view.bytes().subspan(entry.data.offset, entry.values * frame::sizeOf(entry.dtype));
 }
 
-// The values of fixed columns, a row after another, also where rows share a request's.
+// The values of fixed columns, one row after another, even if rows share a request's values.
 Result<BufferPtr> itemValues(const frame::FrameView& view, std::size_t column) {
     const frame::ColumnEntry& entry = view.entry(column);
     const std::size_t width = frame::sizeOf(entry.dtype) * entry.width;
@@ -197,7 +197,7 @@ Result<ArrayPtr> boolColumn(const frame::FrameView& view, std::size_t column) {
         arrow::ArrayData::Make(arrow::boolean(), view.rows(), {nullptr, bits}, 0));
 }
 
-// The rows without a value become null; nothing changes where all have one.
+// Makes the rows without a value null; returns the array unchanged if there are none.
 Result<ArrayPtr> withNulls(const ArrayPtr& array, const frame::FrameView& view, std::size_t mask) {
     const std::span<const std::uint8_t> isValid = view.values<std::uint8_t>(mask);
     const auto nulls = std::count(isValid.begin(), isValid.end(), std::uint8_t{0});
@@ -210,7 +210,7 @@ Result<ArrayPtr> withNulls(const ArrayPtr& array, const frame::FrameView& view, 
     return arrow::MakeArray(data);
 }
 
-// Lists and texts of values of `width` bytes, expanded where rows share a request's.
+// Lists and texts of values of `width` bytes, repeated for each row that shares a request's values.
 Result<ArrayPtr> listColumn(const frame::FrameView& view, std::size_t column, const TypePtr& type,
                             std::span<const std::byte> from, std::size_t width) {
     const std::span<const std::int64_t> offsets = view.offsets(column);
@@ -251,7 +251,7 @@ Result<ArrayPtr> listColumn(const frame::FrameView& view, std::size_t column, co
         arrow::ArrayData::Make(type, view.rows(), {nullptr, ends}, {std::move(child)}, 0));
 }
 
-// The same of the elements of lists.
+// As withNulls(), for the elements of lists.
 Result<ArrayPtr> withNullElements(const ArrayPtr& array, const frame::FrameView& view,
                                   std::size_t mask) {
     ASSIGN_OR_RETURN(const ArrayPtr flags, listColumn(view, mask, arrow::list(arrow::uint8()),
@@ -328,7 +328,7 @@ Result<CarriedTypes> carriedTypes(const spec::RunSpec& spec, const expr::Schema&
     CarriedTypes types;
     for (const expr::Field* const field : fields) {
         expr::DataType type = field->type;
-        type.listSize = 0;  // lists of one size are lists in a frame
+        type.listSize = 0;  // a frame stores fixed-size lists as lists
         const std::string origin = origins.of(field->name);
         const bool isStored = !origin.empty() && !type.isList;
         const bool isMadeDecimal = type.kind == expr::TypeKind::kDecimal && !isStored;

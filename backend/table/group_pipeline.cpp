@@ -63,7 +63,7 @@ Status GroupPipeline::addAlone(const std::vector<BatchPtr>& batches) {
     return take_(group);
 }
 
-// Own encoders do all of it: they have the memory for it already.
+// With own encoders, these finish all groups: memory for them is already reserved.
 Status GroupPipeline::finish() {
     MutexLock lock(mutex_);
     while (!jobs_.empty() || isTaking_) {
@@ -77,7 +77,7 @@ bool GroupPipeline::doPiece() {
     return takeUnlocked() || encodeUnlocked();
 }
 
-/// The owner's part of what is to be done, or waits until there may be any.
+/// Does one piece of the owner's work, or waits until there may be one.
 void GroupPipeline::goOnUnlocked() {
     if (!takeUnlocked() && !(options_.isShared && encodeUnlocked())) {
         changed_.wait(mutex_);
@@ -89,7 +89,7 @@ bool GroupPipeline::canTakeLocked() const {
            jobs_.front()->ended == jobs_.front()->group.parts.size();
 }
 
-/// Takes the first group if it is done.
+/// Delivers the first group if it is complete.
 bool GroupPipeline::takeUnlocked() {
     if (!canTakeLocked()) {
         return false;
@@ -122,7 +122,7 @@ void GroupPipeline::changedLocked() {
     changed_.notifyAll();
 }
 
-/// The earliest group that has a part for one more thread.
+/// The earliest group with a part that no thread has begun.
 GroupPipeline::Job* GroupPipeline::nextLocked() const {
     if (table_ == Table::kBeingPrepared) {
         return nullptr;
@@ -144,7 +144,7 @@ void GroupPipeline::encode(const std::stop_token& stop) {
     }
 }
 
-/// A part, or what the first group decides.
+/// Encodes a part, or prepares the encoder from the first group.
 bool GroupPipeline::encodeUnlocked() {
     Job* const job = nextLocked();
     if (job == nullptr) {
@@ -158,7 +158,7 @@ bool GroupPipeline::encodeUnlocked() {
     return true;
 }
 
-// Called, and returns, under the lock.
+// Called with the lock held, which it releases meanwhile.
 void GroupPipeline::prepareUnlocked(Job& first) {
     table_ = Table::kBeingPrepared;
     isOpen_ = isOpenLocked();
@@ -173,7 +173,7 @@ void GroupPipeline::prepareUnlocked(Job& first) {
     changedLocked();
 }
 
-// Likewise.
+// Called with the lock held, which it releases meanwhile.
 void GroupPipeline::encodePartUnlocked(Job& job) {
     const std::size_t part = job.begun++;
     isOpen_ = isOpenLocked();

@@ -1,16 +1,16 @@
 #pragma once
-// Row groups on their way into a table: their parts encoded by several threads, the groups taken in
-// their order. Private to the room.
+// Row groups on their way into a table: several threads encode their parts, and the groups are
+// delivered in order. Private to table.
 //
-// What the first group decides for the table is found by one of the threads, too, before any part
-// is encoded. The parts of the earliest group come first, so that at the end all threads are done
-// at about the same time. The threads are the pipeline's own, and the owner takes the groups; or
-// (isShared) those that make the rows do both, in pieces: each has its rows off its hands before it
-// makes more. Few groups wait or are encoded: one more than there are own threads, and never more
-// than `bytesMost`; large ones are encoded while their giver waits.
-// Threads: one owner, who is called back; encoders of its own, or the callers of doPiece(), who are
-// called back one at a time. Owns: its encoders.
-// Failure: the first that a group gives, in the groups' order; the pipeline is of no use after it.
+// Before any part is encoded, one of the threads prepares the encoder from the first group. Parts
+// of the earliest group come first, so that at the end all threads finish at about the same time.
+// Normally the pipeline's own threads encode, and the owner delivers the groups. With isShared, the
+// threads that make the rows do both, piece by piece: each thread works its rows off before it
+// makes more. Few groups wait or are encoded: one more than own threads, and never more than
+// `bytesMost`. A large group is encoded while add() blocks.
+// Threads: one owner, in whose thread Taker runs; encoders of its own, or the callers of doPiece(),
+// where Taker runs in one thread at a time. Owns: its encoders.
+// Failure: the first failing group's, in group order; the pipeline is unusable after it.
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -32,13 +32,13 @@ class GroupPipeline final : public SharedWork {
     struct Options {
         int threads = 1;
         bool isShared = false;       ///< no threads of its own: others call doPiece()
-        std::int64_t bytesMost = 0;  ///< of all groups that wait or are encoded
+        std::int64_t bytesMost = 0;  ///< of all groups that wait or are being encoded
     };
-    /// `encoder`, not prepared, outlives it.
+    /// `encoder` must not be prepared yet and outlives the pipeline.
     GroupPipeline(TableEncoder& encoder, const Options& options, Taker take);
     ~GroupPipeline() override;
 
-    /// `bytes`: of the batches.
+    /// `bytes`: size of the batches.
     Status add(std::vector<BatchPtr> batches, std::int64_t bytes);
     Status finish();
 
@@ -78,8 +78,8 @@ class GroupPipeline final : public SharedWork {
     Table table_ MR_GUARDED_BY(mutex_) = Table::kNew;
     bool isTaking_ MR_GUARDED_BY(mutex_) = false;
     Status status_ MR_GUARDED_BY(mutex_);  ///< the first failure, in the groups' order
-    std::atomic<bool> isOpen_{false};      ///< isOpenLocked(), for who has no lock
-    std::vector<std::jthread> encoders_;   ///< the last: they end before what they use
+    std::atomic<bool> isOpen_{false};      ///< isOpenLocked(), readable without the lock
+    std::vector<std::jthread> encoders_;   ///< declared last: they end before what they use
 };
 
 }  // namespace millrace::table

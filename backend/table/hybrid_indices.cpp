@@ -13,13 +13,13 @@ namespace millrace::table {
 namespace {
 
 constexpr std::size_t kGroup = 8;     // indices are packed in groups
-constexpr std::size_t kLongRun = 32;  // is told as a run
+constexpr std::size_t kLongRun = 32;  // shortest repetition that is written as a run
 
 Status reserve(arrow::BufferBuilder& out, std::size_t bytes) {
     return arrays::fromArrow(out.Reserve(static_cast<std::int64_t>(bytes)), "parquet page");
 }
 
-/// The last group is filled up with zeros.
+/// Fills the last group with zeros.
 Status appendPacked(std::span<const std::uint32_t> indices, int width, arrow::BufferBuilder& out) {
     const std::size_t groups = (indices.size() + kGroup - 1) / kGroup;
     RETURN_IF_ERROR(appendVarint(std::uint64_t{groups} << 1 | 1, out));
@@ -69,12 +69,12 @@ Status appendVarint(std::uint64_t value, arrow::BufferBuilder& out) {
 }
 
 Status appendHybrid(std::span<const std::uint32_t> indices, int width, arrow::BufferBuilder& out) {
-    std::size_t packed = 0;  // where what is not written yet begins
+    std::size_t packed = 0;  // start of the indices not yet written
     for (std::size_t begin = 0, end = 0; begin < indices.size(); begin = end) {
         while (end < indices.size() && indices[end] == indices[begin]) {
             ++end;
         }
-        // Groups before a run are whole ones: it gives them its first indices.
+        // Only whole groups can precede a run: the run's first indices fill up the last group.
         const std::size_t given = (kGroup - (begin - packed) % kGroup) % kGroup;
         if (end - begin < kLongRun + given) {
             continue;

@@ -1,7 +1,7 @@
 #pragma once
-// Indices into a dictionary as Parquet's RLE/bit-packed hybrid. Private to the room.
+// Encodes indices into a dictionary as Parquet's RLE/bit-packed hybrid. Private to table.
 //
-// Threads: pure. Failure: of memory.
+// Threads: pure. Failure: out of memory.
 #include <cstdint>
 #include <span>
 
@@ -13,13 +13,13 @@ class BufferBuilder;
 
 namespace millrace::table {
 
-/// Bits for indices below `count`; at least one.
+/// Bits per index below `count`; at least one.
 int widthOfIndices(std::size_t count);
 
-/// Long runs of one index as such, the others packed, `width` bits each (1 to 32).
+/// Writes long repetitions of an index as runs and packs the others, `width` bits each (1 to 32).
 Status appendHybrid(std::span<const std::uint32_t> indices, int width, arrow::BufferBuilder& out);
 
-/// The head of a run: LEB128.
+/// Writes the header of a run: LEB128.
 Status appendVarint(std::uint64_t value, arrow::BufferBuilder& out);
 
 }  // namespace millrace::table

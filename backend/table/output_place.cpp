@@ -26,7 +26,7 @@ std::string asidePrefix(const fs::path& target) {
     return strCat(".", target.filename().string(), kPartial);
 }
 
-// Directories of writers that are gone.
+// Removes directories whose writers are dead.
 void removeLeftovers(const fs::path& target) {
     std::error_code error;
     const std::string prefix = asidePrefix(target);
@@ -57,16 +57,17 @@ bool isTableFile(const fs::directory_entry& entry) {
     return entry.is_regular_file() && (isPart || name == "_table.json");
 }
 
-// What --force may replace: a directory of a table's files, or an empty one.
+// --force may replace only a directory of a table's files, or an empty one.
 Status checkReplaceable(const std::string& target) {
     std::error_code error;
     if (!fs::is_directory(fs::symlink_status(target, error))) {
-        return failedPrecondition(target, ": exists and is no directory; choose another --output");
+        return failedPrecondition(target,
+                                  ": exists and is not a directory; choose another --output");
     }
     for (const auto& entry : fs::directory_iterator(target, error)) {
         if (!isTableFile(entry)) {
             return failedPrecondition(target, ": holds '", entry.path().filename().string(),
-                                      "', which is no file of a table: --force does not replace "
+                                      "', which is not a file of a table: --force does not replace "
                                       "it; choose another --output");
         }
     }
@@ -94,7 +95,7 @@ Result<OutputPlace> OutputPlace::open(const std::string& target, bool isForced) 
         path = path.parent_path();
     }
     if (path == path.root_path()) {
-        return invalidArgument("--output: '", target, "' is no directory that can be made");
+        return invalidArgument("--output: '", target, "' is not a directory that can be made");
     }
     if (fs::exists(fs::symlink_status(path, error))) {
         if (!isForced) {

@@ -1,11 +1,11 @@
 #pragma once
-// A directory that appears whole or not at all.
+// An output directory that appears complete or not at all.
 //
-// Files are written into a hidden directory beside the target (".NAME.partial-PID") and the
-// directory is renamed at the end; what a killed process left there is removed by the next one
-// with the same target. Threads: one owner. Owns: the hidden directory until commit().
-// Failure: kFailedPrecondition when the target exists; with isForced it is replaced, but only when
-// it holds nothing but a table's files. A full disk: kResourceExhausted.
+// Files are written into a hidden directory beside the target (".NAME.partial-PID"), which is
+// renamed at the end. The next process with the same target removes what a killed process left
+// there. Threads: one owner. Owns: the hidden directory until commit().
+// Failure: kFailedPrecondition if the target exists; isForced replaces it, but only if it holds
+// nothing but a table's files. A full disk: kResourceExhausted.
 #include <string>
 
 #include "backend/core/status.h"
@@ -17,12 +17,12 @@ class OutputPlace {
     static Result<OutputPlace> open(const std::string& target, bool isForced);
     OutputPlace(OutputPlace&& other) noexcept;
     OutputPlace& operator=(OutputPlace&&) = delete;
-    ~OutputPlace();  ///< an uncommitted directory is removed
+    ~OutputPlace();  ///< removes an uncommitted directory
 
-    /// Where to write.
+    /// The directory to write into.
     const std::string& path() const { return aside_; }
     const std::string& target() const { return target_; }
-    /// Syncs the files and gives the directory its name.
+    /// Syncs the files and renames the directory to its target.
     Status commit();
 
  private:

@@ -15,7 +15,7 @@ namespace millrace::table {
 
 namespace {
 
-constexpr std::size_t kMiniblocks = 4;  // in a block
+constexpr std::size_t kMiniblocks = 4;  // per block
 constexpr std::size_t kVarintMost = 10;
 template <class Word>
 constexpr std::size_t kInMiniblock = 8 * sizeof(Word);
@@ -34,7 +34,8 @@ void putZigZag(std::int64_t value, std::uint8_t*& at) {
               at);
 }
 
-/// The miniblock's values, `bits` of each, the lowest first; writes up to seven bytes behind them.
+/// Packs the miniblock's values, `bits` each, the lowest first; writes up to seven bytes past their
+/// end.
 template <class Word>
 void pack(const Word* values, int bits, std::uint8_t*& at) {
     std::uint64_t word = 0;
@@ -54,7 +55,7 @@ void pack(const Word* values, int bits, std::uint8_t*& at) {
     at += filled / 8;
 }
 
-/// `count` values behind the first of `values`.
+/// Writes the `count` values after the first of `values`.
 template <class Word>
 void putBlock(const Word* values, std::size_t count, std::uint8_t*& at) {
     using Signed = std::make_signed_t<Word>;

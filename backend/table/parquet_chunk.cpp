@@ -32,7 +32,7 @@ using arrow::Type;
 using parquet::Encoding;
 using PropertiesPtr = std::shared_ptr<parquet::WriterProperties>;
 
-// Pages of one chunk, one after another into memory.
+// Collects the pages of one chunk in memory, one after another.
 class PageSink {
  public:
     PageSink(const parquet::ColumnDescriptor& column, PropertiesPtr properties)
@@ -121,7 +121,7 @@ class ChunkMaker {
           values_(pieces, column, *properties),
           sink_(column, properties) {}
 
-    /// `bytes`: about as many as the chunk will have.
+    /// `bytes`: approximate size of the chunk.
     Result<EncodedChunk> make(std::int64_t bytes) {
         RETURN_IF_ERROR(sink_.open(bytes));
         if (properties_.dictionary_enabled(column_.path())) {
@@ -165,7 +165,7 @@ class ChunkMaker {
         return page;
     }
 
-    /// False: no dictionary.
+    /// Returns false if no dictionary is used.
     Result<bool> makeIndices() {
         for (std::int64_t row = 0; row < pieces_.rows();) {
             ASSIGN_OR_RETURN(Page page, take(row));
@@ -196,7 +196,7 @@ class ChunkMaker {
         return okStatus();
     }
 
-    /// Begins the page: which rows have a value, one bit each, after the size of that.
+    /// Begins the page: the definition levels, one bit per row, after their size.
     Status appendLevels(const Page& page) {
         page_.Rewind(0);
         if (column_.max_definition_level() == 0) {
@@ -264,7 +264,7 @@ bool isPlainColumn(const arrow::DataType& type, const parquet::ColumnDescriptor&
         case Type::INT64:
         case Type::UINT64:
             return column.physical_type() == parquet::Type::INT64;
-        case Type::TIMESTAMP:  // Parquet has no seconds
+        case Type::TIMESTAMP:  // Parquet has no timestamps in seconds
             return static_cast<const arrow::TimestampType&>(type).unit() !=
                        arrow::TimeUnit::SECOND &&
                    column.physical_type() == parquet::Type::INT64;

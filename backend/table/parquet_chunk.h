@@ -1,10 +1,11 @@
 #pragma once
-// Column chunks of Parquet row groups, made in memory: pages, and what a footer says of them.
+// Column chunks of Parquet row groups, made in memory: pages, and their entries for the footer.
 //
-// Numbers of 4 and 8 bytes and texts are encoded here, straight from the arrays into the page that
-// is compressed; everything else, lists above all, by Arrow, as a file of one column whose chunk is
-// taken. Offsets count from the chunk's first byte. Private to the room. Threads: pure.
-// Failure: kInvalidArgument for a page of more than 2 GB, nulls where the schema has none.
+// Encodes numbers of 4 and 8 bytes and texts here, straight from the arrays into the page that is
+// compressed. Arrow encodes everything else, lists above all: it writes a file of one column, whose
+// chunk is taken. Offsets count from the chunk's first byte. Private to table. Threads: pure.
+// Failure: kInvalidArgument for a page of more than 2 GB, or for nulls in a column that allows
+// none.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -38,18 +39,18 @@ struct ChunkPage {
 struct EncodedChunk {
     using Counts = std::map<parquet::Encoding::type, std::int32_t>;
     std::shared_ptr<arrow::Buffer> bytes;
-    std::int64_t values = 0;                ///< with nulls
+    std::int64_t values = 0;                ///< including nulls
     std::int64_t plainBytes = 0;            ///< before compression, with headers
-    std::int64_t plainDictionaryBytes = 0;  ///< of these
+    std::int64_t plainDictionaryBytes = 0;  ///< the dictionary's part of plainBytes
     std::int64_t dictionaryOffset = -1, dataOffset = 0;
     bool hasDictionary = false;
     bool isMixed = false;  ///< pages with and without the dictionary
     Counts dictionaryPages, dataPages;
     parquet::EncodedStatistics statistics;
-    std::vector<ChunkPage> pages;  ///< of data
+    std::vector<ChunkPage> pages;  ///< data pages
 };
 
-/// Whether encodeChunk() knows the column.
+/// Whether encodeChunk() supports the column.
 bool isPlainColumn(const arrow::DataType& type, const parquet::ColumnDescriptor& column);
 
 Result<EncodedChunk> encodeChunk(const ColumnPieces& pieces,

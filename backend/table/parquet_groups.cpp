@@ -37,8 +37,9 @@ namespace {
 using arrays::fromArrow;
 
 constexpr char kMagic[] = {'P', 'A', 'R', '1'};
-constexpr std::int64_t kRowsTried = 16'384;  ///< that tell whether a column is worth a codec
-constexpr double kWorthACodec = 0.94;        ///< of the bytes before it, at most
+constexpr std::int64_t kRowsTried = 16'384;  ///< sample that decides whether a column is worth a
+                                             ///< codec
+constexpr double kWorthACodec = 0.94;        ///< largest ratio of compressed to uncompressed bytes
 
 Result<parquet::Compression::type> codecOf(const std::string& name) {
     if (name == "zstd") {
@@ -88,7 +89,7 @@ Result<std::shared_ptr<parquet::WriterProperties>> propertiesOf(
     return builder.build();
 }
 
-/// Of fixed width or text: 64 bits that differ where the values differ.
+/// For values of fixed width or text: 64 bits that differ if the values differ.
 std::uint64_t markOf(const arrow::Array& values, int bytes, std::int64_t row) {
     if (bytes == 0) {
         return hashOf(static_cast<const arrow::BinaryArray&>(values).GetView(row));
@@ -99,7 +100,7 @@ std::uint64_t markOf(const arrow::Array& values, int bytes, std::int64_t row) {
     return value;
 }
 
-// Counts different marks: open addressing; 0 is told apart, as it marks what is free.
+// Counts distinct marks by open addressing; 0 marks a free slot and is counted apart.
 class Marks {
  public:
     explicit Marks(std::int64_t most)
@@ -120,7 +121,7 @@ class Marks {
     bool hasZero_ = false;
 };
 
-/// More than half of the values are different ones: a dictionary would be another copy of them.
+/// More than half of the values are distinct: a dictionary would be a second copy of them.
 bool isVaried(const ColumnPieces& pieces, const arrow::DataType& type) {
     const bool isText = type.id() == arrow::Type::STRING || type.id() == arrow::Type::BINARY;
     if (!isText && !arrow::is_integer(type.id()) && !arrow::is_temporal(type.id())) {
@@ -135,7 +136,7 @@ bool isVaried(const ColumnPieces& pieces, const arrow::DataType& type) {
             marks.add(array->IsNull(row) ? 0 : markOf(*array, bytes, row));
             --left;
             if (marks.different() > half || marks.different() + left <= half) {
-                return marks.different() > half;  // whatever the rest is
+                return marks.different() > half;  // whatever the remaining rows hold
             }
         }
     }
@@ -161,7 +162,7 @@ int leavesOf(const arrow::DataType& type) {
     return leaves;
 }
 
-/// The types as Arrow has them, which readers of Arrow's kind look for.
+/// Arrow's own schema, which Arrow-based readers look for in the footer.
 Result<std::shared_ptr<const arrow::KeyValueMetadata>> footerTexts(const arrow::Schema& schema) {
     const auto texts = schema.metadata() != nullptr ? schema.metadata()->Copy()
                                                     : arrow::key_value_metadata({}, {});
@@ -220,12 +221,12 @@ Status ParquetEncoder::prepare(const std::vector<BatchPtr>& first) {
     }
     const Trial trial = trialOf(first);
     ASSIGN_OR_RETURN(std::vector<Sizes> sizes, sizesOf(trial));
-    // Readers that know zstd know packed differences; those of before may know neither.
+    // Any reader that supports zstd supports DELTA_BINARY_PACKED; older ones may support neither.
     if (codec == parquet::Compression::ZSTD) {
         RETURN_IF_ERROR(packVaried(trial, sizes, ways));
     }
     for (std::size_t c = 0; c < sizes.size(); ++c) {
-        // What a codec leaves about as large as it is costs as much to read as to write.
+        // A column that hardly gets smaller takes as long to decompress as it saves in reading.
         const auto most = kWorthACodec * static_cast<double>(sizes[c].before);
         if (static_cast<double>(sizes[c].after) > most) {
             ways.dense.insert(firstLeaf_[c]);
@@ -235,9 +236,9 @@ Status ParquetEncoder::prepare(const std::vector<BatchPtr>& first) {
     return okStatus();
 }
 
-/// Integers that as packed differences are no larger than what the codec makes of the plain ones:
-/// packing takes a fraction of its time. Texts behind their lengths, where the codec makes them no
-/// larger: it is given less. `sizes` become those of the way that is taken.
+/// Packs integers if packed differences take at most the bytes of the plain ones compressed:
+/// packing takes a fraction of the codec's time. Stores texts after their lengths if that
+/// compresses no worse: the codec gets less input. `sizes` is updated to the chosen encoding.
 Status ParquetEncoder::packVaried(const Trial& trial, std::vector<Sizes>& sizes, LeafWays& ways) {
     for (const int leaf : ways.varied) {
         const parquet::Type::type type = leaves_->Column(leaf)->physical_type();
@@ -262,7 +263,7 @@ Status ParquetEncoder::packVaried(const Trial& trial, std::vector<Sizes>& sizes,
     return okStatus();
 }
 
-/// 0 of what is not encoded here. Pages grow with the rows, a dictionary of few entries does not.
+/// 0 for columns that Arrow encodes. Pages grow with the rows, a small dictionary does not.
 Result<ParquetEncoder::Sizes> ParquetEncoder::sizeOf(const Trial& trial, int column) const {
     const int leaf = firstLeaf_[static_cast<std::size_t>(column)];
     if (!isPlainColumn(*schema_->field(column)->type(), *leaves_->Column(leaf))) {
@@ -387,8 +388,8 @@ Status ParquetFile::close() {
     return writeStatus(file_->Close(), path_);
 }
 
-// An index is of many pieces of few bytes, each asked where it stands: they are not written, and
-// the file not asked, one by one.
+// The index has many pieces of a few bytes, and each asks for the file position: buffers them, so
+// that neither writes nor queries reach the file one by one.
 Status ParquetFile::finish() {
     constexpr std::int64_t kBuffer = std::int64_t{256} << 10;
     ASSIGN_OR_RETURN(const auto out, fromArrow(arrow::io::BufferedOutputStream::Create(

@@ -1,9 +1,9 @@
 #pragma once
 // Row groups of a Parquet table, encoded in any order by any thread, and the file that takes them
-// in theirs. Private to the room.
+// in order. Private to table.
 //
-// Threads: as TableEncoder and TableFile say. Failure: kResourceExhausted for a full disk, else as
-// parquet_chunk.h says, with the path.
+// Threads: as for TableEncoder and TableFile. Failure: kResourceExhausted for a full disk, else as
+// in parquet_chunk.h, with the path.
 #include <cstdint>
 #include <memory>
 #include <set>
@@ -27,9 +27,9 @@ class SchemaDescriptor;
 
 namespace millrace::table {
 
-/// How leaves are written: `varied` have no dictionary, `packed` are integers as differences
-/// (DELTA_BINARY_PACKED) or texts behind their lengths (DELTA_LENGTH_BYTE_ARRAY), `dense` are made
-/// smaller by no codec.
+/// Encoding choices by leaf: `varied` has no dictionary; `packed` has integers as differences
+/// (DELTA_BINARY_PACKED) or texts after their lengths (DELTA_LENGTH_BYTE_ARRAY); `dense` is not
+/// compressed, as no codec makes it smaller.
 struct LeafWays {
     std::set<int> varied, packed, dense;
 };
@@ -52,15 +52,15 @@ class ParquetEncoder final : public TableEncoder {
     ParquetEncoder(std::shared_ptr<arrow::Schema> schema, WriterOptions options)
         : schema_(std::move(schema)), options_(std::move(options)) {}
     Status findLeaves();
-    /// The first rows of a row group, which tell how it is written.
+    /// The first rows of a row group, from which the encoding is chosen.
     struct Trial {
         std::vector<BatchPtr> batches;
         std::int64_t rows = 0, ofGroup = 0;
     };
     static Trial trialOf(const std::vector<BatchPtr>& group);
-    /// Of a row group, by those of its first rows.
+    /// Sizes of a column in a row group, extrapolated from its first rows.
     struct Sizes {
-        std::int64_t before = 0, after = 0;  ///< the codec
+        std::int64_t before = 0, after = 0;  ///< compression
     };
     Status packVaried(const Trial& trial, std::vector<Sizes>& sizes, LeafWays& ways);
     Result<Sizes> sizeOf(const Trial& trial, int column) const;
@@ -71,7 +71,7 @@ class ParquetEncoder final : public TableEncoder {
     const std::shared_ptr<arrow::Schema> schema_;
     const WriterOptions options_;
     std::shared_ptr<parquet::SchemaDescriptor> leaves_;
-    std::vector<int> firstLeaf_;  ///< of each column
+    std::vector<int> firstLeaf_;  ///< by column
     std::shared_ptr<parquet::WriterProperties> properties_;
 };
 

@@ -31,7 +31,7 @@ using ArrayPtr = std::shared_ptr<arrow::Array>;
 using BufferPtr = std::shared_ptr<arrow::Buffer>;
 using Places = std::span<const RowPlace>;
 
-/// Values lie anywhere in memory: those of so many rows ahead are on their way.
+/// Values are scattered in memory: prefetches this many rows ahead.
 constexpr std::size_t kAhead = 24;
 
 Result<BufferPtr> bytesFor(std::size_t bytes) {
@@ -40,7 +40,7 @@ Result<BufferPtr> bytesFor(std::size_t bytes) {
     return BufferPtr(std::move(buffer));
 }
 
-// One column of all batches, taken into the order of the places.
+// One column of all batches, gathered in the order of the rows.
 class ColumnGather {
  public:
     ColumnGather(std::shared_ptr<arrow::DataType> type, arrow::ArrayVector parts, Places places)
@@ -125,10 +125,10 @@ class ColumnGather {
         return array({nullptr, std::move(ends), std::move(buffer)});
     }
 
-    /// With the rows' nulls.
+    /// Builds the array with the rows' nulls.
     Result<ArrayPtr> array(std::vector<BufferPtr> buffers) const {
         struct Bits {
-            const std::uint8_t* valid;  ///< null: all are
+            const std::uint8_t* valid;  ///< null: all rows are valid
             std::int64_t from;
         };
         bool hasNulls = false;

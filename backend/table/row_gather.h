@@ -1,9 +1,9 @@
 #pragma once
-// Rows of several batches in a given order, as one batch. Private to the room.
+// Gathers rows of several batches in a given order into one batch. Private to table.
 //
-// Numbers and texts are copied once, from where they stand; other types are taken from each batch
-// by Arrow, put together, and taken into their order.
-// Threads: starts its own. Failure: of memory; kInvalidArgument for texts of more than 2 GB.
+// Numbers and texts are copied once, directly from the batches. Arrow takes other types from each
+// batch, concatenates them, and takes them in order.
+// Threads: starts its own. Failure: out of memory; kInvalidArgument for texts of more than 2 GB.
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -15,7 +15,7 @@
 
 namespace millrace::table {
 
-/// `places`: of `batches`, in which `rows` are numbered.
+/// `places`: places of the rows of `batches`; `rows` are numbers in it.
 Result<BatchPtr> gathered(const std::shared_ptr<arrow::Schema>& schema,
                           const std::vector<BatchPtr>& batches, const RowPlaces& places,
                           std::span<const std::uint32_t> rows, int threads);

@@ -1,8 +1,8 @@
 #pragma once
-// Where the rows of several batches stand that are numbered as if they stood behind one another.
-// Private to the room.
+// Finds the batch of a row when the rows of several batches are numbered consecutively. Private to
+// table.
 //
-// Threads: immutable. Failure: none. Memory: 4 bytes for every 1,024 rows.
+// Threads: immutable. Failure: none. Memory: 4 bytes per 1,024 rows.
 #include <algorithm>
 #include <cstdint>
 #include <vector>

@@ -27,12 +27,12 @@ namespace millrace::table {
 
 namespace {
 
-constexpr std::int64_t kLeastValues = 100'000;  ///< of a read that is worth waking a thread for
+constexpr std::int64_t kLeastValues = 100'000;  ///< smallest read that is worth waking a thread for
 
 using arrays::fromArrow;
 using ArrayPtr = std::shared_ptr<arrow::Array>;
 
-// Only what chooses rows is left: no labels, no features.
+// Leaves only what chooses rows: no labels, no features.
 spec::RunSpec rowsOnly(const spec::RunSpec& spec) {
     spec::RunSpec rows = spec;
     rows.labels.clear();
@@ -42,7 +42,7 @@ spec::RunSpec rowsOnly(const spec::RunSpec& spec) {
     return rows;
 }
 
-// The tables that the steps load are the planned ones, before and after.
+// Verifies before and after that the steps load the planned side tables.
 Result<std::shared_ptr<const recipe::CompiledRecipe>> compiled(
     const spec::RunSpec& spec, const stream::Plan& plan, const expr::Schema& schema,
     const std::shared_ptr<dataset::FactsCache>& cache, MemoryBudget& budget) {
@@ -64,7 +64,8 @@ Result<std::shared_ptr<const recipe::CompiledRecipe>> compiled(
     return recipe;
 }
 
-/// The table is to have every column; those without a name are none.
+/// Fails if the dataset has a column that the table cannot hold; columns without a name do not
+/// count.
 Status checkSupported(const dataset::Dataset& dataset) {
     const expr::ColumnIndex columns(dataset.schema());
     const auto refuse = [&dataset](std::size_t file, const std::string& name,
@@ -93,10 +94,10 @@ Status checkSupported(const dataset::Dataset& dataset) {
 
 }  // namespace
 
-// The recipe's door to one split; what it has read is there for the table too.
+// Gives the recipe the columns of one split; what it has read is kept for the table.
 class RowStream::Columns final : public recipe::ColumnSource {
  public:
-    /// `jobs`: null: nobody helps. `number`: the split's in the plan.
+    /// `jobs`: null: no other thread helps. `number`: the split's in the plan.
     Columns(const segment::Readers& readers, const dataset::SplitRange& split,
             segment::OpenWork* jobs, std::size_t number)
         : readers_(readers),
@@ -140,7 +141,7 @@ class RowStream::Columns final : public recipe::ColumnSource {
     std::map<std::string, ArrayPtr> known_;
 };
 
-// Some neighbouring rows of a split.
+// Consecutive rows of a split.
 class RowStream::SomeRows final : public recipe::ColumnSource {
  public:
     SomeRows(Columns& whole, std::int64_t first, std::int64_t rows, arrow::MemoryPool* pool)
@@ -207,8 +208,8 @@ Status RowStream::makeSchema() {
     return okStatus();
 }
 
-// The recipe runs over all rows at once, and where what its expressions make does not fit over half
-// as many, down to one.
+// Runs the recipe over all rows at once. If the results of its expressions do not fit, retries with
+// half as many rows, down to one.
 Result<std::vector<std::uint64_t>> RowStream::keptRows(const SplitPlace& place,
                                                        Columns& columns) const {
     const stream::PlanSplit& split = place.split;
@@ -287,7 +288,7 @@ void RowStream::fail(const Status& error) {
     jobs_.tell();
 }
 
-/// False: something has failed.
+/// Returns false if something has failed.
 bool RowStream::awaitTurn(std::size_t split, dataset::SplitReader& helper) {
     for (std::size_t turn = turn_; turn != split && !hasFailed_; turn = turn_) {
         if (!doLeft()) {
@@ -314,8 +315,8 @@ Status RowStream::handOn(const Result<BatchPtr>& batch, std::size_t split, const
     return okStatus();
 }
 
-// A split is handed on when all before it have been; an error in its turn, so that the first one in
-// the plan's order is told.
+// Hands a split on after all earlier ones; an error waits for its turn too, so that the first error
+// in plan order is reported.
 void RowStream::work(const BatchTaker& take, const std::stop_token& stop) {
     dataset::SplitReader reader(dataset_, options_.pool), helper(dataset_, options_.pool);
     for (std::size_t split = next_++; split < splits_.size(); split = next_++) {
@@ -345,7 +346,7 @@ void RowStream::work(const BatchTaker& take, const std::stop_token& stop) {
 
 Status RowStream::run(const BatchTaker& take, std::stop_token stop, SharedWork* left) {
     left_ = left;
-    jobs_.firstIsDelivered();  // nobody waits for the first rows alone
+    jobs_.firstIsDelivered();  // the first rows are not urgent here
     {
         std::vector<std::jthread> threads;
         for (int t = 0; t < options_.threads; ++t) {

@@ -1,15 +1,16 @@
 #pragma once
-// The dataset's own columns of the rows that a recipe keeps, in file order: a variation as the
-// table that it was taken from (`millrace stream --rows`).
+// The dataset's own columns for the rows that a recipe keeps, in file order: a recipe's output in
+// the form of the source table (`millrace stream --rows`).
 //
-// dataset.where and the recipe's steps choose the rows, drawn as in epoch 0; labels and features
-// are not made. Several threads read splits; they hand them on in the plan's order, and do what the
-// taker leaves to be done before they read more, so about one split a thread is in memory. Who
-// waits for his turn does so, too, or helps to read the columns of the split whose turn it is.
-// Threads: run() belongs to one owner, starts its own and joins them; rowsRead()
-// and rowsKept() from any.
+// dataset.where and the recipe's steps choose the rows, with the random draws of epoch 0; labels
+// and features are not made. Several threads read splits and hand them on in plan order. Before a
+// thread reads more, it does the work that the taker left, so memory holds about one split per
+// thread. A thread that waits for its turn does the same, or helps to read the columns of the split
+// whose turn it is.
+// Threads: run() belongs to one owner, starts its own and joins them; rowsRead() and rowsKept()
+// from any.
 // Failure: data errors name file and row; columns that cannot be read (struct, map) are refused;
-// kFailedPrecondition for a file or side table that is not, or no longer, the planned one.
+// kFailedPrecondition for a file or side table that differs from the planned one.
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -41,7 +42,7 @@ class RowStream {
     struct Options {
         std::vector<std::string> columns;  ///< empty: all
         int threads = 1;
-        arrow::MemoryPool* pool = nullptr;  ///< of what is read; null: Arrow's own
+        arrow::MemoryPool* pool = nullptr;  ///< for what is read; null: Arrow's own
     };
     /// `budget` holds the side tables and outlives the stream.
     static Result<std::unique_ptr<RowStream>> open(const spec::RunSpec& spec,
@@ -50,16 +51,16 @@ class RowStream {
     ~RowStream();
 
     const std::shared_ptr<arrow::Schema>& schema() const { return schema_; }
-    /// `take` is called by one thread at a time, in order. What it took counts when run() is OK
-    /// only: the files are looked at once more at the end. `left`: of what the taker has to do;
-    /// null: nothing, else batches come in pieces of at most kRowsTaken. When run() is OK, all of
-    /// it that was open is done or being ended by the last call.
+    /// `take` is called by one thread at a time, in order. Its rows are valid only if run() returns
+    /// OK: the files are verified once more at the end. `left`: the taker's remaining work, or
+    /// null; with it, batches have at most kRowsTaken rows. When run() returns OK, all open work of
+    /// `left` is done or is being finished by its last call.
     Status run(const BatchTaker& take, std::stop_token stop, SharedWork* left = nullptr);
     static constexpr std::int64_t kRowsTaken = 65'536;
 
     std::int64_t rowsRead() const { return rowsRead_.load(); }
     std::int64_t rowsKept() const { return rowsKept_.load(); }
-    /// A step weighs rows: the table has no column for that.
+    /// True if a step weights rows: the table has no column for weights.
     bool hasWeights() const { return hasWeights_; }
 
  private:
@@ -90,12 +91,12 @@ class RowStream {
     SharedWork* left_ = nullptr;  ///< of run()
     std::atomic<std::int64_t> rowsRead_{0}, rowsKept_{0};
     std::atomic<std::size_t> next_{0};
-    std::atomic<std::size_t> turn_{0};  ///< splits that were handed on
+    std::atomic<std::size_t> turn_{0};  ///< number of splits handed on
     std::atomic<bool> hasFailed_{false};
     Mutex mutex_;
     Status error_ MR_GUARDED_BY(mutex_);
-    segment::StageCounters counters_;  ///< nobody asks for them
-    segment::OpenWork jobs_;           ///< of splits, by their numbers
+    segment::StageCounters counters_;  ///< never read here
+    segment::OpenWork jobs_;           ///< column reads of splits, by split number
 };
 
 }  // namespace millrace::table

@@ -1,16 +1,16 @@
 #pragma once
-// Work in pieces that is open to whoever has time: its owner leaves it to the threads that make
-// what it is done to, which do a piece before they make more.
+// Work in pieces that any idle thread can do: its owner leaves it to the threads that produce its
+// input, which do a piece before they produce more.
 //
-// Threads: any. Failure: the owner's to tell, at a later call of his.
+// Threads: any. Failure: the owner reports it at a later call.
 namespace millrace::table {
 
 class SharedWork {
  public:
     virtual ~SharedWork() = default;
-    /// Does a piece on the calling thread; false: none is open.
+    /// Does a piece on the calling thread; returns false if none is open.
     virtual bool doPiece() = 0;
-    /// doPiece() would find one. Takes no lock.
+    /// Whether doPiece() would find a piece. Takes no lock.
     virtual bool isOpen() const = 0;
 };
 

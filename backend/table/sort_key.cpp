@@ -28,8 +28,8 @@ void appendSigned(std::int64_t value, std::string& out) {
     appendBigEndian(static_cast<std::uint64_t>(value) ^ (std::uint64_t{1} << 63), 8, out);
 }
 
-// Positive numbers get the sign bit set, negative ones all bits flipped: the order of the bits is
-// the order of the numbers. -0 is 0; NaN is behind everything.
+// Sets the sign bit of positive numbers and flips all bits of negative ones: the order of the bits
+// is then the order of the numbers. -0 becomes 0; NaN sorts last.
 void appendDouble(double value, std::string& out) {
     if (std::isnan(value)) {
         appendBigEndian(~std::uint64_t{0}, 8, out);
@@ -40,7 +40,7 @@ void appendDouble(double value, std::string& out) {
     appendBigEndian(isNegative ? ~bits : bits | (std::uint64_t{1} << 63), 8, out);
 }
 
-// A zero byte is followed by 0xff, the end is two zero bytes: a text sorts before its extensions.
+// Escapes a zero byte with 0xff and ends with two zero bytes: a text sorts before its extensions.
 void appendText(std::string_view text, std::string& out) {
     for (const char c : text) {
         out += c;

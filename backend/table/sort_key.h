@@ -1,9 +1,9 @@
 #pragma once
-// Rows' sort keys as bytes: comparing the bytes of two keys compares the rows.
+// Sort keys of rows as bytes: comparing the bytes of two keys compares the rows.
 //
-// Ascending; numbers by value (NaN last), texts by bytes, false before true, nulls behind all.
-// The bytes of each column are self-delimiting, so a key of several columns is their
-// concatenation. Private to the room. Threads: pure.
+// Ascending; numbers by value (NaN last), texts by bytes, false before true, nulls last. The bytes
+// of each column are self-delimiting, so a key of several columns is their concatenation. Private
+// to table. Threads: pure.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -20,10 +20,11 @@ class Schema;
 
 namespace millrace::table {
 
-/// The keys of a batch's rows, one after another in one buffer.
+/// The keys of a batch's rows, consecutive in one buffer.
 class SortKeys {
  public:
-    /// kInvalidArgument for a column that is not there (with the nearest name) or is a list.
+    /// kInvalidArgument for a column that is a list or does not exist (the message names the
+    /// nearest).
     static Result<std::vector<int>> columnsOf(const arrow::Schema& schema,
                                               const std::vector<std::string>& names);
 

@@ -28,13 +28,14 @@ using ArrayPtr = std::shared_ptr<arrow::Array>;
 using arrow::Type;
 
 constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
-constexpr std::size_t kFewItems = 64;       // are compared
-constexpr std::size_t kCachedItems = 8192;  // are sorted byte by byte, from the last one
+constexpr std::size_t kFewItems = 64;       // below this, items are compared
+constexpr std::size_t kCachedItems = 8192;  // up to this, items are sorted byte by byte, from the
+                                            // last byte
 constexpr std::size_t kParallelItems = 65536;
 constexpr std::size_t kPrefixBytes = 12;
-constexpr std::size_t kComparedFrom = 60;  // texts with as many bytes in common are compared
+constexpr std::size_t kComparedFrom = 60;  // texts with this many common bytes are compared
 
-/// A row and its key, or the first twelve bytes of it.
+/// A row and its key, or the key's first twelve bytes.
 struct Item {
     std::uint64_t high = 0;
     std::uint32_t low = 0, row = 0;
@@ -43,7 +44,7 @@ struct Item {
     bool isBefore(const Item& other) const {
         return high < other.high || (high == other.high && low < other.low);
     }
-    /// From the lowest.
+    /// Byte `place` of the key, 0 being the lowest.
     std::uint32_t byte(int place) const {
         return (place < 4 ? low >> (8 * place)
                           : static_cast<std::uint32_t>(high >> (8 * (place - 4)))) &
@@ -51,7 +52,7 @@ struct Item {
     }
 };
 
-/// Calls `body(i)` for i < count, side by side.
+/// Calls `body(i)` for i < count, in parallel.
 template <class Body>
 void forEach(std::size_t count, int threads, const Body& body) {
     const Status status = parallelFor(count, threads, "sort", [&](std::size_t i) {
@@ -65,7 +66,7 @@ std::size_t numPieces(std::size_t items) {
     return std::max<std::size_t>(1, (items + kParallelItems - 1) / kParallelItems);
 }
 
-/// Calls `body(begin, end)` for stretches of many items, side by side.
+/// Calls `body(begin, end)` for ranges of many items, in parallel.
 template <class Body>
 void forPieces(std::size_t items, int threads, const Body& body) {
     forEach(numPieces(items), threads, [&](std::size_t i) {
@@ -73,7 +74,7 @@ void forPieces(std::size_t items, int threads, const Body& body) {
     });
 }
 
-/// What differs among the keys of items: bits that some have and some have not.
+/// The bits in which the keys of items differ.
 Item differencesOf(std::span<const Item> items, int threads) {
     struct Bits {
         std::uint64_t anyHigh = 0, allHigh = ~std::uint64_t{0};
@@ -111,7 +112,7 @@ void sortByByte(std::span<const Item> from, int place, std::span<Item> to) {
     }
 }
 
-/// From the lowest byte to the highest.
+/// Sorts from the lowest byte to the highest.
 void sortByBytes(std::span<Item> items, std::span<Item> spare, const Item& differ) {
     std::span<Item> from = items, to = spare;
     for (int place = 0; place < 12; ++place) {
@@ -125,8 +126,8 @@ void sortByBytes(std::span<Item> items, std::span<Item> spare, const Item& diffe
     }
 }
 
-/// Into `spare` by the highest bits that differ; gives where each part of them ends. A stretch of
-/// items a thread, whose own stand one after the other in each part.
+/// Partitions into `spare` by the highest bits that differ and returns the end of each part. Each
+/// thread moves a range of items and keeps its order within each part.
 std::vector<std::uint32_t> partByBits(std::span<const Item> items, std::span<Item> spare,
                                       std::uint64_t differ, int threads) {
     const int wanted = std::bit_width(items.size() / (kCachedItems / 2));
@@ -164,8 +165,8 @@ std::vector<std::uint32_t> partByBits(std::span<const Item> items, std::span<Ite
     return ends;
 }
 
-/// By key; equal ones stay as they stand. `spare`: as many. Many items are parted by their highest
-/// bits until a part fits into a core's memory.
+/// Sorts by key, stably. `spare`: as many items. Partitions many items by their highest bits until
+/// a part fits into a core's cache.
 void sortItems(std::span<Item> items, std::span<Item> spare, int threads) {
     if (items.size() < kFewItems) {
         std::ranges::stable_sort(items, [](const Item& a, const Item& b) { return a.isBefore(b); });
@@ -187,7 +188,7 @@ void sortItems(std::span<Item> items, std::span<Item> spare, int threads) {
     forEach(ends.size(), items.size() < kParallelItems ? 1 : threads, sortPart);
 }
 
-/// As sort_key.cpp orders them: -0 is 0, NaN is behind everything.
+/// Same order as in sort_key.cpp: -0 is 0, NaN is last.
 std::uint64_t keyOfDouble(double value) {
     if (std::isnan(value)) {
         return ~std::uint64_t{0};
@@ -212,8 +213,8 @@ class RowOrder {
     RowOrder(const std::vector<BatchPtr>& batches, int threads)
         : batches_(batches), places_(batches), threads_(threads) {}
 
-    /// Before all else: the rows as they stand, and room. Pages are made by the threads that first
-    /// write them.
+    /// Call it first: numbers the rows and reserves room. The threads that first write a memory
+    /// page create it.
     Status begin() {
         const std::size_t count = places_.rows();
         ASSIGN_OR_RETURN(sorted_.memory, SystemMemory::make(count * sizeof(std::uint32_t), "sort"));
@@ -278,7 +279,7 @@ class RowOrder {
     SortedRows take() { return std::move(sorted_); }
 
  private:
-    /// Those that have a value come first: valid_ of them.
+    /// Moves rows with a value to the front: valid_ of them.
     void setNullsBehind() {
         std::int64_t nulls = 0;
         for (const ArrayPtr& part : parts_) {
@@ -329,8 +330,8 @@ class RowOrder {
         setRows();
     }
 
-    /// Texts that are the same before byte `depth`: by the next twelve bytes, then those that have
-    /// the same ones by the twelve behind.
+    /// Sorts texts that agree before byte `depth`: by the next twelve bytes, then ties by the
+    /// following twelve.
     void sortTexts(std::span<Item> items, std::span<Item> spare, std::size_t depth) {
         const auto rest = [this, depth](const Item& item) {
             return textAt(item.row).substr(depth);
@@ -339,7 +340,7 @@ class RowOrder {
             std::ranges::stable_sort(items, {}, rest);
             return;
         }
-        std::atomic<bool> isWhole{true};  // the prefix says all of each text
+        std::atomic<bool> isWhole{true};  // the prefix holds each whole text
         forPieces(items.size(), threads_, [&](std::size_t begin, std::size_t end) {
             bool isWholeHere = true;
             for (Item& item : items.subspan(begin, end - begin)) {
@@ -360,8 +361,8 @@ class RowOrder {
         }
     }
 
-    /// A text that ends in its prefix comes before those that go on; behind its end it has zeros
-    /// too.
+    /// Orders texts with the same prefix: one that ends within it comes before longer ones, since a
+    /// text's zero bytes look like the padding after its end.
     void sortSame(std::span<Item> items, std::span<Item> spare, std::size_t depth) {
         const auto bytesHere = [this, depth](const Item& item) {
             return std::min(textAt(item.row).size() - depth, kPrefixBytes + 1);
@@ -386,7 +387,7 @@ class RowOrder {
         }
     }
 
-    /// Words from the lowest to the highest, which has the sign.
+    /// Sorts by words from the lowest to the highest, which has the sign.
     void sortByDecimal() {
         const auto& type = static_cast<const arrow::FixedSizeBinaryType&>(*parts_.front()->type());
         const std::int32_t words = type.byte_width() / 8;
@@ -412,11 +413,11 @@ class RowOrder {
     const RowPlaces places_;
     const int threads_;
     SortedRows sorted_;
-    std::span<std::uint32_t> rows_;  ///< of `sorted_`
+    std::span<std::uint32_t> rows_;  ///< in `sorted_`
     SystemMemory memory_;
     std::span<Item> room_;           ///< twice as many as rows
     std::span<Item> items_, spare_;  ///< of the rows that have a value
-    arrow::ArrayVector parts_;       ///< of the column by which rows are sorted
+    arrow::ArrayVector parts_;       ///< the column by which rows are sorted
     std::size_t valid_ = 0;
 };
 

@@ -1,11 +1,10 @@
 #pragma once
-// The order of rows by sort columns. Private to the room.
+// The order of rows by sort columns. Private to table.
 //
-// The order is that of SortKeys, and equal rows stay as they stand. Columns are sorted one after
-// another from the last to the first, by the bits of their keys that differ (radix sort): numbers
-// as a whole, texts by twelve bytes at a time where those before are the same. Memory: kOrderBytes
-// a row beside the batches. Threads: starts its own. Failure: of
-// memory.
+// It is the order of SortKeys, and equal rows keep their order. Columns are sorted one after
+// another, from the last to the first, by the bits in which their keys differ (radix sort). Numbers
+// are sorted as a whole, texts twelve bytes at a time as long as the previous bytes are equal.
+// Memory: kOrderBytes per row beside the batches. Threads: starts its own. Failure: out of memory.
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -18,14 +17,14 @@ namespace millrace::table {
 
 constexpr std::int64_t kOrderBytes = 36;
 
-/// Numbers of rows, first to last.
+/// Row numbers, first to last.
 struct SortedRows {
     SystemMemory memory;
-    std::span<std::uint32_t> rows;  ///< in it
+    std::span<std::uint32_t> rows;  ///< in `memory`
 };
 
-/// The rows are numbered as if the batches stood behind one another. `columns`: as
-/// SortKeys::columnsOf gives them; fewer than 2^32 rows.
+/// Rows are numbered consecutively over all batches. `columns`: from SortKeys::columnsOf; fewer
+/// than 2^32 rows.
 Result<SortedRows> sortedOrder(const std::vector<BatchPtr>& batches,
                                const std::vector<int>& columns, int threads);
 

@@ -26,7 +26,7 @@ TableOutput::~TableOutput() = default;
 Status TableOutput::start(std::shared_ptr<arrow::Schema> schema) {
     schema_ = std::move(schema);
     ASSIGN_OR_RETURN(encoder_, TableEncoder::make(schema_, options_.writer));
-    // With what is collected, what is encoded takes the rest of the rows' part twice at most.
+    // Together with collected rows, encoded groups take at most twice the rest of the row memory.
     pipeline_ = std::make_unique<GroupPipeline>(
         *encoder_,
         GroupPipeline::Options{options_.writer.threads, isShared(), options_.memoryBytes / 5},
@@ -52,7 +52,7 @@ SharedWork* TableOutput::sharedWork() const {
 }
 
 Status TableOutput::collect(BatchPtr batch) {
-    // Encoding a group copies it once.
+    // Leaves room for the one copy that encoding a group makes.
     const std::int64_t share =
         sort_ == nullptr ? options_.memoryBytes / 5 * 2 : options_.memoryBytes / 4;
     const std::int64_t groupBytesMax = std::max<std::int64_t>(1, share);
@@ -94,8 +94,8 @@ Status TableOutput::openFile() {
     return okStatus();
 }
 
-// The disk begins while the next rows are made: what commit() waits for is written by then, but for
-// the last group. An aid: where the system has no such call, commit() writes all.
+// Starts disk writes while the next rows are made: commit() then waits for little more than the
+// last group. Only an optimization: without this system call, commit() writes everything.
 void TableOutput::startWriteback(std::int64_t bytes) {
 #ifdef SYNC_FILE_RANGE_WRITE
     constexpr std::int64_t kLeast = std::int64_t{8} << 20;

@@ -1,12 +1,13 @@
 #pragma once
-// A table being written: batches in, a directory of files out.
+// A table being written: record batches in, a directory of files out.
 //
 // DIR/part-00000.parquet, part-00001.parquet, ... (a new file after fileBytes) and DIR/_table.json,
-// which says what made it. Rows are collected into row groups of `rowGroupRows`, fewer where those
-// would take more than their part of the memory. With sort keys everything is sorted first
+// which records the table's origin. Rows are collected into row groups of `rowGroupRows`, fewer if
+// those would exceed their share of the memory. With sort keys everything is sorted first
 // (ExternalSort). Nothing is visible before commit(), and nothing is left without it.
 // Threads: one owner at a time. With `writer.threads` above 1 it starts its own, which encode row
-// groups while the next rows come, or leaves that to those that make the rows (sharedWork()).
+// groups while the next rows arrive, or leaves that to the threads that make the rows
+// (sharedWork()).
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -26,7 +27,7 @@ struct TableOptions {
     std::string directory;
     bool isForced = false;
     WriterOptions writer;
-    bool isShared = false;  ///< with several threads: they are the callers of sharedWork()
+    bool isShared = false;  ///< with several threads: callers of sharedWork() encode
     std::int64_t rowGroupRows = 65536;
     std::int64_t fileBytes = 1'000'000'000;
     std::vector<std::string> sort;
@@ -35,7 +36,7 @@ struct TableOptions {
 
 struct TableTotals {
     std::int64_t rows = 0, bytes = 0, files = 0, rowGroups = 0, sortRuns = 0;
-    std::int64_t smallestGroupRows = 0;  ///< of those that memory cut short; 0: none
+    std::int64_t smallestGroupRows = 0;  ///< of row groups that the memory limit cut short; 0: none
 };
 
 class TableOutput {
@@ -43,13 +44,14 @@ class TableOutput {
     static Result<std::unique_ptr<TableOutput>> open(TableOptions options);
     ~TableOutput();
 
-    /// Once, before the first batch.
+    /// Call it once, before the first batch.
     Status start(std::shared_ptr<arrow::Schema> schema);
     Status add(BatchPtr batch);
-    /// What add() leaves to be done; null: nothing (one thread, own threads, or sorted). Between
-    /// start() and commit().
+    /// The work that add() leaves; null if there is none (one thread, own threads, or sorted). Call
+    /// it between start() and commit().
     SharedWork* sharedWork() const;
-    /// Writes what is left, `facts` as _table.json, and gives the directory its name.
+    /// Writes the remaining rows and `facts` as _table.json, and renames the directory to its
+    /// target.
     Status commit(const Json& facts);
 
     const TableTotals& totals() const { return totals_; }
@@ -76,8 +78,8 @@ class TableOutput {
     std::int64_t groupRows_ = 0, groupBytes_ = 0;
     std::unique_ptr<TableEncoder> encoder_;
     std::unique_ptr<TableFile> file_;
-    UniqueFd writeback_;               ///< the same file
-    std::int64_t writebackBytes_ = 0;  ///< of it, that the disk was asked to write
+    UniqueFd writeback_;               ///< the file of `file_`
+    std::int64_t writebackBytes_ = 0;  ///< bytes of it that the disk was asked to write
     std::unique_ptr<GroupPipeline> pipeline_;
     TableTotals totals_;
 };

@@ -99,7 +99,7 @@ Result<std::shared_ptr<arrow::Buffer>> textOf(const arrow::RecordBatch& batch, b
     return fromArrow(out->Finish(), "csv");
 }
 
-// Rows become text in pieces, by several threads; the pieces are written in their order.
+// Converts rows to text in pieces, in several threads; writes the pieces in order.
 class CsvFile final : public TableFile {
  public:
     CsvFile(std::string path, FilePtr file, int threads)
@@ -139,7 +139,7 @@ class CsvFile final : public TableFile {
     const int threads_;
 };
 
-// Arrow IPC and CSV: the rows as they are; CSV's become text as they are written.
+// Arrow IPC and CSV: passes rows on unchanged; CSV rows become text when they are written.
 class BatchEncoder final : public TableEncoder {
  public:
     BatchEncoder(std::shared_ptr<arrow::Schema> schema, WriterOptions options)
@@ -181,7 +181,7 @@ Result<TableFormat> parseTableFormat(const std::string& name) {
     if (name == "csv") {
         return TableFormat::kCsv;
     }
-    return invalidArgument("'", name, "' is no format of tables; parquet, arrow and csv are");
+    return invalidArgument("'", name, "' is not a format of tables; parquet, arrow and csv are");
 }
 
 std::string_view endingOf(TableFormat format) {

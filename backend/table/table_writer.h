@@ -1,17 +1,20 @@
 #pragma once
 // Writes record batches as files of one format: Parquet, Arrow IPC or CSV.
 //
-// A table's rows become row groups, whose parts any thread encodes in any order (TableEncoder), and
-// these files, which take them in theirs (TableFile); TableWriter is both for one file. Parquet is
-// written the way the loader reads fastest: zstd level 1, data pages V1, no dictionary for floats
-// nor for a column of which more than half of the table's first row group's values are different
-// ones, such integers with zstd as packed differences (DELTA_BINARY_PACKED) where these are no
-// larger than what zstd makes of them, such texts behind their lengths (DELTA_LENGTH_BYTE_ARRAY)
-// where zstd makes them no larger, page index. CSV has a header; lists are texts joined by '|',
-// which split(column, '|') reads back. Threads: TableEncoder::encode() from any after prepare(),
-// the rest one owner. The bytes of a file do not depend on them. Owns: the open file. Failure:
-// kResourceExhausted "PATH: no space left on device ..." for a full disk, else the library's
-// sentence with the path.
+// A table's rows become row groups. Any thread encodes their parts in any order (TableEncoder);
+// files take the groups in order (TableFile). TableWriter does both for one file. Parquet is
+// written in the form that the loader reads fastest:
+// - zstd level 1, data pages V1, page index
+// - no dictionary for floats, nor for a column with more than half distinct values in the table's
+//   first row group
+// - with zstd, such integers as packed differences (DELTA_BINARY_PACKED) if these take at most the
+//   bytes of the plain ones compressed
+// - with zstd, such texts after their lengths (DELTA_LENGTH_BYTE_ARRAY) if that compresses no worse
+//
+// CSV has a header; lists are texts joined by '|', which split(column, '|') reads back.
+// Threads: TableEncoder::encode() from any after prepare(), the rest one owner. The bytes of a file
+// do not depend on them. Owns: the open file. Failure: kResourceExhausted "PATH: no space left on
+// device ..." for a full disk, else the library's message with the path.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -37,20 +40,20 @@ std::string_view endingOf(TableFormat format);  ///< ".parquet"
 struct WriterOptions {
     TableFormat format = TableFormat::kParquet;
     std::string codec = "zstd";  ///< Parquet: zstd, lz4, snappy or none
-    /// Dictionaries for floats too, as most writers do: for measurements.
+    /// Uses dictionaries for floats too, as most writers do: for measurements.
     bool hasFloatDictionary = false;
     int threads = 1;
 };
 
 struct EncodedChunk;
 
-/// Of one column (Parquet) or of all (other formats).
+/// The part of one column (Parquet) or of all columns (other formats).
 struct EncodedPart {
-    BatchPtr batch;                                           ///< of other formats than Parquet
-    std::shared_ptr<const std::vector<EncodedChunk>> chunks;  ///< of Parquet, one a leaf
+    BatchPtr batch;                                           ///< other formats than Parquet
+    std::shared_ptr<const std::vector<EncodedChunk>> chunks;  ///< Parquet, one per leaf
 };
 
-/// Rows that become one row group (Parquet), one record batch (Arrow IPC), rows (CSV).
+/// Rows that form one row group (Parquet), one record batch (Arrow IPC), or rows (CSV).
 struct EncodedGroup {
     std::int64_t rows = 0;
     std::vector<EncodedPart> parts;
@@ -69,9 +72,9 @@ class TableEncoder {
     virtual ~TableEncoder() = default;
     static Result<std::unique_ptr<TableEncoder>> make(std::shared_ptr<arrow::Schema> schema,
                                                       const WriterOptions& options);
-    /// Before all else: what the first rows decide for the table.
+    /// Call it before all else: decides from the first rows how the table is encoded.
     virtual Status prepare(const std::vector<BatchPtr>& first) = 0;
-    /// Of every group.
+    /// Number of parts in every group.
     virtual std::size_t numParts() const = 0;
     virtual Result<EncodedPart> encode(const std::vector<BatchPtr>& batches,
                                        std::size_t part) const = 0;
@@ -79,7 +82,7 @@ class TableEncoder {
     virtual Result<std::unique_ptr<TableFile>> open(const std::string& path) const = 0;
 };
 
-/// All parts of a group, by so many threads, the caller's among them.
+/// Encodes all parts of a group in `threads` threads, including the caller's.
 Result<EncodedGroup> encodeGroup(const TableEncoder& encoder, const std::vector<BatchPtr>& batches,
                                  int threads);
 std::int64_t rowsOf(const std::vector<BatchPtr>& batches);
@@ -89,7 +92,7 @@ class TableWriter {
     static Result<std::unique_ptr<TableWriter>> open(const std::string& path,
                                                      const std::shared_ptr<arrow::Schema>& schema,
                                                      const WriterOptions& options);
-    Status write(const arrow::RecordBatch& batch);  ///< as one group
+    Status write(const arrow::RecordBatch& batch);  ///< writes one group
     Status close();
 
  private:
@@ -102,7 +105,7 @@ class TableWriter {
     std::unique_ptr<TableFile> file_;
 };
 
-/// A status of Arrow's about `path`; a full disk is kResourceExhausted.
+/// Converts an Arrow status about `path`; a full disk becomes kResourceExhausted.
 Status writeStatus(const arrow::Status& status, const std::string& path);
 
 }  // namespace millrace::table

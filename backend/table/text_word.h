@@ -1,5 +1,5 @@
 #pragma once
-// Short texts as numbers: what decides most comparisons is a word, not a call. Private to the room.
+// Short texts as numbers, so that most comparisons need a word and no call. Private to table.
 //
 // Threads: pure.
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace millrace::table {
 
-/// The bytes at `at` as they stand in memory.
+/// The bytes at `at`, in memory order.
 template <class Word>
 Word wordAt(const void* at) {
     Word word = 0;
@@ -18,12 +18,12 @@ Word wordAt(const void* at) {
     return word;
 }
 
-/// The first eight bytes of a text, the first one highest; behind its end are zeros.
+/// The first eight bytes of a text, the first byte highest; zeros after its end.
 inline std::uint64_t firstWord(std::string_view text) {
     return __builtin_bswap64(firstBytes(text));
 }
 
-/// memcpy, without a call where the text is short.
+/// memcpy, but without a call for short texts.
 inline void copyText(std::uint8_t* to, std::string_view text) {
     const char* const from = text.data();
     const std::size_t size = text.size();
@@ -42,7 +42,7 @@ inline void copyText(std::uint8_t* to, std::string_view text) {
     }
 }
 
-/// For tables in memory alone.
+/// For in-memory tables only.
 inline std::uint64_t hashOf(std::string_view text) {
     constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15U;
     std::uint64_t hash = text.size() * kFactor;

@@ -10,7 +10,7 @@
 namespace millrace::telemetry {
 namespace {
 
-// The few declarations of NVML's stable C ABI that are used here; its header is not needed.
+// The declarations of NVML's stable C ABI that are used here; its header is not needed.
 using Device = struct NvmlDevice*;
 constexpr int kSuccess = 0;
 constexpr unsigned kTemperatureGpu = 0, kClockSm = 1, kPcieTx = 0, kPcieRx = 1;
@@ -47,7 +47,7 @@ struct GpuProbe::Nvml {
     void load(Function& function, const char* symbol) {
         function = reinterpret_cast<Function>(::dlsym(library, symbol));
     }
-    /// False when the library lacks what a probe cannot do without.
+    /// Returns false if the library lacks a function that the probe requires.
     bool loadAll() {
         load(init, "nvmlInit_v2");
         load(shutdown, "nvmlShutdown");
@@ -94,7 +94,7 @@ struct GpuProbe::Nvml {
         }
         return info;
     }
-    /// One number that may not be there: the function is missing, or this device refuses it.
+    /// A number that may be unavailable: the function is missing, or this device refuses it.
     static std::optional<double> number(double scale, int (*function)(Device, unsigned*),
                                         Device device) {
         unsigned value = 0;

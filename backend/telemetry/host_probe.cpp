@@ -14,7 +14,8 @@
 namespace millrace::telemetry {
 namespace {
 
-constexpr std::uint64_t kSectorBytes = 512;  // of /proc/diskstats, whatever the disk's own are
+constexpr std::uint64_t kSectorBytes = 512;  // in /proc/diskstats, whatever the disk's own sector
+                                             // size
 
 std::string valueBehind(std::string_view text, std::string_view key, char separator) {
     for (const std::string_view line : linesOf(text)) {
@@ -89,7 +90,7 @@ values::NodeSample HostProbe::sample() {
 }
 
 void HostProbe::sampleCpu(values::NodeSample& sample) {
-    // cpu user nice system idle iowait irq softirq steal ...; guest time is in user already.
+    // cpu user nice system idle iowait irq softirq steal ...; user already includes guest time.
     constexpr std::size_t kIdle = 4, kIoWait = 5, kEnd = 9;
     std::vector<CpuTimes> now;
     const std::string stat = readProcFile(procRoot_ + "/stat");
@@ -108,7 +109,7 @@ void HostProbe::sampleCpu(values::NodeSample& sample) {
     }
     const bool isComparable = !now.empty() && now.size() == cpus_.size();
     for (std::size_t i = 0; isComparable && i < now.size(); ++i) {
-        // Idle and busy time may step back by a tick when a core is suspended.
+        // Idle and busy time may go back by a tick when a core is suspended.
         const bool hasMoved = now[i].total > cpus_[i].total && now[i].busy >= cpus_[i].busy;
         const double value =
             hasMoved ? percent(now[i].busy - cpus_[i].busy, now[i].total - cpus_[i].total) : 0;
@@ -142,7 +143,7 @@ void HostProbe::sampleMemory(values::NodeSample& sample) const {
     }
 }
 
-// A disk that stands for hardware: no partition, no loop, no mapping that would count twice.
+// Whether the disk is hardware: partitions, loop devices and mappings would count twice.
 bool HostProbe::isRealDisk(const std::string& name) const {
     std::error_code ignored;
     return std::filesystem::exists(sysRoot_ + "/block/" + name + "/device", ignored);
@@ -175,7 +176,7 @@ void HostProbe::sampleRates(values::NodeSample& sample) {
     const double seconds = static_cast<double>(timeNs - ratesNs_) / 1e9;
     const auto rate = [&](const std::string& key) -> std::optional<double> {
         const auto before = counters_.find(key), after = now.find(key);
-        // A counter that went back belongs to a device that came or went.
+        // A counter that decreased belongs to a device that was removed or added.
         if (before == counters_.end() || after == now.end() || seconds <= 0 ||
             after->second < before->second) {
             return std::nullopt;

@@ -1,5 +1,5 @@
 #pragma once
-// Probes: where the figures of a NodeSample come from.
+// Probes: the sources of the figures in a NodeSample.
 //
 // Threads: one owner each (the telemetry thread). Failure: what cannot be read is absent from the
 // sample; a probe never fails as a whole.
@@ -16,22 +16,22 @@
 
 namespace millrace::telemetry {
 
-/// CPU and memory of a tree of processes.
+/// CPU and memory of a process tree.
 struct TreeUse {
-    double cpuSeconds = 0;       ///< user and system, also of children that ended
-    std::uint64_t pssBytes = 0;  ///< a shared page counts once over its sharers
-    std::uint64_t rssBytes = 0;  ///< sum, shared pages counted in every process
+    double cpuSeconds = 0;       ///< user and system, including children that ended
+    std::uint64_t pssBytes = 0;  ///< each shared page is divided among its sharers
+    std::uint64_t rssBytes = 0;  ///< sum; shared pages count in every process
     int numProcesses = 0;        ///< 0: the tree is gone
 };
 
 /// CPU, memory, disk and network from /proc and /sys. Rates need two samples.
 class HostProbe {
  public:
-    /// `procRoot`, `sysRoot`, `etcRoot`: "/proc", "/sys", "/etc" or a fixture tree. `diskPath`: the
-    /// file system whose fill is reported. `clock` outlives the probe.
+    /// `procRoot`, `sysRoot`, `etcRoot`: "/proc", "/sys", "/etc" or a fixture tree. `diskPath`: its
+    /// file system's usage is reported. `clock` outlives the probe.
     HostProbe(const Clock& clock, std::string diskPath, std::string procRoot = "/proc",
               std::string sysRoot = "/sys", std::string etcRoot = "/etc");
-    /// Without GPUs, which GpuProbe tells, and without the version and start time of the daemon.
+    /// Without GPUs, which GpuProbe reports, and without the version and start time of the daemon.
     values::NodeInfo info() const;
     values::NodeSample sample();
 
@@ -46,25 +46,26 @@ class HostProbe {
 
     const Clock& clock_;
     const std::string diskPath_, procRoot_, sysRoot_, etcRoot_;
-    std::vector<CpuTimes> cpus_;  // [0] all together, then each
+    std::vector<CpuTimes> cpus_;  // [0] all cores together, then each core
     std::int64_t ratesNs_ = 0;
     std::map<std::string, std::uint64_t> counters_;  // "diskRead", ...: bytes at ratesNs_
 };
 
-/// "libnvidia-ml.so.1", or what MILLRACE_NVML_LIBRARY of the environment names.
+/// "libnvidia-ml.so.1", or the value of MILLRACE_NVML_LIBRARY in the environment.
 std::string nvmlLibrary();
 
-/// GPUs through NVML, opened at run time: nothing of NVIDIA's is needed to build or to run without.
+/// GPUs through NVML, opened at run time: NVIDIA's software is not needed to build, or to run
+/// without GPUs.
 class GpuProbe {
  public:
     explicit GpuProbe(const std::string& library = nvmlLibrary());
     ~GpuProbe();
     GpuProbe(const GpuProbe&) = delete;
     GpuProbe& operator=(const GpuProbe&) = delete;
-    /// Why there is no GPU ("no GPU: libnvidia-ml.so.1 not found"); "" when there is one.
+    /// Why there are no GPUs ("no GPU: libnvidia-ml.so.1 not found"); "" if there are any.
     const std::string& note() const { return note_; }
     const std::vector<values::GpuInfo>& gpus() const { return gpus_; }
-    /// One entry per GPU; a figure that NVML does not give is absent.
+    /// One entry per GPU; a figure that NVML does not provide is absent.
     std::vector<values::GpuSample> sample() const;
 
  private:
@@ -74,8 +75,8 @@ class GpuProbe {
     std::string note_;
 };
 
-/// Names for CUDA_VISIBLE_DEVICES of those GPUs that `visible`, this process's own value of it,
-/// leaves (numbers or UUIDs; null: all), in the order of the bus.
+/// Names for CUDA_VISIBLE_DEVICES of the GPUs that `visible`, this process's own value of it,
+/// allows (numbers or UUIDs; null: all), in bus order.
 std::vector<std::string> usableGpus(const std::vector<values::GpuInfo>& gpus, const char* visible);
 
 /// CPU time and memory of `root` and all of its descendants.

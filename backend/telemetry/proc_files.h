@@ -1,6 +1,6 @@
 #pragma once
-// Reading the kernel's text files. Private to this room. What is not there or not a number is
-// empty.
+// Reads the kernel's text files. Private to telemetry. Missing files and invalid numbers give empty
+// results.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace millrace::telemetry {
 
-/// The file's text, "" when it cannot be read. At most 1 MB.
+/// The file's text, at most 1 MB; "" if it cannot be read.
 std::string readProcFile(const std::string& path);
 /// The lines of a text, without their ends.
 std::vector<std::string_view> linesOf(std::string_view text);
-/// Fields between blanks.
+/// The fields between blanks.
 std::vector<std::string_view> fieldsOf(std::string_view line);
 std::optional<std::uint64_t> unsignedOf(std::string_view text);
 std::optional<double> realOf(std::string_view text);

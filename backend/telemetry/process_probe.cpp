@@ -14,7 +14,7 @@ void addTree(const std::string& procRoot, pid_t pid, std::set<pid_t>& pids) {
     if (!pids.insert(pid).second) {
         return;
     }
-    // A child stands in the list of the thread that forked it.
+    // A child is listed under the thread that forked it.
     std::error_code error;
     std::filesystem::directory_iterator task(strCat(procRoot, "/", pid, "/task"), error), end;
     for (; !error && task != end; task.increment(error)) {
@@ -30,8 +30,8 @@ void addTree(const std::string& procRoot, pid_t pid, std::set<pid_t>& pids) {
 }
 
 bool addProcess(const std::string& directory, TreeUse& sample) {
-    // Fields 14 to 17 behind the name in brackets, which may hold blanks: its own and its ended
-    // children's user and system time.
+    // Fields 14 to 17, counted after the name in brackets, which may hold blanks: user and system
+    // time of the process and of its ended children.
     const std::string stat = readProcFile(directory + "/stat");
     const std::size_t nameEnd = stat.rfind(')');
     if (nameEnd == std::string::npos) {

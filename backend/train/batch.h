@@ -1,7 +1,7 @@
 #pragma once
-// One micro-batch as the learners see it: pointers into a frame (or a test's vectors), no copies.
+// One micro-batch as learners read it: pointers into a frame (or a test's vectors), no copies.
 //
-// Owns: nothing; valid while the frame it was made from is held.
+// Owns: nothing; it is valid while the frame behind it is held.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -15,17 +15,17 @@ struct DenseColumn {
     std::int64_t width = 0;
 };
 
-/// The ids of one feature, at most one list a row.
+/// The ids of one feature, at most one list per row.
 ///
-/// Row r is item i = inverse ? inverse[r] : r. An `ids` feature has no offsets and the value
-/// values[i]; a list holds values[offsets[i] .. offsets[i + 1]). A weighted list has one
-/// float per value.
+/// Row r is item i = inverse ? inverse[r] : r. An `ids` feature has no offsets: its value is
+/// values[i]. A list is values[offsets[i] .. offsets[i + 1]). A weighted list has one float per
+/// value.
 struct IdColumn {
     const std::int64_t* values = nullptr;
     const std::int64_t* offsets = nullptr;
     const std::uint32_t* inverse = nullptr;
     const float* weights = nullptr;
-    std::int64_t items = -1;  ///< with `inverse`: how many there are; -1: one a row
+    std::int64_t items = -1;  ///< with `inverse`: number of items; -1: one per row
 
     /// The range of row `row` in `values`.
     std::int64_t itemAt(std::int64_t row) const { return inverse ? inverse[row] : row; }
@@ -37,7 +37,8 @@ struct IdColumn {
     }
 };
 
-/// One head's columns, each [rows]. Null weights: 1. Null masks: every label is there.
+/// One head's columns, each [rows]. Without weights every weight is 1; without masks every label is
+/// present.
 struct HeadColumn {
     const float* labels = nullptr;
     const float* weights = nullptr;
@@ -50,10 +51,11 @@ struct BatchView {
     std::vector<DenseColumn> dense;
     std::vector<IdColumn> ids;  ///< in the order of LearnerOptions::features
     std::vector<HeadColumn> heads;
-    /// Which row each is, [rows]: a file of the plan and a row in it. Null: not known.
+    /// Origin of each row, [rows]: a file of the plan and a row in that file. Null: not known.
     const std::uint32_t* rowFiles = nullptr;
     const std::uint64_t* rowNumbers = nullptr;
-    /// The frame that all columns lie in, so that it can go to a device whole; null: they do not.
+    /// The frame that holds all columns, so that it can be copied to a device whole; null if they
+    /// are elsewhere.
     const std::byte* frame = nullptr;
     std::size_t frameBytes = 0;
 

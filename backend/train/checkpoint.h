@@ -1,10 +1,10 @@
 #pragma once
-// The trainer's state in a checkpoint file: tensors and what goes with them, whole or not there
-// (docs/formats/checkpoint.md; the file itself is backend/checkpoint's).
+// The trainer's state in a checkpoint file: tensors and their metadata, complete or absent
+// (docs/formats/checkpoint.md; backend/checkpoint defines the file itself).
 //
 // Nothing here removes a file: the daemon does, once it has stored newer ones. Failure: a truncated
-// or changed file is kDataLoss naming it; a full disk is kResourceExhausted and leaves earlier
-// files alone.
+// or changed file is kDataLoss and the message names it; a full disk is kResourceExhausted and
+// leaves earlier files alone.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,13 +19,13 @@ namespace millrace::train {
 
 using checkpoint::DType;
 
-/// A tensor to be written or taken: borrows `data`.
+/// A tensor to write or to restore into: borrows `data`.
 struct TensorRef {
     std::string name;
     DType type = DType::kFloat32;
     std::vector<std::int64_t> shape;
     void* data = nullptr;
-    bool isWeight = false;  ///< taken by init_from; else state of the optimizer or the input
+    bool isWeight = false;  ///< copied by init_from; other tensors are optimizer or input state
 
     std::int64_t numElements() const;
     std::int64_t numBytes() const { return numElements() * checkpoint::bytesOf(type); }
@@ -35,17 +35,18 @@ struct TensorRef {
 std::string shapeText(const std::vector<std::int64_t>& shape);
 
 struct CheckpointFile {
-    std::string name;  ///< in its directory
+    std::string name;  ///< relative to its directory
     std::int64_t bytes = 0;
-    std::string hash;  ///< of all that it holds, hex
+    std::string hash;  ///< of the whole content, hex
 };
 
-/// Writes the file of that name. `meta` is any JSON object; step and attempt are put into it.
+/// Writes the file that `name` denotes. `meta` is any JSON object; step and attempt are added to
+/// it.
 Result<CheckpointFile> writeCheckpoint(const std::string& directory,
                                        const checkpoint::CheckpointName& name, Json meta,
                                        const std::vector<TensorRef>& tensors);
 
-/// A checkpoint that was read whole and found to be so, mapped; tensors are views into it.
+/// A checkpoint that was read and verified as a whole, memory-mapped; tensors are views into it.
 class Checkpoint {
  public:
     static Result<Checkpoint> open(const std::string& path);
@@ -56,7 +57,7 @@ class Checkpoint {
     const std::string& path() const { return path_; }
     const Json& meta() const { return meta_; }
     const std::vector<TensorRef>& tensors() const { return tensors_; }  ///< sorted by name
-    /// Null when there is none of that name.
+    /// Null if no tensor has that name.
     const TensorRef* find(std::string_view name) const;
 
  private:
@@ -68,14 +69,14 @@ class Checkpoint {
     std::size_t size_ = 0;
 };
 
-/// Of the names, shapes and values of the weights among them, hex.
+/// Hash of the names, shapes and values of the weights in `tensors`, hex.
 std::string weightsHash(const std::vector<TensorRef>& tensors);
 
 /// "train.threads was 1, is 2" for every leaf that differs.
 std::vector<std::string> changedKeys(const Json& was, const Json& is);
 
 /// Copies the tensors of `checkpoint` into `tensors`. Nothing is copied unless all match;
-/// kFailedPrecondition names the first that does not.
+/// kFailedPrecondition names the first tensor that does not match.
 Status copyTensors(const Checkpoint& checkpoint, const std::vector<TensorRef>& tensors);
 
 }  // namespace millrace::train

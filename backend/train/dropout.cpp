@@ -8,15 +8,15 @@
 namespace millrace::train {
 namespace {
 
-constexpr double kLevels = 65536;  // of a draw: 16 bits
+constexpr double kLevels = 65536;  // levels of a draw: 16 bits
 constexpr std::int64_t kDrawsAWord = 4;
 
 std::uint64_t levelOf(double share) {
     return static_cast<std::uint64_t>(std::lround(share * kLevels));
 }
 
-/// The next of a row's words: SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number
-/// generators", 2014).
+/// Returns a row's next word by SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom
+/// number generators", 2014).
 std::uint64_t nextWord(std::uint64_t& state) {
     state += 0x9e3779b97f4a7c15U;
     std::uint64_t z = state;

@@ -1,9 +1,9 @@
 #pragma once
-// Which outputs of hidden layers a training row goes without.
+// Chooses which outputs of hidden layers are dropped for each training row.
 //
-// A function of (seed, epoch, the row's file and number, layer, unit) alone: nothing depends on
-// ranks, micro-batches, devices or the order of rows, and a resume needs no state. Rows whose
-// places are not known (tests, benchmarks) go by their number in the batch. Threads: pure.
+// The choice is a function of (seed, epoch, the row's file and number, layer, unit) alone. It does
+// not depend on ranks, micro-batches, devices or row order, and a resume needs no state. Rows of
+// unknown origin (tests, benchmarks) use their number in the batch. Threads: pure.
 #include <cstdint>
 #include <vector>
 
@@ -12,13 +12,13 @@
 namespace millrace::train {
 
 struct Dropout {
-    double share = 0;  ///< that is left out, below 1; kept to 1/65536
+    double share = 0;  ///< dropped share of the outputs, below 1; in steps of 1/65536
     std::uint64_t seed = 0;
     const BatchView* batch = nullptr;  ///< outlives it
 
-    /// What kept outputs are multiplied with, so that sums stay as large: 1 / (1 - share).
+    /// Factor of the outputs that are kept, so that sums keep their size: 1 / (1 - share).
     double scale() const;
-    /// 1 for each output that is kept, [rows, units].
+    /// 1 for each output that is kept, else 0, [rows, units].
     std::vector<std::uint8_t> kept(std::int64_t layer, std::int64_t units) const;
 };
 

@@ -104,7 +104,7 @@ void EmbeddingTable::addGradients(const IdColumn& ids, std::int64_t rows, const 
     }
 }
 
-// Their number, the rows, the sums.
+// Format: number of touched rows, their ids, their sums.
 void EmbeddingTable::appendGradients(std::string& out) const {
     const std::int64_t count = numTouched();
     out.append(reinterpret_cast<const char*>(&count), sizeof count);

@@ -5,7 +5,7 @@
 namespace millrace::train {
 namespace {
 
-/// First in the bytes; then a word a head, a bit each.
+/// Header of the bytes; a word per head follows, with a bit per flag.
 struct Counts {
     std::uint64_t rows = 0, heads = 0;
 };
@@ -16,7 +16,7 @@ void put(std::string& out, const std::vector<T>& values) {
     out.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
 }
 
-/// Nothing where there are not so many.
+/// Takes `count` values from the front of `in`; returns nothing if it holds fewer.
 template <class T>
 std::span<const T> take(std::string_view& in, std::uint64_t count) {
     if (count > in.size() / sizeof(T)) {

@@ -1,5 +1,5 @@
 #pragma once
-// The rows of an evaluation that one rank scored, on their way to the rank that makes the figures.
+// The rows of an evaluation that one rank scored, packed for rank 0, which computes the metrics.
 // Threads: one owner.
 #include <cstdint>
 #include <string>
@@ -17,17 +17,17 @@ class EvalShare {
     explicit EvalShare(std::size_t numHeads) : heads_(numHeads) {}
 
     void add(const BatchView& batch, const std::vector<double>& probabilities);
-    /// For addTo() of the same build. Columns one behind the other, the widest values first, so
-    /// that each lies as its type wants it.
+    /// Encodes for addTo() of the same build. Columns follow one another, the widest values first,
+    /// so that each is aligned for its type.
     std::string bytes() const;
-    /// Adds what another rank's bytes() hold, aligned to 8; kInternal where they are not whole.
+    /// Adds the content of another rank's bytes(), aligned to 8; kInternal if it is incomplete.
     static Status addTo(std::string_view bytes, std::size_t numHeads, Evaluation& evaluation);
 
  private:
     struct Head {
         bool isThere = true;
         std::vector<float> labels;
-        std::vector<std::uint8_t> masks;  ///< none: all have their label
+        std::vector<std::uint8_t> masks;  ///< empty: every row has its label
     };
     std::vector<std::uint64_t> rows_;
     std::vector<double> probabilities_;  ///< [rows, heads]

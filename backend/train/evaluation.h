@@ -1,6 +1,6 @@
 #pragma once
-// One pass over the evaluation rows: figures by head, which rows they were, and what the model said
-// of each. Threads: one owner.
+// One pass over the evaluation rows: metrics per head, a hash of the rows, and the model's
+// predictions. Threads: one owner.
 #include <span>
 #include <string>
 #include <vector>
@@ -16,16 +16,17 @@ class Evaluation {
  public:
     explicit Evaluation(const std::vector<std::string>& heads);
 
-    /// Predictions of the batch, [rows, heads].
+    /// Adds the batch's predictions, [rows, heads].
     void add(const BatchView& batch, std::span<const double> probabilities);
 
     std::size_t numHeads() const { return heads_.size(); }
-    /// False of a head whose labels the evaluation rows do not have.
+    /// False for a head whose labels the evaluation rows lack.
     bool isThere(std::size_t head) const { return isThere_[head]; }
     EvalFigures figures(std::size_t head) { return heads_[head].figures(); }
     std::string hash() const { return rows_.hex(); }
-    /// In a run's directory, of the heads that are there; "": nowhere. Lets go of them. A run whose
-    /// scores cannot be kept goes on: it is compared by its figures.
+    /// Writes the scores of the heads that are present into a run's directory ("": nowhere), then
+    /// frees them. A run whose scores cannot be written continues: its metrics can still be
+    /// compared.
     void keepScores(const std::string& directory, std::int64_t attempt, std::int64_t step);
 
  private:

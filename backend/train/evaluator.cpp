@@ -14,8 +14,8 @@ namespace metric = values::metric;
 
 constexpr int kEvalAttemptsMax = 20;
 
-// Of such a set every figure that compares the classes is undefined: a run must not end as if it
-// had been evaluated.
+// With a single class, every metric that compares classes is undefined: such a run must not end as
+// if it had been evaluated.
 Status checkEvaluation(const std::string& head, const EvalFigures& f) {
     if (f.rows == 0) {
         return invalidArgument("eval.dataset: the evaluation set has no row with a label of head '",
@@ -30,7 +30,7 @@ Status checkEvaluation(const std::string& head, const EvalFigures& f) {
     return okStatus();
 }
 
-// `wanted`: the figures that the spec asks for; empty: all of them.
+// `wanted`: the metrics that the spec asks for; empty: all of them.
 void addFigures(const EvalFigures& f, const std::vector<std::string>& wanted,
                 const std::string& prefix, rank::Values& values) {
     const std::pair<std::string_view, double> figures[] = {
@@ -47,13 +47,13 @@ void addFigures(const EvalFigures& f, const std::vector<std::string>& wanted,
     values[prefix + metric::kRowsWithoutLabel] = static_cast<double>(f.rowsWithoutLabel);
 }
 
-// How a rank's pass over its share went: all ranks go on alike.
+// Outcome of a rank's pass over its share. Ranks exchange it, so that all continue alike.
 enum class Pass : char { kWhole, kCutShort, kLost, kFailed };
 
 }  // namespace
 
-// A feed that goes away takes its evaluation stream along: the next feed serves it anew. Each open
-// waits for a feed up to its connect time-out.
+// A lost feed takes its evaluation stream with it; the next feed serves it from the start. Each
+// open waits for a feed up to its connect timeout.
 millrace::Result<std::optional<Evaluator::Result>> Evaluator::run(std::int64_t step,
                                                                   const SourceOpener& open,
                                                                   const NextEvent& next) {
@@ -73,7 +73,7 @@ millrace::Result<std::optional<Evaluator::Result>> Evaluator::run(std::int64_t s
 millrace::Result<std::optional<Evaluator::Result>> Evaluator::once(std::int64_t step,
                                                                    const SourceOpener& open,
                                                                    const NextEvent& next) {
-    // Rank 0's own share need not travel.
+    // Rank 0 adds its own rows directly, without packing them.
     const bool isFirst = group_.rank() == 0;
     Evaluation evaluation(heads_);
     EvalShare share(heads_.size());

@@ -1,8 +1,8 @@
 #pragma once
-// An evaluation of all ranks: each scores its share of the rows, rank 0 makes the figures.
+// An evaluation by all ranks: each scores its share of the rows, rank 0 computes the metrics.
 //
-// Threads: one owner; a run is a call that all ranks make. Failure: kInvalidArgument for a set of
-// which figures are undefined.
+// Threads: one owner; run() is a collective call. Failure: kInvalidArgument for evaluation rows
+// whose metrics are undefined.
 #include <functional>
 #include <optional>
 #include <string>
@@ -17,27 +17,27 @@
 namespace millrace::train {
 
 struct EvalOptions {
-    std::vector<std::string> metrics;  ///< which figures are reported; empty: all
-    std::string scoresDirectory;       ///< where the scores are kept; "": nowhere
+    std::vector<std::string> metrics;  ///< metrics to report; empty: all
+    std::string scoresDirectory;       ///< directory for the scores; "": none
     std::int64_t attempt = 1;
 };
 
 class Evaluator {
  public:
     struct Result {
-        rank::Values values;  ///< of rank 0
-        std::string hash;     ///< RowsHash; of rank 0
+        rank::Values values;  ///< rank 0 only
+        std::string hash;     ///< RowsHash; rank 0 only
     };
-    /// The next event of a source, in the trainer's way of waiting.
+    /// Returns the next event of a source, waiting in the trainer's way.
     using NextEvent = std::function<millrace::Result<FeedEvent>(BatchSource&)>;
 
-    /// All outlive it.
+    /// All references outlive it.
     Evaluator(const EvalOptions& options, const std::vector<std::string>& heads, Learner& learner,
               Group& group, Reporter& reporter)
         : options_(options), heads_(heads), learner_(learner), group_(group), reporter_(reporter) {}
 
-    /// None when a stop cut it short in any rank. A feed that goes away is waited for, and the
-    /// evaluation starts over.
+    /// Returns none if a stop cut the evaluation short in any rank. Waits for a lost feed and then
+    /// restarts the evaluation.
     millrace::Result<std::optional<Result>> run(std::int64_t step, const SourceOpener& open,
                                                 const NextEvent& next);
 
@@ -45,10 +45,10 @@ class Evaluator {
     /// Takes a batch and its predictions, [rows, heads].
     using TakeScores = std::function<void(const BatchView&, const std::vector<double>&)>;
 
-    /// kUnavailable when a rank's feed is gone.
+    /// kUnavailable if a rank's feed is gone.
     millrace::Result<std::optional<Result>> once(std::int64_t step, const SourceOpener& open,
                                                  const NextEvent& next);
-    /// This rank's share; false when it was cut short.
+    /// Scores this rank's share; false if it was cut short.
     millrace::Result<bool> score(const SourceOpener& open, const NextEvent& next,
                                  const TakeScores& take);
     millrace::Result<Result> figuresOf(Evaluation& evaluation, std::int64_t step);

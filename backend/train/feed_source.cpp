@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t kWaitMs = 200;
 constexpr std::int64_t kReopenMs = 1'000;
 
-/// The feed's own error keeps its kind: a full disk is not bad input.
+/// Keeps the kind of the feed's error: a full disk is not bad input.
 Status failureOf(std::uint64_t exitCode, const char* why) {
     switch (exitCode) {
         case kExitInput:
@@ -43,7 +43,7 @@ bool find(const millrace_batch* batch, std::uint32_t role, const char* name, mil
     return millrace_batch_find(batch, role, name, &out) == 0;
 }
 
-/// A fixed column of one float a row, or of `dtype`.
+/// Checks for a fixed column of one float per row, or one value of `dtype`.
 Status checkFixed(const millrace_column& column, std::uint32_t dtype, std::uint64_t rows,
                   const std::string& name) {
     if (column.dtype != dtype || column.offsets || column.inverse ||
@@ -125,9 +125,9 @@ FeedSource::~FeedSource() {
     millrace_feed_close(feed_);
 }
 
-// A feed waits for a rank that goes before the stream's end was taken: it may come back. Where all
-// is delivered, as behind the last step, the end is there or comes at once; who leaves early does
-// not wait for the rest of a long stream.
+// A feed waits for a rank that leaves before it took the stream's end: the rank may return. If
+// everything is delivered, as after the last step, the end is available at once. A rank that leaves
+// early does not wait for the rest of a long stream.
 void FeedSource::takeRest() {
     constexpr std::int64_t kRestMs = 100;
     const std::int64_t end = SystemClock().steadyNs() + kRestMs * 1'000'000;

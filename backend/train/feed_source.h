@@ -1,10 +1,10 @@
 #pragma once
 // Micro-batches from the feed's ring (feed_reader.h) as BatchViews, without a copy.
 //
-// A feed that goes away is connected to again and goes on with the batch that was to come, for up
-// to `lease`; an evaluation stream ends with kUnavailable instead: it is opened anew. Threads: one
-// owner. Failure: what the feed says; a frame that lacks a column or holds another type is
-// kDataLoss naming it.
+// Reconnects to a feed that went away, for up to `lease`, and resumes with the batch that was due.
+// An evaluation stream ends with kUnavailable instead and must be opened again. Threads: one owner.
+// Failure: the feed's own message; a frame that lacks a column or holds another type is kDataLoss
+// and the message names the column.
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -22,17 +22,18 @@ struct FeedSourceOptions {
     std::string state;             ///< "" is the start
     std::int64_t attempt = 0;
     int rank = 0, worldSize = 1;
-    int abortFd = -1;  ///< readable: next() returns kStopped
+    int abortFd = -1;  ///< when readable: next() returns kStopped
     std::chrono::milliseconds connectTimeout{30'000};
     std::chrono::milliseconds lease{600'000};
-    bool isGlance = false;  ///< for its first batches: another source comes and needs the rest
+    bool isGlance = false;  ///< reads the first batches only: another source will need the rest
     bool hasDense = false;
     std::vector<std::string> vectors;   ///< after the dense block, in this order
     std::vector<std::string> features;  ///< ids, lists, weighted lists, or int64 carry columns
     std::vector<std::string> heads;     ///< a head that frames lack has no labels (eval only)
-    bool isJoined = false;              ///< this rank's micro-batches of a step come as one
-    /// Told of ring memory that is mapped, and before it goes; what it says ends the stream. Null:
-    /// nobody wants to know.
+    bool isJoined = false;              ///< the feed joins this rank's micro-batches of a step into
+                                        ///< one
+    /// Called after ring memory is mapped and before it is unmapped; an error that it returns ends
+    /// the stream. May be null.
     std::function<Status(void* memory, std::size_t bytes, bool isMapped)> onRing;
 };
 
@@ -61,7 +62,7 @@ class FeedSource final : public BatchSource {
     FeedSourceOptions options_;
     millrace_feed* feed_;
     millrace_batch* held_ = nullptr;
-    Status ringStatus_;             ///< of onRing
+    Status ringStatus_;             ///< last result of onRing
     std::int64_t lostSinceNs_ = 0;  // steady; 0: connected
 };
 

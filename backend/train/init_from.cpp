@@ -21,14 +21,14 @@ std::string tableOf(std::string_view name) {
                : "";
 }
 
-/// Equal shapes, or with `mayGrow` another number of rows.
+/// Equal shapes, or, with `mayGrow`, shapes that differ in the number of rows only.
 bool fits(const TensorRef& from, const TensorRef& to, bool mayGrow) {
     return from.shape == to.shape ||
            (mayGrow && from.shape.size() == to.shape.size() && !to.shape.empty() &&
             std::equal(to.shape.begin() + 1, to.shape.end(), from.shape.begin() + 1));
 }
 
-/// The rows that both have.
+/// Copies the rows that both tensors have.
 void copyBytes(const TensorRef& from, const TensorRef& to) {
     std::memcpy(to.data, from.data,
                 static_cast<std::size_t>(std::min(from.numBytes(), to.numBytes())));

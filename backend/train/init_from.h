@@ -15,26 +15,27 @@ namespace millrace::train {
 
 class Learner;
 
-/// The checkpoint that a run starts with, and the parts that it takes (train.init_from).
+/// The checkpoint that a run starts from, and which parts it copies (train.init_from).
 struct InitFrom {
     const Checkpoint* checkpoint = nullptr;
     bool takesOptimizer = false;
-    /// Tables of vocabularies: a row stands for the same value in both, however many there are.
+    /// Tables of vocabularies: a row means the same value in both, even if the number of rows
+    /// differs.
     std::set<std::string> growing;
-    /// Tables whose rows stand for other values than in the checkpoint.
+    /// Tables whose rows mean other values than in the checkpoint.
     std::set<std::string> changed;
     bool hasSameInput = true;  ///< the dense features are the same, in the same order
 };
 
-/// Copies into `tensors` what the checkpoint has of them, by name: weights, with takesOptimizer the
-/// rest too. Of growing tables the rows that both have; a tensor of another shape, or of a changed
-/// table, is left as it is. Returns the names of the tensors that were left, or left in part.
-/// Failure: kFailedPrecondition where no weight fits, or one is of another type.
+/// Copies matching tensors of the checkpoint into `tensors`, by name: weights, and with
+/// takesOptimizer the rest. Copies only the common rows of growing tables. Leaves alone a tensor of
+/// another shape, or of a changed table. Returns the names of the tensors that were left alone or
+/// copied in part. Failure: kFailedPrecondition if no weight fits, or if one is of another type.
 Result<std::vector<std::string>> copyMatching(const InitFrom& from,
                                               const std::vector<TensorRef>& tensors);
 
-/// Starts `learner` with it, and says in the log what begins fresh. `numericKeys`: the run's own,
-/// as checkpoints have them. Messages begin with the key of the spec.
+/// Initializes `learner` from it and logs which parts start fresh. `numericKeys`: the run's own, in
+/// the form that checkpoints have. Messages begin with the key of the spec.
 Status beginFrom(const InitFrom& from, const Json& numericKeys, Learner& learner);
 
 }  // namespace millrace::train

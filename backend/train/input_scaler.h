@@ -1,12 +1,12 @@
 #pragma once
-// Brings dense inputs of any magnitude to a common scale: (x - mean) / deviation, kept in [-5, 5].
+// Scales dense inputs of any magnitude to a common range: (x - mean) / deviation, kept in [-5, 5].
 //
-// Mean and deviation of every column run over all training rows of the steps before this one, of
-// all ranks (the first step: its first micro-batch, which is rank 0's) and are part of the model:
-// checkpoints and init_from carry them, evaluation uses them as they stand. In double, merged by
-// Chan's formula in row order; the values of a step count from the next step on, so that cutting it
-// into micro-batches changes nothing. NaN and infinite inputs count as the mean and are left out of
-// the statistics.
+// Mean and deviation of each column cover all training rows of earlier steps, of all ranks. The
+// first step uses its first micro-batch, which is rank 0's. They are part of the model: checkpoints
+// and init_from carry them, and evaluation uses them unchanged. They are computed in double and
+// merged by Chan's formula in row order. The values of a step count from the next step on, so that
+// its division into micro-batches changes nothing. NaN and infinite inputs count as the mean and
+// are left out of the statistics.
 #include <cstdint>
 #include <vector>
 
@@ -20,17 +20,17 @@ class InputScaler {
  public:
     explicit InputScaler(std::int64_t width);
     bool isStarted() const { return isStarted_ || width_ == 0; }
-    /// Before the first observe(), in all ranks: rank 0's first micro-batch sets the scale. Null: a
-    /// rank that has none in the first step.
+    /// Call before the first observe(), in all ranks: rank 0's first micro-batch sets the scale.
+    /// Null: this rank has no micro-batch in the first step.
     Status start(const BatchView* batch, Group& group);
-    /// Takes a training micro-batch into the statistics of the running step.
+    /// Adds a training micro-batch to the statistics of the running step.
     void observe(const BatchView& batch) { addTo(step_, batch); }
-    /// The step is over: its statistics, of all ranks in their order, join the others.
+    /// Ends the step: merges its statistics, of all ranks in rank order, into the totals.
     Status endStep(Group& group);
     /// Writes the scaled columns as one block [rows, width].
     void scale(const BatchView& batch, std::vector<float>& out) const;
     void appendTensors(std::vector<TensorRef>& out);
-    /// To be called after the tensors were written into.
+    /// Call after the tensors were written into.
     void restored();
 
  private:
@@ -42,7 +42,7 @@ class InputScaler {
         void merge(const Statistics& other);
     };
     static void addTo(Statistics& statistics, const BatchView& batch);
-    /// `mine` of each rank.
+    /// Returns each rank's `mine`.
     Result<std::vector<Statistics>> ofAllRanks(const Statistics& mine, Group& group) const;
     void refresh(const Statistics& from);
     std::int64_t width_;

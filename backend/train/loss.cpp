@@ -6,7 +6,7 @@
 namespace millrace::train {
 namespace {
 
-/// Calls body(r, place, label, weight) for each label of `head` that is there.
+/// Calls body(r, place, label, weight) for each label of `head` that is present.
 template <class Body>
 void forLabels(const BatchView& batch, std::size_t head, Body body) {
     const HeadColumn& column = batch.heads[head];

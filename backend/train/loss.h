@@ -8,7 +8,7 @@
 
 namespace millrace::train {
 
-/// Sums over the rows whose label is there: loss = sum(w * loss), weight = sum(w), one per head.
+/// Sums over the rows whose label is present: loss = sum(w * loss), weight = sum(w), one per head.
 struct LossSums {
     std::vector<double> loss, weight;
     std::int64_t rows = 0;
@@ -25,11 +25,11 @@ struct LossSums {
 void lossGradients(const BatchView& batch, const std::vector<float>& logits,
                    std::vector<float>& gradients, LossSums& sums);
 
-/// Appends `from` + the rows of the batch whose loss is not finite.
+/// Appends `from` + r for each row r of the batch whose loss is not finite.
 void findNotFinite(const BatchView& batch, const std::vector<float>& logits, std::int64_t from,
                    std::vector<std::int64_t>& rows);
 
-/// Adds the batch's rows and weights alone.
+/// Adds only the batch's rows and weights.
 void addWeights(const BatchView& batch, LossSums& sums);
 
 /// Adds the batch's sums for given probabilities [rows, heads].

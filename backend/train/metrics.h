@@ -1,5 +1,5 @@
 #pragma once
-// Figures of an evaluation, exact and in double (SEMANTICS 3). Pure functions.
+// Metrics of an evaluation, exact and in double (SEMANTICS 3). Pure functions.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -9,26 +9,26 @@
 
 namespace millrace::train {
 
-/// Undefined figures are NaN: AUC and normalised entropy of labels that are all one class,
-/// calibration without a positive label, everything without rows.
+/// Undefined metrics are NaN: AUC and normalised entropy if all labels are of one class,
+/// calibration without a positive label, every metric without rows.
 struct EvalFigures {
     double auc = 0;
     double logLoss = 0;
     double normalizedEntropy = 0;  ///< log loss / entropy of the rows' base rate
     double calibration = 0;        ///< mean prediction / mean label
-    std::int64_t rows = 0;         ///< with a label
+    std::int64_t rows = 0;         ///< rows with a label
     std::int64_t rowsWithoutLabel = 0;
     double positives = 0;
 };
 
-/// P(prediction of a positive > that of a negative) + P(equal) / 2; sorts in place.
+/// P(a positive's prediction > a negative's) + P(equal) / 2; sorts in place.
 double exactAuc(std::vector<std::pair<double, bool>>& predictions);
 
-/// Collects one head's predictions. Labels above 0.5 are positive for AUC; log loss takes them as
-/// they are. Predictions are kept 1e-12 away from 0 and 1 in the log loss.
+/// Collects one head's predictions. Labels above 0.5 are positive for AUC; log loss uses them
+/// unchanged. The log loss keeps predictions 1e-12 away from 0 and 1.
 class EvalAccumulator {
  public:
-    /// Prediction of row r is at probabilities[r * stride].
+    /// The prediction of row r is probabilities[r * stride].
     void add(std::int64_t rows, const double* probabilities, std::int64_t stride,
              const HeadColumn& head);
     EvalFigures figures();

@@ -156,7 +156,7 @@ Status NetworkLearner::sumLayersOverRanks() {
     return okStatus();
 }
 
-// Rank 0 adds up what the others give, in their order, and all take its sums.
+// Rank 0 adds up the other ranks' gradients in rank order, and all ranks take its sums.
 Status NetworkLearner::sumTablesOverRanks() {
     const auto own = [this] {
         std::string out;
@@ -198,7 +198,7 @@ Status NetworkLearner::apply(double weight, UpdateFigures* figures) {
     return checkStepWeight(weight);
 }
 
-// The gradients are those of all ranks: each makes the same update.
+// The gradients are already those of all ranks: each rank makes the same update.
 void NetworkLearner::update(double weight, UpdateFigures* figures) {
     const PartTimer timer(times_.optimizer);
     ++updates_;

@@ -1,8 +1,8 @@
 #pragma once
-// Models with layers on the CPU, in float32: embedding tables, scaled dense input, a DenseNetwork,
-// weighted BCE, an optimizer. What is no layer is loops of ours, which are faster there than
-// LibTorch's calls (docs/decisions/0036-learner.md); elsewhere it is TensorLearner. Threads: one
-// owner.
+// Learner for models with layers on the CPU, in float32: embedding tables, scaled dense input, a
+// DenseNetwork, weighted BCE, an optimizer. All but the layers is plain loops, which are faster on
+// a CPU than LibTorch's calls (docs/decisions/0036-learner.md); other devices and precisions use
+// TensorLearner. Threads: one owner.
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,8 +17,7 @@ namespace millrace::train {
 
 class NetworkLearner final : public Learner {
  public:
-    /// `options` are checked (checkNetwork).
-    /// `group` outlives it.
+    /// `options` must have passed checkNetwork. `group` outlives the learner.
     static Result<std::unique_ptr<Learner>> make(const LearnerOptions& options, Group& group);
 
     Status accumulate(const BatchView& batch, LossSums& sums) override;
@@ -41,11 +40,11 @@ class NetworkLearner final : public Learner {
                    Group& group);
     void initialise();
     void clearGradients();
-    /// What the step's gradients are divided by: its weight, more where they are clipped.
+    /// The divisor of the step's gradients: its weight, more if they are clipped.
     double divisorOf(double weight, UpdateFigures* figures);
     Status forward(const BatchView& batch, bool keepsGraph);
     Status forwardToLoss(const BatchView& batch, LossSums& sums);
-    /// Statistics and, for an update, gradients become those of all ranks.
+    /// Merges the statistics and, for an update, the gradients of all ranks.
     Status communicate(bool isUpdate);
     Status sumLayersOverRanks();
     Status sumTablesOverRanks();
@@ -60,11 +59,11 @@ class NetworkLearner final : public Learner {
     std::int64_t vectorsWidth_ = 0;
     std::int64_t updates_ = 0;
     LearnerTimes times_;
-    std::int64_t stepRows_ = 0;                       ///< of the running step, so far
+    std::int64_t stepRows_ = 0;                       ///< rows of the running step, so far
     std::vector<std::int64_t> notFinite_;             ///< of the running or the last step
     std::vector<std::vector<float>> first_, second_;  // moments, as parameters()
     std::vector<float> dense_, vectors_, vectorGradients_, logits_, logitGradients_;
-    std::vector<float> layers_;  ///< gradients of all, in one piece
+    std::vector<float> layers_;  ///< all layers' gradients, in one block
 };
 
 }  // namespace millrace::train

@@ -108,7 +108,7 @@ NetworkOptions networkOf(const LearnerOptions& options) {
     return out;
 }
 
-// A uniform draw in +-bound has the deviation bound / sqrt(3).
+// A uniform draw in +-bound has the standard deviation bound / sqrt(3).
 float layerBound(const std::vector<std::int64_t>& shape) {
     const auto outputs = static_cast<double>(shape[0]);
     const double deviation = shape.size() > 1

@@ -1,4 +1,4 @@
-// Stands in for torch/ in builds without LibTorch (sanitizers): networks are refused.
+// Replaces torch/ in builds without LibTorch (sanitizers): models with networks are refused.
 #include "backend/train/dense_network.h"
 #include "backend/train/torch_learner.h"
 

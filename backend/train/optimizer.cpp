@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-// Of loops over arrays that do not overlap: twice as wide where the machine has it. Each element's
-// operations are the same, and so are its bits.
+// For loops over arrays that do not overlap: uses vectors twice as wide if the machine has them.
+// Each element's operations are the same, and so are its bits.
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__clang__)
 #define MR_WIDE_LOOPS __attribute__((target_clones("avx2", "default")))
@@ -135,7 +135,8 @@ void WeightUpdate::apply(std::int64_t size, const float* gradient, float* values
 }
 
 double sumOfSquares(const float* values, std::int64_t size) {
-    constexpr std::int64_t kLanes = 8;  // so that additions need not wait for one another
+    constexpr std::int64_t kLanes = 8;  // independent sums, so that additions need not wait for one
+                                        // another
     double sums[kLanes] = {};
     std::int64_t i = 0;
     for (; i + kLanes <= size; i += kLanes) {

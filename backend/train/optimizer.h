@@ -2,12 +2,12 @@
 // SGD, Adagrad, row-wise Adagrad and AdamW as plain loops over floats: the same bits whatever the
 // vector width.
 //
-// Formulas as in PyTorch; row-wise Adagrad adds a row's mean squared gradient to one sum a row
-// (FBGEMM's EXACT_ROWWISE_ADAGRAD). Embedding tables are updated lazily: only rows that the step
-// touched are read or written, as PyTorch's SparseAdam does. For SGD without momentum and for
-// Adagrad that is exact; under momentum and AdamW the moments (and the weight decay) of an
-// untouched row rest until it is touched again. AdamW's bias correction counts the model's updates,
-// not the row's. Threads: none of its own.
+// The formulas are PyTorch's; row-wise Adagrad adds a row's mean squared gradient to one sum per
+// row (FBGEMM's EXACT_ROWWISE_ADAGRAD). Embedding tables are updated lazily: only rows that the
+// step touched are read or written, as in PyTorch's SparseAdam. For SGD without momentum and for
+// Adagrad that is exact. With momentum and AdamW, the moments (and the weight decay) of an
+// untouched row pause until it is touched again. AdamW's bias correction counts the model's
+// updates, not the row's. Threads: none of its own.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -30,18 +30,19 @@ struct OptimizerOptions {
 /// "sgd", "adagrad", "rowwise_adagrad", "adamw".
 Result<OptimizerKind> parseOptimizer(const std::string& name);
 
-/// How many kinds of state there are: 0, 1 or 2.
+/// Number of kinds of state: 0, 1 or 2.
 int numMoments(const OptimizerOptions& options);
-/// Floats of each kind of state that a row of `dim` weights has: `dim`, or 1.
+/// Floats per row in each kind of state, for rows of `dim` weights: `dim`, or 1.
 std::int64_t momentWidth(const OptimizerOptions& options, std::int64_t dim);
 
-/// One update of the model: what all its weights have in common is computed once.
+/// One update of the model: computes once what all weights share.
 class WeightUpdate {
  public:
-    /// `number`: of this update, from 1. Gradients are divided by `weight`. `options` outlives it.
+    /// `number`: number of this update, from 1. Gradients are divided by `weight`. `options`
+    /// outlives it.
     WeightUpdate(const OptimizerOptions& options, std::int64_t number, double weight);
 
-    /// Of `size` weights (row-wise: of one row). `first`, `second`: the moments (null where
+    /// Updates `size` weights (row-wise: one row). `first`, `second`: the moments (null if
     /// numMoments is smaller), momentWidth(size) floats each.
     void apply(std::int64_t size, const float* gradient, float* values, float* first,
                float* second) const;
@@ -50,11 +51,11 @@ class WeightUpdate {
     const OptimizerOptions& options_;
     const bool isFirst_;
     const float divisor_;
-    /// AdamW: the rate over the first moment's correction; the root of the second's.
+    /// AdamW: the rate divided by the first moment's correction; the root of the second's.
     float step_ = 0, root_ = 0;
 };
 
-/// Sum of the squares, in double and in one order.
+/// Sum of the squares, in double and in a fixed order.
 double sumOfSquares(const float* values, std::int64_t size);
 
 }  // namespace millrace::train

@@ -1,5 +1,5 @@
 #pragma once
-// Adds the time that it lives to a sum, ns. Threads: one owner.
+// Adds its own lifetime to a sum, ns. Threads: one owner.
 #include <chrono>
 #include <cstdint>
 

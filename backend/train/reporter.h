@@ -1,6 +1,6 @@
 #pragma once
-// The trainer's door to the daemon: what it says, what it is asked. RankReporter is the rank
-// socket; tests put a list in its place.
+// The trainer's connection to the daemon: it sends reports and receives stop requests. RankReporter
+// uses the rank socket; tests record into a list instead.
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,26 +13,26 @@ namespace millrace::train {
 class Reporter {
  public:
     virtual ~Reporter() = default;
-    /// Never waits for the daemon.
+    /// Never blocks on the daemon.
     virtual Status send(rank::Body body) = 0;
-    /// The last line; waits until the daemon has stored everything.
+    /// Sends the last line and waits until the daemon has stored everything.
     virtual Status finish(rank::Body body) = 0;
-    /// What is wrong with `what` now, one sentence; "": it is well again.
+    /// Sets what is wrong with `what` now, as one sentence; "" clears it.
     virtual void setTrouble(const std::string& what, std::string sentence) = 0;
-    /// Lines not yet acknowledged, all of them, for the checkpoint.
+    /// All lines not yet acknowledged, for the checkpoint.
     virtual Result<std::vector<std::string>> unacked() const = 0;
-    /// How many checkpoints the daemon has not stored yet.
+    /// Number of checkpoints that the daemon has not stored yet.
     virtual std::int64_t unackedCheckpoints() = 0;
-    /// Whether this rank may take `step`, whose data it has: false where the run stops before it,
-    /// which all ranks hear of the same step.
+    /// True if this rank may take `step`, whose data it has. False if the run stops before it; all
+    /// ranks then stop before the same step.
     virtual bool begin(std::int64_t step) = 0;
-    /// Whether the run stops before `step`, which this rank waits for.
+    /// True if the run stops before `step`, for which this rank waits.
     virtual bool isOver(std::int64_t step) = 0;
 };
 
 class RankReporter final : public Reporter {
  public:
-    /// `client` has a page.
+    /// `client` must have a page.
     explicit RankReporter(rank::RankClient& client) : client_(client) {}
     Status send(rank::Body body) override {
         const bool isCheckpoint = std::holds_alternative<rank::Checkpoint>(body);
@@ -57,7 +57,7 @@ class RankReporter final : public Reporter {
 
  private:
     rank::RankClient& client_;
-    std::vector<std::uint64_t> checkpoints_;  // seqs, not yet acknowledged
+    std::vector<std::uint64_t> checkpoints_;  // sequence numbers not yet acknowledged
 };
 
 }  // namespace millrace::train

@@ -7,7 +7,7 @@
 namespace millrace::train {
 namespace {
 
-/// How much of the way from the warm-up's end to the schedule's is gone, 0 to 1.
+/// Progress from the end of the warm-up to the end of the schedule, 0 to 1.
 double progressOf(const ScheduleOptions& schedule, std::int64_t update) {
     const auto done = static_cast<double>(update - schedule.warmupSteps);
     const auto all = static_cast<double>(schedule.steps - schedule.warmupSteps);

@@ -1,12 +1,12 @@
 #pragma once
-// target_mean: the baseline that knows nothing but label means per key value.
+// target_mean: a baseline that learns only label means per key value.
 //
 // Over the stream it sums label * weight and weight per head, in total and per value of each key.
-// Prediction = global + sum over keys k of (mean_k - global), kept in [1e-6, 1 - 1e-6], where
-// mean_k = (sum_k + smoothing * global) / (weight_k + smoothing), a value never seen (or an empty
-// list) counts as global, and a list key is the average over its ids. The loss of a step is that of
-// the predictions made before the step was seen (a global of 0.5 at first), so it is comparable to
-// a network's. One epoch: the sums of a second one would be the same twice over.
+// Prediction = global + sum over keys k of (mean_k - global), kept in [1e-6, 1 - 1e-6]. Here mean_k
+// = (sum_k + smoothing * global) / (weight_k + smoothing). A value never seen (or an empty list)
+// counts as global, and a list key is the average over its ids. The loss of a step is that of
+// predictions made before the step was seen (with a global of 0.5 at first), so it is comparable to
+// a network's. It trains for one epoch: a second would only double the sums.
 // Threads: one owner.
 #include <memory>
 #include <string>
@@ -54,7 +54,7 @@ class TargetMean final : public Learner {
     Status checkShape(const BatchView& batch) const;
 
     LearnerOptions options_;
-    std::vector<std::size_t> features_;  // of each key: its place in BatchView::ids
+    std::vector<std::size_t> features_;  // of each key: its index in BatchView::ids
     Sums sums_, step_;
     std::vector<double> totals_;  // tensors(): sum and weight per head
     std::vector<KeyTensors> exported_;

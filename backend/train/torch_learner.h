@@ -1,6 +1,6 @@
 #pragma once
-// The learner whose parameters, moments and batches are tensors of a device; the wall of the torch
-// room.
+// The learner whose parameters, moments and batches are tensors on a device; the public face of
+// train/torch.
 #include <cstddef>
 #include <memory>
 
@@ -9,15 +9,16 @@
 
 namespace millrace::train {
 
-/// Of the models that have layers. Options are checked (checkNetwork); kFailedPrecondition where
-/// the device cannot be had. `group`: the ranks that train one model, each with a learner of the
-/// same options; outlives it.
+/// Makes a learner for a model with layers. Options must have passed checkNetwork;
+/// kFailedPrecondition if the device is not available. `group`: the ranks that train one model,
+/// each with a learner of the same options; outlives it.
 Result<std::unique_ptr<Learner>> makeTensorLearner(const LearnerOptions& options, Group& group);
 
-/// What train.device names here, "cpu" or "cuda"; the sentence where it is not there.
+/// The device that train.device means on this machine, "cpu" or "cuda"; an error if it is not
+/// available.
 Result<std::string> resolveDevice(const std::string& name);
 
-/// Ring memory of a device's trainer: pinned while it is mapped. Of a CPU nothing is done.
+/// Pins the ring memory of a GPU's trainer while it is mapped. Does nothing for a CPU.
 Status pinRing(const std::string& device, void* data, std::size_t size);
 Status unpinRing(const std::string& device, void* data);
 

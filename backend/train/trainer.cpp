@@ -108,8 +108,8 @@ Result<Trainer::Outcome> Trainer::run() {
             labels_.begin(options_.learner.heads.size());
         }
     }
-    // A stop cut the evaluation of the resumed step short, or does so on the way: all ranks end
-    // where they stand, so that the next attempt begins with it.
+    // A stop cut the evaluation of the resumed step short, or does so now: all ranks end at this
+    // step, so that the next attempt starts with the evaluation.
     if (isEvalMissing()) {
         RETURN_IF_ERROR(evaluate());
     }
@@ -126,7 +126,8 @@ Result<Trainer::Outcome> Trainer::run() {
     if (options_.hasEval && lastEvalStep_ != step_) {
         RETURN_IF_ERROR(evaluate());
     }
-    // Also when this step has a checkpoint: that one may lie before the end of the epoch was read.
+    // Needed even if this step has a checkpoint: that one may be from before the epoch's end was
+    // read.
     RETURN_IF_ERROR(checkpoint(true));
     if (options_.hasEval && lastEvalStep_ != step_) {
         return Outcome::kStopped;
@@ -135,7 +136,7 @@ Result<Trainer::Outcome> Trainer::run() {
     return Outcome::kDone;
 }
 
-// Long work is told as it goes on, so that who sees no word for long may call it hung.
+// Reports during long work too, so that a silent trainer can be treated as hung.
 Result<FeedEvent> Trainer::nextEvent(BatchSource& source, const char* waiting,
                                      const char* working) {
     if (meter_.isQuiet()) {
@@ -158,7 +159,7 @@ Result<FeedEvent> Trainer::nextEvent(BatchSource& source, const char* waiting,
     }
 }
 
-// What a step is, its mark says. Behind an epoch's last one stands its end, which is read with it.
+// The feed's mark ends a step. The end of an epoch follows its last mark and is read with it.
 Result<Trainer::Taken> Trainer::gather(LossSums& sums, std::int64_t& stepEnd) {
     stepEnd = next_;
     stepRows_.clear();
@@ -269,7 +270,7 @@ Status Trainer::endStep(LossSums& sums) {
     return weight > 0 && !std::isfinite(sums.mean()) ? lossNotFinite() : okStatus();
 }
 
-// The same rows would end the same way again: an error of the input.
+// The same rows would fail again on a retry, so this is an input error.
 Status Trainer::lossNotFinite() {
     ASSIGN_OR_RETURN(const std::vector<std::string> told,
                      group_.gather(stepRows_.told(learner_->rowsNotFinite(), options_.fileName)));

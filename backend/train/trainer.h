@@ -1,12 +1,11 @@
 #pragma once
 // The training loop of one rank: steps, evaluations, checkpoints, reports.
 //
-// Ranks agree on a stop through the reporter, so that all end behind the same step; figures,
-// checkpoints and the last line with them are rank 0's. A step takes the micro-batches up to the
-// feed's mark, in all ranks alike; its number counts from 1. Everything that a resume needs is in
-// the checkpoint, which is cut at a step's end only; a stop drops a step whose data is not there,
-// unless another rank has begun it. Threads: one owner. Failure:
-// run() returns the sentence; checkpoints written before stay.
+// Ranks agree on a stop through the reporter, so that all end after the same step. Only rank 0
+// reports metrics, checkpoints and the last line. A step takes the micro-batches up to the feed's
+// mark, the same in all ranks; steps count from 1. The checkpoint holds all that a resume needs and
+// is cut at a step's end only. A stop drops a step whose data has not arrived, unless another rank
+// has begun it. Threads: one owner. Failure: run() returns the error; earlier checkpoints stay.
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -40,10 +39,10 @@ struct TrainerOptions {
     EvalOptions eval;
     EarlyStopOptions earlyStop;
     std::int64_t attempt = 0;
-    FileName fileName;               ///< of a row's file
-    Json identity = Json::object();  ///< run, spec_hash, stream_hash: kept in checkpoints
-    Json module = Json::object();    ///< what is made of the tensors elsewhere: kept in checkpoints
-    Json numericKeys = Json::object();  ///< where a resume has others, the run says so
+    FileName fileName;                  ///< name of a row's file
+    Json identity = Json::object();     ///< run, spec_hash, stream_hash: kept in checkpoints
+    Json module = Json::object();       ///< builds a module elsewhere: kept in checkpoints
+    Json numericKeys = Json::object();  ///< a resume reports keys that differ
 };
 
 class Trainer {
@@ -55,8 +54,8 @@ class Trainer {
                                                  const InitFrom* initFrom, SourceOpener open,
                                                  Group& group, Reporter& reporter,
                                                  const Clock& clock);
-    /// Trains to the end (the last line is acknowledged then) or to a stop request (a checkpoint is
-    /// written then, and no last line).
+    /// Trains to the end (returns once the last line is acknowledged) or to a stop request (writes
+    /// a checkpoint and no last line).
     Result<Outcome> run();
 
     Learner& learner() { return *learner_; }
@@ -73,27 +72,27 @@ class Trainer {
     Result<Taken> takeStep();
     /// Accumulates micro-batches up to the mark that ends the step.
     Result<Taken> gather(LossSums& sums, std::int64_t& stepEnd);
-    /// The phases while it waits for one, and of what is done with them.
+    /// Reports `waiting` as the phase during a wait for an event, `working` during work on events.
     Result<FeedEvent> nextEvent(BatchSource& source, const char* waiting, const char* working);
     Status endStep(LossSums& sums);
-    /// What all ranks say of rows whose loss is not finite.
+    /// Collects from all ranks the rows whose loss is not finite, and returns the error.
     Status lossNotFinite();
     StepTimes stepTimes() const;
     Status afterStep();
-    /// Whether this step is to be evaluated, and was not.
+    /// Whether this step should be evaluated and was not.
     bool isEvalMissing() const;
     bool isFinished() const;
 
-    /// Leaves lastEvalStep_ as it was when a stop request cuts it short.
+    /// Leaves lastEvalStep_ unchanged if a stop request cuts it short.
     Status evaluate();
-    /// All ranks hear whether this evaluation is the best so far, or one too many that is not.
+    /// All ranks learn from rank 0 whether this evaluation is the best, or patience is used up.
     Status judge(const rank::Values& figures);
     Status checkpoint(bool isNeeded);
     Json checkpointMeta(const std::string& state) const;
     Result<CheckpointOrder> checkpointOrder();
     rank::Done doneLine();
     Status progress(const char* phase, double waitingMs = 0);
-    /// kInternal when ranks have come to other weights.
+    /// kInternal if ranks have arrived at different weights.
     Status compareWeights();
 
     TrainerOptions options_;
@@ -112,7 +111,7 @@ class Trainer {
     bool streamEnded_ = false;
     std::int64_t epochBatches_ = 0;  // micro-batches of an epoch, 0 until one has ended
     std::int64_t stepsWithoutWeight_ = 0;
-    std::int64_t sumNs_ = 0;  // until all ranks had told their sums
+    std::int64_t sumNs_ = 0;  // time until all ranks had exchanged their sums
     LabelWatch labels_;
     StepRows stepRows_;
     std::string state_;  // at the last step's end; "" at the start
@@ -120,8 +119,8 @@ class Trainer {
     CheckpointRoutine checkpoints_;
     bool endsEarly_ = false;
     std::int64_t lastEvalStep_ = -1;
-    std::string evalHash_;     // RowsHash of the last evaluation; "" of none
-    rank::Values lastValues_;  // loss and the last evaluation, for done
+    std::string evalHash_;     // RowsHash of the last evaluation; "": none
+    rank::Values lastValues_;  // loss and the last evaluation, for the done line
     std::vector<std::string> resumeChanges_;
 };
 

@@ -90,7 +90,7 @@ Result<CheckpointOrder> Trainer::checkpointOrder() {
     return order;
 }
 
-// One that is needed is there when this returns; others may be written while training goes on.
+// A needed checkpoint exists when this returns; others may be written while training continues.
 Status Trainer::checkpoint(bool isNeeded) {
     const PhaseClock::Scope scope(phases_, &values::PhaseTimes::checkpointMs);
     checkpoints_.begin(step_);

@@ -1,5 +1,5 @@
 #pragma once
-// What a daemon tells of itself, of its end and of its store.
+// What a daemon reports about itself, its shutdown and its store.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,9 +15,9 @@ struct Handshake {
 };
 struct DaemonStatus {
     std::string version, address, stateDir, binDir;
-    std::string configFile;  ///< that was read, or would be if it were there; "": not told
+    std::string configFile;  ///< that was read, or would be if it existed; "": unknown
     std::string logFile;     ///< "": stderr
-    std::string nodesListen, nodesAddress;  ///< as it was given; "": not
+    std::string nodesListen, nodesAddress;  ///< as configured; "": not configured
     bool isClosed = false;                  ///< runs train on other nodes only
     int pid = 0;
     std::int64_t startedMs = 0;
@@ -27,16 +27,16 @@ struct DaemonStatus {
 };
 struct DownReport {
     int runsStopped = 0, workersEnded = 0, runsQueued = 0;
-    int runsLeft = 0;  ///< that had not ended when the time was up; the next daemon takes them over
+    int runsLeft = 0;  ///< still running when the time was up; the next daemon takes them over
     bool operator==(const DownReport&) const = default;
 };
-/// What a look through the daemon's run store found.
+/// Result of checking the daemon's run store.
 struct StoreCheck {
-    std::vector<std::string> damage;  ///< none: it is sound; the first 20
+    std::vector<std::string> damage;  ///< the first 20 problems; empty: the store is sound
     std::string path;
     std::uint64_t bytes = 0;
     std::int64_t runs = 0;  ///< deleted ones included
-    double seconds = 0;     ///< that it took
+    double seconds = 0;     ///< duration of the check
     bool operator==(const StoreCheck&) const = default;
 };
 

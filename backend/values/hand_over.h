@@ -1,5 +1,6 @@
 #pragma once
-// HandOver: a checkpoint, or scores, on the way from the node that wrote them to the head.
+// HandOver: a checkpoint, or an evaluation's scores, in transfer from the node that wrote it to the
+// head.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -7,12 +8,12 @@
 namespace millrace::values {
 
 struct HandOver {
-    std::int64_t step = 0;     ///< of the file
-    std::uint64_t bytes = 0;   ///< of it
-    std::uint64_t sent = 0;    ///< of these, at the head
-    int numWaiting = 0;        ///< checkpoints that follow it
-    std::string trouble = {};  ///< why it does not move, a sentence; "": it moves
-    bool areScores = false;    ///< of an evaluation; false: a checkpoint
+    std::int64_t step = 0;     ///< the step of the file
+    std::uint64_t bytes = 0;   ///< the file's size
+    std::uint64_t sent = 0;    ///< of these, arrived at the head
+    int numWaiting = 0;        ///< checkpoints queued behind it
+    std::string trouble = {};  ///< why the transfer is stuck, a sentence; "": it is not
+    bool areScores = false;    ///< scores of an evaluation; false: a checkpoint
     bool operator==(const HandOver&) const = default;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
-// What is asked and told about specs and datasets (proto/millrace/v1/inspect.proto).
+// Requests and replies about specs and datasets (proto/millrace/v1/inspect.proto).
 //
-// Optionals that are empty are unknown, never zero.
+// An empty optional means unknown, never zero.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace millrace::values {
 
-/// A spec as it is being written.
+/// A spec that is being written.
 struct SpecSource {
     std::string text, fileName, baseDir;  ///< baseDir: absolute
     std::vector<std::string> sets;
@@ -36,19 +36,19 @@ struct CheckRequest {
 struct CheckedRun {
     std::string variation, resolvedSpec, specHash, streamHash;
     std::int64_t rows = 0, files = 0, splits = 0;
-    std::string planHash{};  ///< "" of an older daemon
+    std::string planHash{};  ///< "" from an older daemon
     bool operator==(const CheckedRun&) const = default;
 };
 struct CheckReply {
     std::vector<SpecError> errors, warnings;
-    std::vector<CheckedRun> runs;      ///< the base first; none beside errors
-    std::vector<ColumnFacts> columns;  ///< of the dataset, where it could be opened
-    std::vector<ColumnFacts> derived;  ///< that the base's recipe adds
+    std::vector<CheckedRun> runs;      ///< the base first; empty if there are errors
+    std::vector<ColumnFacts> columns;  ///< the dataset's, if it could be opened
+    std::vector<ColumnFacts> derived;  ///< columns that the base's recipe adds
     bool operator==(const CheckReply&) const = default;
 };
 
 struct DatasetRequest {
-    std::vector<std::string> paths;  ///< none: those of spec
+    std::vector<std::string> paths;  ///< empty: those of `spec`
     std::string baseDir, format;
     SpecSource spec;
     std::int64_t filesMax = 0;  ///< 0: 1000
@@ -67,7 +67,7 @@ struct DatasetFile {
     bool operator==(const DatasetFile&) const = default;
 };
 struct LeftOutColumn {
-    std::string name, why;  ///< why: what follows its name, "is a map<string, int64>: ..."
+    std::string name, why;  ///< why: the text after its name, "is a map<string, int64>: ..."
     bool operator==(const LeftOutColumn&) const = default;
 };
 struct DatasetReply {
@@ -78,7 +78,7 @@ struct DatasetReply {
     std::uint64_t bytes = 0;
     std::optional<std::uint64_t> decodedBytes;
     std::vector<ColumnFacts> columns;
-    std::vector<LeftOutColumn> leftOut;  ///< what cannot be a feature
+    std::vector<LeftOutColumn> leftOut;  ///< columns that cannot be features
     bool operator==(const DatasetReply&) const = default;
 };
 
@@ -91,16 +91,16 @@ struct StepsRequest {
 };
 struct SampleColumn {
     std::string name, type;
-    std::vector<std::string> values;  ///< one a row, as text
-    std::vector<bool> isNull;         ///< one a row; empty: no nulls
+    std::vector<std::string> values;  ///< one per row, as text
+    std::vector<bool> isNull;         ///< one per row; empty: no nulls
     bool operator==(const SampleColumn&) const = default;
 };
-/// The rows as they are after a step.
+/// The rows after a step.
 struct SampleStage {
     std::string step, kind, text;  ///< the first: "dataset"
     bool isEnabled = true;
     std::vector<SampleColumn> columns;
-    std::vector<std::int64_t> rowIds;  ///< row within the split; rows are matched by it
+    std::vector<std::int64_t> rowIds;  ///< row within the split; stages match rows by it
     std::int64_t rowsIn = 0, rowsOut = 0;
     bool operator==(const SampleStage&) const = default;
 };
@@ -115,13 +115,13 @@ struct PreviewRequest {
     SpecSource spec;
     std::string variation;     ///< "": the base
     double seconds = 0;        ///< for samples; 0: 3
-    std::int64_t threads = 0;  ///< of the loader; 0: the spec's, else one a core
+    std::int64_t threads = 0;  ///< of the loader; 0: the spec's, else one per core
     bool operator==(const PreviewRequest&) const = default;
 };
-/// A figure of the whole dataset from some of its splits.
+/// A figure for the whole dataset, estimated from some of its splits.
 struct Estimate {
     double value = 0;
-    std::optional<double> low, high;  ///< 95 %; empty: not known from one split
+    std::optional<double> low, high;  ///< 95 %; empty: one split gives no interval
     bool isExact = false;             ///< every split was read
     bool operator==(const Estimate&) const = default;
 };
@@ -130,42 +130,42 @@ struct PreviewHead {
     Estimate labelled, positives, positiveShare;  ///< rows, rows, 0 to 1
     bool operator==(const PreviewHead&) const = default;
 };
-/// What a variation would keep and cost, an epoch.
+/// What a variation would keep and cost per epoch.
 struct PreviewReply {
-    std::vector<SpecError> errors;  ///< none: the figures are there
+    std::vector<SpecError> errors;  ///< empty: the figures are valid
     std::int64_t splits = 0, splitsSampled = 0, rows = 0, threads = 0;
     Estimate rowsKept, keepShare, epochSeconds;
     std::vector<PreviewHead> heads;
     bool operator==(const PreviewReply&) const = default;
 };
 
-/// Each of the runs (ids) is paired with the first.
+/// Each of the runs (ids) is compared with the first.
 inline constexpr std::size_t kPairsMost = 100;
 struct PairRequest {
     std::vector<std::string> runs;
     bool operator==(const PairRequest&) const = default;
 };
-/// Of a head that both have: mean log loss of the rows that both scored, with the same label.
+/// A head of both runs: mean log loss of the rows that both scored with the same label.
 struct PairedHead {
     std::string name;
     std::int64_t rows = 0, rowsOfOtherLabels = 0;  ///< the latter are left out
-    double logLoss = 0, logLossOfFirst = 0;        ///< NaN of no rows
-    double logLossDifference = 0;                  ///< minus the first's: below 0 is better
+    double logLoss = 0, logLossOfFirst = 0;        ///< NaN without rows
+    double logLossDifference = 0;                  ///< this run minus the first: below 0 is better
     bool operator==(const PairedHead&) const = default;
 };
 struct RunPair {
     std::string run;
-    bool hasScores = false;  ///< both have
-    std::string problem;     ///< why they cannot be read, one sentence
-    std::int64_t rows = 0;   ///< that both scored
-    double share = 0;        ///< of those of whichever has more, 0 to 1
-    bool isSample = false;   ///< one of them keeps its lowest keys only
+    bool hasScores = false;  ///< both runs have scores
+    std::string problem;     ///< why the scores cannot be read, one sentence
+    std::int64_t rows = 0;   ///< scored by both
+    double share = 0;        ///< of the larger set of scored rows, 0 to 1
+    bool isSample = false;   ///< one of them kept only its lowest keys
     std::vector<PairedHead> heads;
-    std::vector<std::string> without;  ///< which of the two have no scores
+    std::vector<std::string> without;  ///< which of the two runs have no scores
     bool operator==(const RunPair&) const = default;
 };
 struct PairReply {
-    std::vector<RunPair> pairs;  ///< one a run but the first, in their order
+    std::vector<RunPair> pairs;  ///< one per run except the first, in order
     bool operator==(const PairReply&) const = default;
 };
 

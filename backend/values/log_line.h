@@ -1,5 +1,5 @@
 #pragma once
-// Lines of the workers' logs, and how they are asked for.
+// Lines of the workers' logs, and requests for them.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace millrace::values {
 
-/// kNone: the line names none. In order of weight.
+/// kNone: the line has no level. In ascending severity.
 enum class LogLevel { kNone, kDebug, kInfo, kWarn, kError };
 
 struct LogLine {
@@ -17,16 +17,16 @@ struct LogLine {
     bool isStderr = false;
     int attempt = 1;
     LogLevel level = LogLevel::kNone;
-    std::optional<int> rank;  ///< of a rank's line; none of the feed's
+    std::optional<int> rank;  ///< of a rank's line; the feed has none
     bool operator==(const LogLine&) const = default;
 };
 
 struct LogsRequest {
     std::string run;
-    std::vector<std::string> workers;  ///< none: all
-    std::int64_t tailLines = 0;        ///< only the last N of what is there; 0: all
+    std::vector<std::string> workers;  ///< empty: all
+    std::int64_t tailLines = 0;        ///< only the last N existing lines; 0: all
     bool follow = false;
-    std::string cursor;  ///< of LogChunk; "": from the start
+    std::string cursor;  ///< from a LogChunk; "": from the start
     int attempt = 0;     ///< 0: all
     LogLevel minLevel = LogLevel::kNone;
     bool operator==(const LogsRequest&) const = default;
@@ -36,7 +36,8 @@ struct LogChunk {
     std::vector<LogLine> lines;
     std::string cursor;
     bool isEnd = false;              ///< nothing follows
-    std::uint64_t droppedLines = 0;  ///< left the bounded log unread; one a gap, at least
+    std::uint64_t droppedLines = 0;  ///< dropped from the bounded log before they were read; at
+                                     ///< least one per gap
     bool operator==(const LogChunk&) const = default;
 };
 

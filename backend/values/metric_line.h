@@ -1,8 +1,8 @@
 #pragma once
-// Metrics as values: a point of a series, a line as the store numbered it, and what is asked and
-// answered about them. Store, daemon, wire and faces share these.
+// Metrics as values: a point of a series, a line with its number in the store, and the requests and
+// replies about them. Store, daemon, wire and user interfaces share these.
 //
-// Plain values; Threads: any. Times are UTC ms since 1970, steps count from 1, epochs from 0; a
+// Plain values; Threads: any. Times are UTC ms since 1970; steps count from 1, epochs from 0; a
 // value may be NaN or infinite.
 #include <cstdint>
 #include <map>
@@ -15,19 +15,19 @@
 
 namespace millrace::values {
 
-/// A value that belongs to no rank: the run's own, or the summary of all ranks.
+/// For a value without a rank: the run's own, or the summary of all ranks.
 inline constexpr int kNoRank = -1;
 
-/// What several ranks say of one step, beside their median: the ends and who holds them (of equals
-/// the lowest rank).
+/// How several ranks' values of one step spread around their median: the ends, and the ranks that
+/// have them (the lowest rank among equals).
 struct RankSpread {
     double least = 0, greatest = 0;
     int leastRank = 0, greatestRank = 0;
-    int numRanks = 0;  ///< that told a value of this step
+    int numRanks = 0;  ///< number of ranks with a value of this step
     bool operator==(const RankSpread&) const = default;
 };
 
-/// One value of a metric; where ranks differ `value` is their median.
+/// One value of a metric; the median if ranks differ.
 struct MetricPoint {
     std::int64_t step = 0;
     std::int64_t epoch = 0;
@@ -36,60 +36,60 @@ struct MetricPoint {
     double value = 0;
     int attempt = 1;
     std::optional<RankSpread> ranks{};
-    std::int64_t line = 0;  ///< of the run, from 1: the line that told it; 0: not stored
+    std::int64_t line = 0;  ///< the run's line that reported it, from 1; 0: not stored
     bool operator==(const MetricPoint&) const = default;
 };
 
-/// A metric over a range of steps, in order of step.
+/// A metric over a range of steps, ordered by step.
 struct MetricSeries {
     std::string key;
     std::vector<MetricPoint> points;
-    std::int64_t numPoints = 0;  ///< in the range before thinning out
-    bool isDecimated = false;    ///< the ends of each bucket were kept
-    std::string problem;         ///< one sentence when stored points are damaged and left out
+    std::int64_t numPoints = 0;  ///< in the range before decimation
+    bool isDecimated = false;    ///< each bucket keeps its lowest and highest point
+    std::string problem;         ///< one sentence if damaged stored points were left out
     int rank = kNoRank;
 
     /// Whether ranks differ at any point.
     bool isOfRanks() const;
 };
 
-/// What a range of a run's metrics is asked for.
+/// Selects a range of a run's metrics.
 struct MetricRangeRequest {
     std::string run;                        ///< id, uid, name, or a unique prefix
-    std::vector<std::string> names;         ///< none: all of the run's own
+    std::vector<std::string> names;         ///< empty: all of the run's own
     std::int64_t fromStep = 0, toStep = 0;  ///< inclusive; 0: from the first, to the last
-    int maxPoints = 0;                      ///< a series; 0: the daemon's 2000
-    bool withSystem = false;                ///< without names: also "system.*"
-    int rank = kNoRank;  ///< only what this rank measured; kNoRank: the run's, all ranks'
+    int maxPoints = 0;                      ///< per series; 0: the daemon's 2000
+    bool withSystem = false;                ///< without names: includes "system.*"
+    int rank = kNoRank;  ///< only this rank's metrics; kNoRank: the run's, over all ranks
     bool operator==(const MetricRangeRequest&) const = default;
 };
 
-/// Where a reader of a run's lines stands: nothing that was stored up to here comes again.
+/// A reader's position in a run's lines: nothing stored up to here is delivered again.
 struct MetricCursor {
-    int attempt = 0;        ///< the newest that had begun; 0: none
+    int attempt = 0;        ///< the newest attempt that had begun; 0: none
     std::int64_t line = 0;  ///< the newest line that was read
     bool operator==(const MetricCursor&) const = default;
 };
 
-/// A range of metrics as it was stored at one moment.
+/// A range of metrics as stored at one moment.
 struct MetricHistory {
     std::string runId;
     std::vector<MetricSeries> series;
-    MetricCursor cursor;  ///< behind all that was stored then, of whatever metrics
+    MetricCursor cursor;  ///< after everything that was stored then, in any metric
 };
 
-/// Which lines of a run are followed: those behind a cursor, and those that come.
+/// Selects the lines of a run to follow: those after a cursor, and new ones.
 struct MetricsRequest {
-    std::string run;                 ///< as of MetricRangeRequest
-    std::vector<std::string> names;  ///< none: all of the run's own
+    std::string run;                 ///< as in MetricRangeRequest
+    std::vector<std::string> names;  ///< empty: all of the run's own
     std::int64_t fromStep = 0;       ///< inclusive
-    bool withSystem = false;         ///< without names: also "system.*"
-    int rank = kNoRank;              ///< only what this rank told; kNoRank: the run's own
-    MetricCursor after{};            ///< none: from the first
+    bool withSystem = false;         ///< without names: includes "system.*"
+    int rank = kNoRank;              ///< only this rank's lines; kNoRank: the run's own
+    MetricCursor after{};            ///< default: from the first line
     bool operator==(const MetricsRequest&) const = default;
 };
 
-/// A value of a line; its metric by the number that MetricChunk::names has told.
+/// A value of a line; `key` is the metric's number in MetricChunk::names.
 struct MetricValue {
     std::uint32_t key = 0;
     double value = 0;
@@ -97,7 +97,7 @@ struct MetricValue {
     bool operator==(const MetricValue&) const = default;
 };
 
-/// A line of metrics as the store has it: what was told at one moment of one step.
+/// A line of metrics as stored: the values reported at one moment of one step.
 struct MetricLine {
     std::int64_t number = 0;  ///< grows with every line of the run, from 1
     std::int64_t step = 0, epoch = 0, rows = 0, timeMs = 0;
@@ -111,23 +111,23 @@ using MetricNames = std::map<std::uint32_t, std::string>;
 
 /// The next part of a run's lines.
 struct MetricChunk {
-    MetricNames names;  ///< of keys that no chunk of this stream has told before
+    MetricNames names;  ///< of keys that are new in this stream
     std::vector<MetricLine> lines;
-    MetricCursor cursor;  ///< to go on behind these lines, also with another stream
-    /// A new attempt: what was told of steps after this one is void (0: all of it).
+    MetricCursor cursor;  ///< resumes after these lines, also in another stream
+    /// Set at a new attempt: values of steps after this one are void (0: all of them).
     std::optional<std::int64_t> replacesAfterStep;
-    bool isCaughtUp = false;  ///< what the store has is told; the next chunk is new
-    bool isEnd = false;       ///< the run has ended and all was told
+    bool isCaughtUp = false;  ///< everything stored was sent; the next chunk is new
+    bool isEnd = false;       ///< the run has ended and everything was sent
 };
 
-/// What a rank measures of itself. All other figures are the run's own: they have no rank and come
+/// Metrics that a rank measures of itself. All others are the run's own: they have no rank and come
 /// from rank 0.
 constexpr bool isRankMetric(std::string_view name) {
     return name == "input_stall_percent" || name.starts_with("trainer.") ||
            name.starts_with("rank.") || name.starts_with("system.rank.");
 }
 
-/// One rank's value.
+/// The value of one rank.
 struct RankValue {
     int rank = 0;
     double value = 0;
@@ -138,14 +138,14 @@ struct RankSummary {
     RankSpread ranks;
 };
 
-/// Least, median (the lower of two middle ones) and greatest of `values`, which has one at least;
-/// the last of a rank counts. NaN only where there is nothing else.
+/// Least, median (the lower of two middle ones) and greatest of `values`, which must not be empty.
+/// Only the last value of each rank counts. NaN only if there are no other values.
 RankSummary summarize(std::vector<RankValue> values);
-/// Two summaries of the same step as one: the ends are exact, the median is that of the one with
-/// more ranks.
+/// Merges two summaries of the same step: the ends are exact, the median is taken from the summary
+/// with more ranks.
 RankSummary joined(const RankSummary& a, const RankSummary& b);
 
-/// An end of a series: the value, where, and which rank's (kNoRank: the run's own).
+/// An extreme of a series: the value, its step, and its rank (kNoRank: the run's own).
 struct SeriesEnd {
     double value = 0;
     std::int64_t step = 0;
@@ -155,10 +155,10 @@ struct SeriesEnd {
 struct SeriesEnds {
     SeriesEnd least, greatest;
 };
-/// Over all points and ranks, the first of equals; nothing where no value is a number.
+/// Over all points and ranks, the first among equals; nothing if no value is a number.
 std::optional<SeriesEnds> endsOf(std::span<const MetricPoint> points);
 
-/// The least and the greatest value that a point stands for.
+/// The lowest and the highest value that a point covers.
 constexpr double leastOf(const MetricPoint& point) {
     return point.ranks ? point.ranks->least : point.value;
 }

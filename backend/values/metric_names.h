@@ -1,26 +1,27 @@
 #pragma once
-// The names of the metrics that Millrace makes itself, once: for those who report, those who store
-// and those who show. What each means, its unit and its label: app/session/metric_catalogue.h.
+// The names of Millrace's own metrics, defined once for reporters, storage and user interfaces.
+// Their meaning, units and labels: app/session/metric_catalogue.h.
 //
-// Plain arrays, so that they are keys, string views and texts without a conversion. Threads: any.
+// Plain arrays, so that they serve as keys, string views and texts without a conversion.
+// Threads: any.
 #include <array>
 #include <string>
 #include <string_view>
 
 namespace millrace::values::metric {
 
-// Of the run; rank 0 reports them.
+// Metrics of the run; rank 0 reports them.
 inline constexpr char kLoss[] = "loss";
 inline constexpr char kSamplesPerSecond[] = "samples_per_second";
 inline constexpr char kGradientNorm[] = "gradient_norm";
 inline constexpr char kLearningRate[] = "learning_rate";
 inline constexpr char kTableLearningRate[] = "learning_rate.embeddings";
 inline constexpr char kTableRowsTouched[] = "embedding.rows_touched";
-inline constexpr char kTablePrefix[] = "embedding.";  // and the table's name
+inline constexpr char kTablePrefix[] = "embedding.";  // followed by the table's name
 inline constexpr char kUsedPercent[] = "used_percent";
 inline constexpr char kStepsWithoutWeight[] = "steps_without_weight";
 
-// Of an evaluation: "eval." and one of these, or "eval.HEAD." and one of these.
+// Metrics of an evaluation: "eval." or "eval.HEAD." and one of these.
 inline constexpr char kEvalPrefix[] = "eval.";
 inline constexpr char kAuc[] = "auc";
 inline constexpr char kNormalizedEntropy[] = "normalized_entropy";
@@ -32,7 +33,7 @@ inline constexpr char kEvalAuc[] = "eval.auc";
 inline constexpr char kEvalNormalizedEntropy[] = "eval.normalized_entropy";
 inline constexpr char kEvalRows[] = "eval.rows";
 
-// What a worker measures of itself.
+// Metrics that a worker measures of itself.
 inline constexpr char kInputStallPercent[] = "input_stall_percent";
 inline constexpr char kRankStepMs[] = "rank.step_ms";
 inline constexpr char kRankWaitMs[] = "rank.wait_ms";
@@ -51,7 +52,7 @@ inline constexpr char kLoaderDataWorkers[] = "loader.data_workers";
 inline constexpr char kLoaderDataWorkersWanted[] = "loader.data_workers_wanted";
 inline constexpr char kLoaderRelayBytesPerSecond[] = "loader.relay_bytes_per_second";
 
-// What the daemon measures beside a run.
+// Metrics that the daemon measures alongside a run.
 inline constexpr char kSystemPrefix[] = "system.";
 inline constexpr char kSystemCpuPercent[] = "system.cpu_percent";
 inline constexpr char kSystemMemoryUsedBytes[] = "system.memory_used_bytes";
@@ -59,6 +60,8 @@ inline constexpr char kSystemMemoryUsedBytes[] = "system.memory_used_bytes";
 inline constexpr std::array<const char*, 6> kSystemTimes = {
     "system.time.busy_ms",       "system.time.stall_ms", "system.time.evaluate_ms",
     "system.time.checkpoint_ms", "system.time.start_ms", "system.time.ending_ms"};
+/// How long the run, or the rank, has not got on; part of the times above.
+inline constexpr char kSystemStandingMs[] = "system.time.standing_ms";
 inline constexpr char kGpuPrefix[] = "system.gpu";  // and the GPU's number
 inline constexpr char kGpuUtilizationPercent[] = "utilization_percent";
 inline constexpr char kGpuMemoryUsedBytes[] = "memory_used_bytes";

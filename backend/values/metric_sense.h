@@ -1,5 +1,5 @@
 #pragma once
-// What a metric's name tells: who measured it, and which of two of its values is the better one.
+// What a metric's name implies: its source, and which of two values is better.
 //
 // Threads: any. Failure: none.
 #include <algorithm>
@@ -8,15 +8,15 @@
 
 namespace millrace::values {
 
-/// What the daemon measures beside a run ("system.cpu_percent"), not what the run itself reports.
+/// Measured by the daemon alongside a run ("system.cpu_percent"), not reported by the run.
 constexpr bool isSystemMetric(std::string_view name) {
     return name.starts_with("system.");
 }
 
-/// Which of two values of a metric is the better one, as far as its name tells.
+/// Which direction of a metric is better, as far as its name tells.
 enum class MetricSense { kUnknown, kLowerIsBetter, kHigherIsBetter };
 
-/// By the last part of the name: loss, normalized_entropy, log_loss, ... or auc, ...
+/// Decided by the last part of the name: loss, normalized_entropy, log_loss, ... or auc, ...
 constexpr MetricSense senseOf(std::string_view metric) {
     constexpr std::string_view kLower[] = {
         "loss",  "normalized_entropy",  "log_loss",  "mse", "rmse", "mae",
@@ -39,12 +39,12 @@ constexpr bool isEvalMetric(std::string_view name) {
     return name.starts_with("eval.");
 }
 
-/// Whether the store keeps the best value of it (RunSummary::bestMetrics).
+/// Whether the store keeps the metric's best value (RunSummary::bestMetrics).
 constexpr bool isBestKept(std::string_view name) {
     return isEvalMetric(name) && senseOf(name) != MetricSense::kUnknown;
 }
 
-/// NaN is no better than anything, and anything is better than NaN.
+/// NaN is never better; any number is better than NaN.
 constexpr bool isBetter(MetricSense sense, double value, double than) {
     return value == value &&
            (than != than || (sense == MetricSense::kHigherIsBetter ? value > than : value < than));

@@ -1,7 +1,8 @@
 #pragma once
-// What a machine is, and one sample of what it does: from the probe to the console's card.
+// A machine's fixed facts, and one sample of its load: from the probe to the console's card.
 //
-// A figure that cannot be had is absent, never zero. Texts are UTF-8, whatever the machine says.
+// A figure that is not available is absent, never zero. Texts are UTF-8, whatever the machine
+// reports.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,33 +18,33 @@ struct GpuInfo {
     bool operator==(const GpuInfo&) const = default;
 };
 
-/// A node's fixed facts, with those of its daemon.
+/// Fixed facts of a node and its daemon.
 struct NodeInfo {
-    std::string name;     ///< of the host
+    std::string name;     ///< the host's
     std::string version;  ///< Millrace's
     std::string os;       ///< "Debian GNU/Linux 12 (bookworm)"
     std::string kernel;   ///< "6.1.0-18-amd64"
     std::string cpuModel;
-    std::string gpuNote;  ///< why there are no GPUs, "" when there are
+    std::string gpuNote;  ///< why there are no GPUs, else ""
     std::string stateDir, address;
-    /// "attached"; "away": nothing is heard of it; "lost": for so long that its data workers are
-    /// had elsewhere; "absent": the configuration names it, and it has not come yet; "refused": its
-    /// agent came and was not taken in; "leaving": its agent ends; "draining", "drained": nothing
-    /// is placed there, and something or nothing is left there
+    /// "attached"; "away": no contact at the moment; "lost": no contact for too long, its data
+    /// workers start on other nodes; "absent": configured, but never connected;
+    /// "refused": its agent connected and was rejected; "leaving": its agent is shutting down;
+    /// "draining", "drained": no new work is placed there, and some or none is left
     std::string state = "attached";
-    std::string trouble;  ///< why its agent cannot be started, or is refused; "": none is known
+    std::string trouble;  ///< why its agent cannot be started, or is refused; "": no known trouble
     bool isHead = false;
-    bool isClosed = false;  ///< the head's own machine, and runs train on other nodes only
-    int cores = 0;          ///< logical ones that the daemon may use
-    int pid = 0;            ///< of the daemon
+    bool isClosed = false;  ///< the head's own machine, while runs train on other nodes only
+    int cores = 0;          ///< logical cores that the daemon may use
+    int pid = 0;            ///< the daemon's
     std::uint64_t memoryBytes = 0;
     std::int64_t startedMs = 0;
-    std::int64_t awaySinceMs = 0;  ///< by the head's clock; 0: it is attached
+    std::int64_t awaySinceMs = 0;  ///< by the head's clock; 0: attached
     std::vector<GpuInfo> gpus;
     bool operator==(const NodeInfo&) const = default;
 };
 
-/// A GPU's state at one moment; each figure may be one that this device does not tell.
+/// A GPU's state at one moment; a figure is absent if the device does not report it.
 struct GpuSample {
     int index = 0;
     std::optional<double> utilizationPercent;  ///< 0..100
@@ -55,17 +56,17 @@ struct GpuSample {
     bool operator==(const GpuSample&) const = default;
 };
 
-/// What a worker of a running run takes of its node.
+/// A running run's worker: its resource use on its node.
 struct ProcessSample {
     std::string runId, worker;
     int pid = 0;
     std::optional<double> cpuPercent;          ///< of one core
-    std::optional<std::uint64_t> memoryBytes;  ///< of its tree, a shared page once
+    std::optional<std::uint64_t> memoryBytes;  ///< of its process tree; shared pages count once
     bool operator==(const ProcessSample&) const = default;
 };
 
-/// A node at one moment. Rates are over the time since the sample before; the first sample of a
-/// probe has none.
+/// A node's load at one moment. Rates cover the time since the previous sample; a probe's first
+/// sample has none.
 struct NodeSample {
     std::string node;
     std::int64_t timeMs = 0;
@@ -73,7 +74,7 @@ struct NodeSample {
     std::vector<double> corePercent;   ///< 0..100 each; empty in the first sample
     std::optional<double> load1, load5, load15;
     std::optional<std::uint64_t> memoryUsedBytes, memoryTotalBytes;
-    std::optional<std::uint64_t> diskFreeBytes, diskTotalBytes;  ///< of the state directory's
+    std::optional<std::uint64_t> diskFreeBytes, diskTotalBytes;  ///< of the state directory's disk
     std::optional<double> diskReadBytesPerSecond, diskWriteBytesPerSecond;  ///< all real disks
     std::optional<double> networkReceiveBytesPerSecond, networkSendBytesPerSecond;  ///< no loopback
     std::vector<GpuSample> gpus;

@@ -1,6 +1,6 @@
 #pragma once
-// PhaseTimes: where the time of a run, or of one of its ranks, went; reported by ranks, summed by
-// the daemon and shown by all faces.
+// PhaseTimes: how the time of a run, or of one of its ranks, was spent. Ranks report it, the daemon
+// adds it up, and all user interfaces show it.
 //
 // The parts never fall and their sum is the wall time that they cover. A plain value.
 #include <array>
@@ -9,12 +9,12 @@ namespace millrace::values {
 
 /// Milliseconds each.
 struct PhaseTimes {
-    double busyMs = 0;        ///< in steps, and in whatever the parts below do not name
-    double stallMs = 0;       ///< waiting for data, a wait that is not over included
-    double evaluateMs = 0;    ///< in evaluations, waiting for their rows included
-    double checkpointMs = 0;  ///< while steps stood still for a checkpoint
+    double busyMs = 0;        ///< in steps, and in everything that the parts below do not cover
+    double stallMs = 0;       ///< waiting for data, including a wait that is not over
+    double evaluateMs = 0;    ///< in evaluations, including waits for their rows
+    double checkpointMs = 0;  ///< while steps are blocked for a checkpoint
     double startMs = 0;       ///< before the first batch of an attempt, and between attempts
-    double endingMs = 0;      ///< after the last step, until the process has left
+    double endingMs = 0;      ///< after the last step, until the process has exited
 
     bool operator==(const PhaseTimes&) const = default;
 
@@ -42,7 +42,7 @@ struct PhaseTimes {
         }
         return passed;
     }
-    /// Share of the time that was waited for data, percent; NaN where no time is covered.
+    /// Share of the time spent waiting for data, percent; NaN if no time is covered.
     constexpr double stallPercent() const { return 100 * stallMs / sum(); }
 };
 

@@ -14,7 +14,7 @@ bool isGreater(double value, double than) {
     return !std::isnan(value) && (std::isnan(than) || value > than);
 }
 
-// Of a rank that stands there several times the last.
+// If a rank occurs several times, keeps its last value.
 void keepLastOfEach(std::vector<RankValue>& values) {
     std::stable_sort(values.begin(), values.end(),
                      [](const RankValue& a, const RankValue& b) { return a.rank < b.rank; });

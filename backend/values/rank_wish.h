@@ -1,12 +1,12 @@
 #pragma once
-// How many ranks a run is to go on with, and on how many nodes.
+// The number of ranks and nodes with which a run should continue.
 
 namespace millrace::values {
 
-/// 0: as before.
+/// 0: unchanged.
 struct RankWish {
     int ranks = 0;
-    int nodes = 0;  ///< that train, the head's own among them
+    int nodes = 0;  ///< training nodes, including the head's own
     bool operator==(const RankWish&) const = default;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a run really read, as faces see it: files, rows by step, unknown ids, hashes.
+// What a run actually read, for user interfaces: files, rows by step, unknown ids, hashes.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -11,7 +11,7 @@ namespace millrace::values {
 struct FileReceipt {
     std::string path, footerHash;
     std::uint64_t bytes = 0;
-    std::int64_t rows = 0;  ///< -1: not known, or no table (the rules of a time zone)
+    std::int64_t rows = 0;  ///< -1: unknown, or not a table (the rules of a time zone)
     bool operator==(const FileReceipt&) const = default;
 };
 struct StepReason {
@@ -22,37 +22,38 @@ struct StepReason {
 struct StepReceipt {
     std::string step;
     std::int64_t rowsIn = 0, rowsOut = 0;
-    std::vector<StepReason> reasons{};  ///< by name; none with 0 rows
+    std::vector<StepReason> reasons{};  ///< by name; only those with rows
     bool operator==(const StepReceipt&) const = default;
 };
 struct VocabularyReceipt {
     std::string feature;
     std::int64_t ids = 0, unknown = 0;  ///< unknown: of the ids
-    /// Of the ids; 0 without any.
+    /// Percentage of the ids; 0 without ids.
     double unknownPercent() const {
         return ids > 0 ? 100.0 * static_cast<double>(unknown) / static_cast<double>(ids) : 0;
     }
     bool operator==(const VocabularyReceipt&) const = default;
 };
-/// Rows that count for a head but have no label: they are masked.
+/// Rows that count for a head but lack its label: they are masked.
 struct LabelReceipt {
     std::string head;
     std::int64_t nulls = 0, nans = 0;
     bool operator==(const LabelReceipt&) const = default;
 };
-/// What data workers did for a run, over all its attempts.
+/// Work of data workers for a run, over all its attempts.
 struct DataWorkersReceipt {
-    std::int64_t segments = 0;  ///< that they computed and a feed delivered
+    std::int64_t segments = 0;  ///< computed by them and delivered by a feed
     double cpuSeconds = 0;
-    std::uint64_t frameBytes = 0;    ///< of these segments, as the ranks read them
-    std::uint64_t networkBytes = 0;  ///< of frames between machines
-    double linkMbPerSecond = 0;      ///< that the codecs were chosen for; 0: they were not
-    std::vector<std::string> columns, codecs;  ///< of the last attempt: a column's name, its codec
+    std::uint64_t frameBytes = 0;    ///< of these segments, as read by the ranks
+    std::uint64_t networkBytes = 0;  ///< of frames sent between machines
+    double linkMbPerSecond = 0;      ///< link speed for which codecs were chosen; 0: not chosen
+    std::vector<std::string> columns, codecs;  ///< of the last attempt: each column's name, and its
+                                               ///< codec
 
     bool isEmpty() const { return segments == 0 && cpuSeconds == 0; }
     bool operator==(const DataWorkersReceipt&) const = default;
 };
-/// What workers of a role took, over all attempts of a run.
+/// Resources used by workers of a role, over all attempts of a run.
 struct RoleCost {
     std::string role;  ///< "ranks", "feed", "relays"
     double cpuSeconds = 0;
@@ -60,23 +61,25 @@ struct RoleCost {
     bool operator==(const RoleCost&) const = default;
 };
 struct Receipt {
-    std::vector<FileReceipt> files, sideTables;  ///< of many files the first 1,000
-    std::int64_t filesTotal = 0;                 ///< 0: `files` are all
+    std::vector<FileReceipt> files, sideTables;  ///< the first 1,000, if there are more
+    std::int64_t filesTotal = 0;                 ///< 0: `files` has all
     std::vector<StepReceipt> steps;
     std::vector<VocabularyReceipt> vocabularies;  ///< by feature
-    std::vector<LabelReceipt> labels;             ///< by head; those with a row without a label
+    std::vector<LabelReceipt> labels;             ///< by head; only those with missing labels
     DataWorkersReceipt dataWorkers;
-    std::vector<RoleCost> costs;  ///< by role; none in receipts of older versions
+    std::vector<RoleCost> costs;  ///< by role; empty in receipts of older versions
     std::string orderHash, evalOrderHash, planHash;
-    int orderHashVersion = 0;  ///< of both order hashes; those of two versions do not compare
+    int orderHashVersion = 0;  ///< of both order hashes; different versions cannot be compared
     std::string json;          ///< the receipt as stored, with the files of `files`
     std::int64_t rowsScanned = 0, rowsPruned = 0, rowsKept = 0, rowsTrained = 0;
-    /// The run ended inside a segment: rows trained end there, the others are of whole segments.
+    /// The run ended inside a segment: the trained rows end there; other counts cover whole
+    /// segments.
     bool endsInsideSegment = false;
-    bool isOpenSegmentCounted = false;  ///< among them; false: its counts are not known
+    bool isOpenSegmentCounted = false;  ///< the other counts include that segment; false: its
+                                        ///< counts are unknown
 
-    /// Which segments the rows read, kept and by step are of: a sentence; "" where they are of
-    /// exactly those that were trained on.
+    /// A sentence on which segments the counts of rows read, kept and by step cover; "" if they
+    /// cover exactly the segments that were trained on.
     std::string_view countedText() const;
     std::int64_t numFiles() const {
         return std::max(filesTotal, static_cast<std::int64_t>(files.size()));

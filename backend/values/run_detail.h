@@ -1,7 +1,7 @@
 #pragma once
-// What is known of one run beyond its summary: its documents, and all that `Get` tells.
+// Details of one run beyond its summary: its documents, and the reply to `Get`.
 //
-// Lists carry none of it. Documents are canonical JSON text where nothing else is said.
+// Lists contain none of this. Documents are canonical JSON text unless noted otherwise.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -15,31 +15,31 @@
 
 namespace millrace::values {
 
-/// Where a resume goes on, beside the step of a checkpoint.
+/// Where a resume starts, besides the step of a checkpoint.
 inline constexpr std::int64_t kFromLast = 0;    ///< the last checkpoint
-inline constexpr std::int64_t kFromStart = -1;  ///< step 0, whatever checkpoints there are
+inline constexpr std::int64_t kFromStart = -1;  ///< step 0, whatever checkpoints exist
 
-/// A document that may be many megabytes: it is asked for by itself, whole or by pages.
+/// A document that may have many megabytes: it is requested separately, as a whole or by pages.
 enum class LargeDocument { kPlan, kReceipt };
 
-/// What a run was made from, as the store keeps it.
+/// The documents of a run in the store.
 struct RunDocuments {
-    std::string specText;  ///< as the user wrote it
+    std::string specText;  ///< as written by the user
     std::string resolvedSpec;
-    std::string planFacts;  ///< files, splits, rows, bytes of the plan; "" of older versions
-    std::string hardware;   ///< of the node that the run was submitted to
+    std::string planFacts;  ///< files, splits, rows, bytes of the plan; "" from older versions
+    std::string hardware;   ///< of the node where the run was submitted
     std::map<std::string, std::string> packages;  ///< name -> version
-    std::string launch;     ///< LaunchPlace of a run with a command; "" of others
-    std::string submitted;  ///< what else a submit said, to repeat it: file name, sets, git
-    /// The pinned plan, shared by the runs of a submit. Only to create a run with; read as
+    std::string launch;     ///< LaunchPlace of a run with a command; otherwise ""
+    std::string submitted;  ///< the rest of the submit, to repeat it: file name, sets, git
+    /// The pinned plan, shared by the runs of a submit. Set only to create a run; read it as
     /// LargeDocument::kPlan.
     std::shared_ptr<const std::string> plan;
 };
 
 struct GitFacts {
-    std::string commit, branch, remote;  ///< commit "" outside of a repository
+    std::string commit, branch, remote;  ///< commit "" outside a repository
     bool isDirty = false;
-    std::string diff;  ///< what is changed, for a submit; its end is cut off where it is long
+    std::string diff;  ///< uncommitted changes, for a submit; truncated if long
     bool operator==(const GitFacts&) const = default;
 };
 
@@ -52,20 +52,20 @@ struct Checkpoint {
     bool operator==(const Checkpoint&) const = default;
 };
 
-/// Where a script was submitted from, which is how it is started.
+/// Where a script was submitted, and so how it is started.
 struct LaunchPlace {
     std::string workingDirectory;                    ///< absolute; "": the spec's
-    std::map<std::string, std::string> environment;  ///< no secrets: it is stored and shown
-    std::string specPath;  ///< of the spec's file; filled in by the daemon
+    std::map<std::string, std::string> environment;  ///< without secrets: it is stored and shown
+    std::string specPath;                            ///< path of the spec file; set by the daemon
     bool operator==(const LaunchPlace&) const = default;
 };
 
-/// What is known of a run's own script. `path` and below: told by rank 0 of the newest attempt.
+/// Facts about a run's own script. From `path` on, rank 0 of the newest attempt reports them.
 struct ScriptFacts {
     LaunchPlace place;
-    std::string path, sha256;         ///< of the file that the interpreter was given; "": none
-    std::string interpreter, python;  ///< its path; "3.11.2"
-    std::string diffPath;             ///< of the file with the changes of the git tree; "": none
+    std::string path, sha256;         ///< of the file given to the interpreter; "": none
+    std::string interpreter, python;  ///< path; version, "3.11.2"
+    std::string diffPath;             ///< path of the file with the git tree's changes; "": none
     bool operator==(const ScriptFacts&) const = default;
 };
 
@@ -77,7 +77,7 @@ struct RunEvent {
 };
 
 struct RunDetail {
-    RunSummary summary;                                ///< without params, which stand here
+    RunSummary summary;                                ///< without params, which are below
     std::string specText, specFileName, resolvedSpec;  ///< resolvedSpec: canonical JSON
     std::int64_t planFiles = 0, planSplits = 0, planRows = 0, planBytes = 0;
     std::optional<Receipt> receipt;  ///< absent before the first checkpoint
@@ -87,9 +87,9 @@ struct RunDetail {
     std::vector<WorkerInfo> workers;
     std::vector<RunEvent> events;
     std::string directory, hardware;
-    std::string weightsHash;  ///< of the final weights, "" where the trainer told none
+    std::string weightsHash;  ///< of the final weights, "" if the trainer reported none
     std::vector<std::string> metricNames, sets;
-    ScriptFacts script;  ///< of a run with a command
+    ScriptFacts script;  ///< for a run with a command
     bool operator==(const RunDetail&) const = default;
 };
 

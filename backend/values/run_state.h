@@ -1,15 +1,15 @@
 #pragma once
-// Where a run stands in its life, and what rank 0 does at the moment.
+// A run's state in its life cycle, and rank 0's current phase.
 //
-// Each has two texts at most: the word that is stored, filtered by and written as JSON, and for a
-// phase what people read. Pure.
+// Each has at most two texts: the word for the store, filters and JSON, and for a phase the text
+// for people. Pure.
 #include <optional>
 #include <string_view>
 
 namespace millrace::values {
 
-/// A run's life: queued -> starting -> running [-> stopping] -> finished | failed | cancelled.
-/// A resumed run goes back to queued. kUnknown: of a newer daemon.
+/// A run's life: queued -> starting -> running [-> stopping] -> finished | failed | cancelled. A
+/// resumed run returns to queued. kUnknown: a newer daemon's state.
 enum class RunState {
     kUnknown,
     kQueued,
@@ -20,23 +20,23 @@ enum class RunState {
     kFailed,
     kCancelled
 };
-/// All but kUnknown, in the order of a life.
+/// All states except kUnknown, in life-cycle order.
 inline constexpr RunState kRunStates[] = {
     RunState::kQueued,   RunState::kStarting, RunState::kRunning,  RunState::kStopping,
     RunState::kFinished, RunState::kFailed,   RunState::kCancelled};
-/// "queued", "running", ...: the words of the store, of filters, of --json and of tables.
+/// "queued", "running", ...: the words in the store, filters, --json and tables.
 std::string_view nameOf(RunState state);
-/// Nothing for a word that is no state.
+/// Nothing for any other word.
 std::optional<RunState> runStateOf(std::string_view word);
 /// True for finished, failed and cancelled.
 bool isEnded(RunState state);
 
-/// kEnding: a script's stream is at its end, or the script is; what is left is its own.
+/// kEnding: a script's stream, or the script, is at its end; only its own work is left.
 enum class Phase { kUnknown, kTraining, kWaiting, kCheckpoint, kEvaluating, kEnding };
-/// What people read: "waiting for data"; "" for kUnknown.
+/// The text for people: "waiting for data"; "" for kUnknown.
 std::string_view nameOf(Phase phase);
-/// Of the word that rank 0 says and that is stored: "training", "waiting", "checkpoint",
-/// "evaluating", "ending"; kUnknown for another.
+/// The phase for the word that rank 0 reports and the store keeps: "training", "waiting",
+/// "checkpoint", "evaluating", "ending"; kUnknown for other words.
 Phase phaseOf(std::string_view word);
 
 }  // namespace millrace::values

@@ -1,5 +1,5 @@
 #pragma once
-// A spec on its way to becoming runs: what is submitted, what is wrong with it, what came of it.
+// Submission of a spec: the request, the errors found, and the runs created.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace millrace::values {
 
-/// A longer spec is refused, by clients before they send it and by the daemon.
+/// A longer spec is rejected, by clients before they send it and by the daemon.
 inline constexpr std::int64_t kSpecBytesMax = std::int64_t{8} << 20;
 
-/// A mistake in a spec or a dataset, with its place.
+/// An error in a spec or a dataset, with its position.
 struct SpecError {
-    std::string message, code, file, path;  ///< path: of the key, "recipe.sample.keep"
-    int line = 0, column = 0;               ///< from 1; 0: no place
+    std::string message, code, file, path;  ///< path: the key's, "recipe.sample.keep"
+    int line = 0, column = 0;               ///< from 1; 0: no position
     bool operator==(const SpecError&) const = default;
 };
 

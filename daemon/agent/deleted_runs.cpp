@@ -32,8 +32,8 @@ std::uint64_t treeBytes(const std::string& path) {
     return bytes;
 }
 
-// A run's last words and its retention may still come while its files go: what they make is removed
-// as well.
+// A run's last messages and its retention may still write while its files are removed; the next
+// round removes what they wrote.
 Status removeTree(const std::string& path) {
     constexpr int kMostRounds = 10;
     std::error_code error = std::make_error_code(std::errc::directory_not_empty);
@@ -106,7 +106,7 @@ std::uint64_t DeletedRuns::bytesOf(const std::string& id) const {
     return runBytes(RunDirectory(runsDir_, id));
 }
 
-// The store first: from then on the files are nobody's, and a sweep removes what is left of them.
+// Deletes from the store first: from then on no run owns the files, and a sweep removes the rest.
 Result<std::uint64_t> DeletedRuns::purge(const std::string& id) {
     RETURN_IF_ERROR(store_.purge(id));
     const RunDirectory run(runsDir_, id);
@@ -122,7 +122,7 @@ std::uint64_t DeletedRuns::freeCheckpoints(const std::string& id) {
     if (bytes == 0) {
         return 0;
     }
-    // Marked first: no attempt may count on a file that goes.
+    // Marks the checkpoints first, so that no attempt relies on a file that is being removed.
     Status status = store_.dropCheckpoints(id);
     if (status.ok()) {
         status = removeCheckpoints(run);

@@ -1,12 +1,12 @@
 #pragma once
-// DeletedRuns: what deleted runs take on the disk, and freeing it: at once on request, the
-// checkpoints by themselves after a time. That time must have passed by the wall clock, and at
-// least a day of it (or all of it, where it is shorter) must be time in which daemons ran: a clock
-// that jumps ahead frees nothing.
+// DeletedRuns: measures and frees the disk space of deleted runs. It frees a run at once on
+// request, and checkpoints by itself after a time. That time must have passed by the wall clock. In
+// addition daemons must have run for at least a day of it (or all of it if it is shorter), so a
+// clock that jumps ahead frees nothing.
 //
-// Threads: any; two that free one run do no harm. Owns: its thread ("janitor") once start() was
-// called. Failure: a file that cannot be removed is named; what is left is removed by the next
-// sweep.
+// Threads: any; two threads that free one run do no harm. Owns: its thread ("janitor") once start()
+// was called. Failure: the error names a file that cannot be removed; the next sweep removes the
+// rest.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -33,15 +33,15 @@ class DeletedRuns {
           countedNs_(clock.steadyNs()) {}
     ~DeletedRuns();
 
-    /// Sweeps now and every hour. The time until the last hour's end, or its own end, is added to
-    /// the store's.
+    /// Sweeps now and every hour. Each sweep, and the end of this object, adds the time since the
+    /// last one to the running time in the store.
     void start();
     /// Bytes of a run's files.
     std::uint64_t bytesOf(const std::string& id) const;
-    /// Frees a deleted run for good: points, plan and all files. Returns the files' bytes.
+    /// Frees a deleted run for good: metrics, plan and all files. Returns the bytes of its files.
     Result<std::uint64_t> purge(const std::string& id);
-    /// Frees the checkpoints of runs that were deleted long ago, and files that a purge left when
-    /// the daemon ended in the middle of it. Returns the bytes.
+    /// Frees the checkpoints of runs that were deleted long ago, and files that an interrupted
+    /// purge left. Returns the bytes.
     std::uint64_t sweep();
     std::chrono::hours keep() const { return keep_; }
 
@@ -55,7 +55,7 @@ class DeletedRuns {
     runs::RunStore& store_;
     const Clock& clock_;
     const std::chrono::hours keep_;
-    std::atomic<std::int64_t> countedNs_;  // steady: the store's running time goes up to here
+    std::atomic<std::int64_t> countedNs_;  // steady: the store's running time is counted up to here
     Mutex mutex_;
     CondVar wake_;
     bool isEnding_ MR_GUARDED_BY(mutex_) = false;

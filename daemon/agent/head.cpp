@@ -21,7 +21,7 @@ Status checkPrograms(const std::string& binDir) {
     return okStatus();
 }
 
-// The wheel brings no trainer: LibTorch is larger than all the rest.
+// The wheel contains no trainer, because LibTorch is larger than everything else in it.
 std::string whyNoTrainer(const std::string& binDir) {
     const std::string path = strCat(binDir, "/millrace-trainer");
     return ::access(path.c_str(), X_OK) == 0
@@ -31,8 +31,8 @@ std::string whyNoTrainer(const std::string& binDir) {
                         "script of your own by `import millrace`, or use a daemon of a build");
 }
 
-// Damage is said at the start, not only where somebody happens upon it. A store that is too large
-// to be looked through in this time is taken as it is.
+// Reports damage at the start, not only when someone reads the damaged part. A store that is too
+// large to be checked in this time is not checked to its end.
 std::string damageOf(const runs::RunStore& store) {
     const auto end = std::chrono::steady_clock::now() + kCheckTime;
     const Result<values::StoreCheck> check =
@@ -125,8 +125,8 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     return okStatus();
 }
 
-// The controller pokes the poller and the poller posts to the controller: both threads end before
-// either object does.
+// The controller wakes the poller and the poller posts to the controller, so both threads end
+// before either object is destroyed.
 Head::~Head() {
     if (controller_ != nullptr) {
         controller_->end();

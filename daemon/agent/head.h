@@ -1,8 +1,10 @@
 #pragma once
-// Head: the daemon's parts, put together: store, engine, controller, telemetry.
+// Head: builds and owns the parts of a daemon: store, engine, controller, telemetry. Used by
+// main().
 //
-// Owns: all of them, and their end in the right order. Failure: open() says in one sentence what
-// could not be had. Runs that an earlier daemon left are adopted in open(), before anything starts.
+// Owns: all of them; destroys them in the right order. Failure: open() returns in one sentence what
+// could not be opened. Runs that an earlier daemon left are adopted in open(), before anything
+// starts.
 #include <memory>
 
 #include "backend/core/clock.h"

@@ -18,7 +18,8 @@ bool isAbsolute(const std::string& path) {
     return !path.empty() && path.front() == '/';
 }
 
-// Of what an id is made, so that it names a directory of runs and no other place.
+// Checks that the id has only the characters of ids, so that it names a run's directory and no
+// other path.
 bool isRunId(const std::string& id) {
     return id.starts_with("r-") && id.size() > 2 && id.size() <= 64 &&
            std::all_of(id.begin() + 2, id.end(), [](unsigned char c) {
@@ -26,7 +27,7 @@ bool isRunId(const std::string& id) {
            });
 }
 
-// What a message may hold beyond 63 bits comes out negative.
+// A number in a message that needs more than 63 bits arrives as a negative one.
 Status checkPlace(std::string_view what, std::int64_t number) {
     return number >= 0 ? okStatus() : invalidArgument(what, ": must be 0 to 2^63 - 1");
 }
@@ -152,7 +153,7 @@ Result<std::string> Inspection::pair(const values::PairRequest& request,
     Json runs = Json::array();
     for (const std::string& id : request.runs) {
         if (!isRunId(id)) {
-            return invalidArgument("runs: '", id, "' is no id of a run");
+            return invalidArgument("runs: '", id, "' is not an id of a run");
         }
         runs.push_back({{"id", id}, {"directory", RunDirectory(runsDir_, id).checkpointsPath()}});
     }

@@ -1,11 +1,11 @@
 #pragma once
-// Inspection: what the service Inspect asks about specs, datasets and scores. Nothing is stored or
-// started.
+// Inspection: answers the requests of the service Inspect about specs, datasets and scores. It
+// stores and starts nothing.
 //
-// Checks the question and hands it to `millrace-loader inspect`; the answers are that worker's,
-// untouched: one line of JSON in the form of the response messages of
+// It checks the request and passes it to `millrace-loader inspect`. It returns that worker's answer
+// unchanged: one line of JSON in the form of the response messages of
 // proto/millrace/v1/inspect.proto. Threads: any; a call blocks while the worker reads. Failure:
-// kInvalidArgument for a question that cannot be asked, else as Inspector::ask.
+// kInvalidArgument for a request that is not valid, else as Inspector::ask.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -16,11 +16,11 @@
 
 namespace millrace::agent {
 
-/// A spec as it came, as the worker is asked about it.
+/// Returns the worker's request for a spec as it was received.
 InspectRequest inspectRequestOf(const values::SpecSource& spec);
 InspectRequest inspectRequestOf(const values::SubmitRequest& request);
 
-/// OK, or what is wrong with a spec's text or directory before anybody reads it.
+/// OK, or what is wrong with a spec's text or directory; checked before anything reads it.
 Status checkSpecText(const InspectRequest& spec, std::int64_t maxBytes);
 
 class Inspection {
@@ -37,7 +37,7 @@ class Inspection {
                               const IsUnwanted& isUnwanted = {}) const;
     Result<std::string> preview(const values::PreviewRequest& request,
                                 const IsUnwanted& isUnwanted = {}) const;
-    /// Of a run that is not there: that it has no scores.
+    /// Returns an error for a run that does not exist: it has no scores.
     Result<std::string> pair(const values::PairRequest& request,
                              const IsUnwanted& isUnwanted = {}) const;
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kCountValues = "count_values";
 
-// The last line that a failed worker wrote, without its log prefix.
+// Returns the last line that a failed worker wrote, without its log prefix.
 std::string lastWords(const std::string& text) {
     std::string_view rest(text);
     while (!rest.empty() && (rest.back() == '\n' || rest.back() == ' ')) {
@@ -34,7 +34,7 @@ std::string endOf(int exitCode) {
                   ")");
 }
 
-// A member that is a list; anything else counts as an empty one.
+// Returns a member that is a list; anything else counts as an empty list.
 const Json& listOf(const Json& json, std::string_view key) {
     static const Json kNone = Json::array();
     const Json& member = jsonMember(json, key);
@@ -51,7 +51,7 @@ spec::SpecError errorOf(const Json& json) {
     return error;
 }
 
-// The plan's own text, or the number of an earlier run that has the same one.
+// Returns the plan's own text; `run` holds it, or the number of an earlier run with the same plan.
 Result<std::shared_ptr<const std::string>> planOf(std::string_view run,
                                                   const std::vector<InspectedRun>& earlier) {
     const std::optional<std::string_view> plan = jsonMemberText(run, "plan");
@@ -175,7 +175,7 @@ Result<std::string> LoaderInspector::ask(const Json& question, const std::string
     Json whole = question;
     whole["trains_here"] = options_.trainsHere;
     options.input = dumpJson(whole) + "\n";
-    if (jsonString(question, "op") != kCountValues) {  // that has the spec's own limit
+    if (jsonString(question, "op") != kCountValues) {  // counting has the spec's own limit
         options.timeout = options_.timeout;
         options.memoryLimitBytes = options_.memoryLimitBytes;
     }

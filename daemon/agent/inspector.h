@@ -1,10 +1,10 @@
 #pragma once
-// Inspector: asks `millrace-loader inspect` what a spec means. No user file is parsed in the
-// daemon.
+// Inspector: asks `millrace-loader inspect` what a spec means, so that the daemon never parses a
+// user's file. Used by RunService and Inspection.
 //
-// Threads: any that lasts (the worker dies with the thread that asked, and with the daemon); a call
-// blocks for as long as the dataset's footers take. Failure: errors in the
-// spec are a value; a Status says that the question could not be answered (time, memory, a crash).
+// Threads: any thread that outlives its call (the worker ends with the thread that asked, and with
+// the daemon). A call blocks for as long as the dataset's footers take. Failure: errors in the spec
+// are a value; a Status means that the question could not be answered (time, memory, a crash).
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -22,10 +22,10 @@ namespace millrace::agent {
 
 struct InspectRequest {
     std::string text, fileName, baseDir;
-    std::vector<std::string> variations;  ///< "" is the base
+    std::vector<std::string> variations;  ///< "" is the base spec
     bool isAll = false;                   ///< the base and every variation
     std::vector<std::string> sets;
-    /// Of who submits: where a command is looked for. Without a path it is not.
+    /// Where the submitting process searches a command. Empty: it is not searched.
     std::string searchPath, workingDirectory;
 };
 
@@ -34,7 +34,7 @@ struct InspectedRun {
     Json spec;  ///< resolved, canonical
     std::string specHash, streamHash;
     std::shared_ptr<const std::string>
-        plan;        ///< canonical JSON; one text for all runs that have it
+        plan;        ///< canonical JSON; runs with the same plan share one text
     Json planFacts;  ///< numbers: files, splits, rows, bytes
     std::string planHash;
     std::vector<std::string> warnings;
@@ -45,8 +45,8 @@ struct InspectReply {
     spec::SpecErrors errors;  ///< not empty: no runs
 };
 
-/// Asked several times a second while a worker reads: true when nobody wants its answer any more.
-/// Empty: somebody does.
+/// Called several times a second while a worker reads; returns true when the answer is no longer
+/// wanted. Empty: it is always wanted.
 using IsUnwanted = std::function<bool()>;
 
 class Inspector {
@@ -54,32 +54,32 @@ class Inspector {
     virtual ~Inspector() = default;
     virtual Result<InspectReply> resolve(const InspectRequest& request,
                                          const IsUnwanted& isUnwanted) = 0;
-    /// The worker's answer to any of its questions, one line of JSON; `about` names in a message
-    /// what was asked about ("spec.yaml").
+    /// Returns the worker's answer to any of its questions, one line of JSON. `about` is the name
+    /// in error messages of what was asked about ("spec.yaml").
     virtual Result<std::string> ask(const Json& question, const std::string& about,
                                     const IsUnwanted& isUnwanted) = 0;
-    /// Workers that read are ended, questions that come are refused. Does not wait.
+    /// Ends workers that read, and refuses further questions. Does not wait.
     virtual void end() {}
 };
 
-/// What the worker reads and writes, apart from starting it. `op`: "resolve" or "check".
+/// Returns what the worker reads. `op`: "resolve" or "check".
 Json inspectQuestion(const InspectRequest& request, std::string_view op = "resolve");
-/// Plans are cut out of the text and never built as trees.
+/// Reads what the worker wrote. Cuts plans out of the text and never builds them as trees.
 Result<InspectReply> parseInspectReply(const std::string& text);
 
-/// Asks for the values of a run's vocabularies to be counted, as CountValues of a Workplace; takes
-/// as long as its rows do.
+/// Counts the values of a run's vocabularies, as CountValues of a Workplace. Takes as long as
+/// reading their rows.
 Result<runs::CountedSpec> countValues(Inspector& inspector, const std::string& resolvedSpec,
                                       const std::string& plan, const std::string& progressFile,
                                       const IsUnwanted& isUnwanted);
 
-/// So many may run at once: a call of each thread that serves submits, of each that serves
-/// questions, and of the one that serves previews.
+/// Most workers that run at once: one for each thread that serves submits or questions, and one for
+/// the thread that serves previews.
 inline constexpr int kInspectorsMax = 5;
 
 struct LoaderInspectorOptions {
     std::string program;     ///< millrace-loader
-    bool trainsHere = true;  ///< runs are held against this machine's GPUs and memory
+    bool trainsHere = true;  ///< runs are checked against this machine's GPUs and memory
     std::chrono::milliseconds timeout{120'000};
     std::int64_t memoryLimitBytes = memoryShareOf(kInspectorsMax);  ///< of address space
     std::int64_t maxAnswerBytes = std::int64_t{256} << 20;
@@ -90,9 +90,9 @@ class LoaderInspector final : public Inspector {
     explicit LoaderInspector(LoaderInspectorOptions options) : options_(std::move(options)) {}
     Result<InspectReply> resolve(const InspectRequest& request,
                                  const IsUnwanted& isUnwanted) override;
-    /// kDeadlineExceeded after `timeout`, kResourceExhausted when its memory or its answer grows
-    /// too large, kInternal when it crashes: each with one sentence that begins with `about`.
-    /// kCancelled when it is unwanted, kUnavailable after end().
+    /// kDeadlineExceeded after `timeout`. kResourceExhausted when its memory or its answer grows
+    /// too large. kInternal when it crashes. Each has one sentence that begins with `about`.
+    /// kCancelled when the answer is no longer wanted, kUnavailable after end().
     Result<std::string> ask(const Json& question, const std::string& about,
                             const IsUnwanted& isUnwanted) override;
     void end() override { isEnding_ = true; }

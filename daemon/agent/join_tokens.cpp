@@ -25,7 +25,8 @@ Status unauthenticated(const std::string& node, std::string_view why) {
 
 }  // namespace
 
-// Without these names forgotten nodes would come in again, with the token of nodes.join.
+// A damaged file is an error: without its names, forgotten nodes could attach again with the token
+// of nodes.join.
 Result<std::unique_ptr<JoinTokens>> JoinTokens::open(std::string path) {
     auto tokens = std::make_unique<JoinTokens>(path);
     const auto text = readFile(path, kFileBytesMost);
@@ -136,10 +137,11 @@ Status JoinTokens::admit(const std::string& node, std::string_view token) {
         const Hashes& hashes = known->second;
         if (std::find(hashes.begin(), hashes.end(), hash) == hashes.end()) {
             return unauthenticated(
-                node, hashes.empty()
-                          ? "it was forgotten; 'millrace nodes invite' at the head lets it in again"
-                          : "another token; its join file is the one that 'millrace nodes invite' "
-                            "printed for this name");
+                node,
+                hashes.empty()
+                    ? "it was forgotten; 'millrace nodes invite' at the head lets it in again"
+                    : "another token; its join file must be what 'millrace nodes invite' printed "
+                      "for this name");
         }
         if (hash != hashes.back() || hashes.size() == 1) {
             return okStatus();

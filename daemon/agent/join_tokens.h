@@ -1,8 +1,9 @@
 #pragma once
-// JoinTokens: which tokens let an agent in, and under which name.
+// JoinTokens: the tokens with which an agent may attach, and the node name that each is valid for.
+// Used by AgentsDoor, HostAgents and the service Nodes.
 //
 // Each invited node has a token of its own; its SHA-256 is on the disk, the token itself only in
-// the node's join file. One more token, that of nodes.join, lets in under any name that was neither
+// the node's join file. One more token, that of nodes.join, is valid for any name that was neither
 // invited nor forgotten. Threads: any. Bounded: kNamesMost names. Failure: invite() and forget()
 // change nothing when the file cannot be written.
 #include <deque>
@@ -21,38 +22,39 @@ namespace millrace::agent {
 class JoinTokens {
  public:
     static constexpr std::size_t kNamesMost = 4096;
-    /// The text of the join file of `node`, with `token`.
+    /// Returns the text of the join file of `node`, with `token`.
     using Writer = std::function<std::string(const std::string& node, const std::string& token)>;
 
     /// Reads the names and their tokens from the file `path`. Starts with none if the file does not
     /// exist. kDataLoss: the file is damaged.
     static Result<std::unique_ptr<JoinTokens>> open(std::string path);
-    /// None yet. `path` "": kept in memory only.
+    /// Starts with no names. `path` "": kept in memory only.
     explicit JoinTokens(std::string path) : path_(std::move(path)) {}
 
-    /// From now on agents may come: with the token `shared`, and with those of join files that
+    /// From now on agents may attach: with the token `shared`, and with those of join files that
     /// `write` makes.
     void serve(const std::string& shared, Writer write);
 
-    /// A new join file for `node`. The one before lets in until this one has been used, so that an
-    /// agent whose new file did not arrive is not shut out. kFailedPrecondition: no agent may come.
+    /// Returns a new join file for `node`. The previous one stays valid until the new one has been
+    /// used, so that an agent that did not get its new file is not shut out. kFailedPrecondition:
+    /// no agent may attach.
     Result<std::string> invite(const std::string& node);
     bool isInvited(const std::string& node) const;
-    /// No token lets `node` in any more, until it is invited again.
+    /// Makes all tokens of `node` invalid until it is invited again.
     Status forget(const std::string& node);
-    /// kUnauthenticated: the token does not let `node` in.
+    /// kUnauthenticated: the token is not valid for `node`.
     Status admit(const std::string& node, std::string_view token);
-    /// Whether the token lets any node in.
+    /// Returns whether the token is valid for any node.
     bool isToken(std::string_view token) const;
 
  private:
-    using Hashes = std::deque<std::string>;  ///< one or two, the newest last; none: forgotten
+    using Hashes = std::deque<std::string>;  ///< one or two, the newest last; empty: forgotten
     using Names = std::map<std::string, Hashes>;
 
     Status keep(Names names) MR_REQUIRES(writing_);
 
     const std::string path_;
-    Mutex writing_;  ///< held while the file is written; before mutex_
+    Mutex writing_;  ///< held while the file is written; locked before mutex_
     mutable Mutex mutex_;
     Names names_ MR_GUARDED_BY(mutex_);
     std::string shared_ MR_GUARDED_BY(mutex_);  ///< hash; "": none

@@ -12,14 +12,16 @@ namespace millrace::agent {
 namespace {
 
 constexpr std::int64_t kRetryNs = 1'000'000'000;
-// Once the disk is well again its workers have waited long enough, and keep more with each step.
+// Kept short: when the disk works again, workers have waited long enough, and they hold more lines
+// with each step.
 constexpr std::int64_t kMostRetryNs = 4 * kRetryNs;
 constexpr std::size_t kMostInBatch = 2'000;
-constexpr std::size_t kMostTogether = 20'000;  ///< of one transaction
+constexpr std::size_t kMostTogether = 20'000;  ///< in one transaction
 constexpr std::size_t kMostOwn = 60;
-// Lines that are found by halving in one turn; what fails behind them is put aside as it stands.
+// Most lines of a worker that one flush finds by halving. After that a batch that fails is
+// quarantined whole.
 constexpr int kMostSingles = 16;
-constexpr std::size_t kEntryBytes = 64;  // of a map beside its texts
+constexpr std::size_t kEntryBytes = 64;  // overhead of a map entry beside its texts
 constexpr std::size_t kMostNameShown = 80;
 
 runs::ReportedLine metricLine(std::uint64_t seq, const rank::Metrics& metrics) {
@@ -59,19 +61,19 @@ runs::Progress progressOf(const rank::Progress& progress) {
             progress.stepsTotal, progress.phase, progress.times};
 }
 
-// The last step that a rank has ended, as its line tells; 0: it does not. A `done` is also sent by
-// a script that ends with another exit code than 0 in the midst of its step.
+// Returns the last step that a rank has ended, as its line reports it; 0: it does not. A script
+// that ends with an exit code other than 0 in the middle of a step also sends `done`.
 std::int64_t endedStepOf(const rank::RankLine& line) {
     const auto* checkpoint = std::get_if<rank::Checkpoint>(&line.body);
     return std::max(line.ended, checkpoint == nullptr ? 0 : checkpoint->step);
 }
 
-// The run is not there, or its attempt has not begun.
+// True if the run does not exist or its attempt has not begun.
 bool isOfTheRun(const Status& status) {
     return absl::IsNotFound(status) || absl::IsFailedPrecondition(status);
 }
 
-// What is wrong with the lines themselves: another try will not cure it.
+// True if the lines themselves are wrong: a retry would fail again.
 bool isOfTheLines(const Status& status) {
     return isOfTheRun(status) || absl::IsInvalidArgument(status) || absl::IsAlreadyExists(status) ||
            absl::IsDataLoss(status);
@@ -85,7 +87,8 @@ std::size_t bytesOf(const rank::Values& values) {
     return bytes;
 }
 
-// What the agent hears of a line although the store did not take it: these are not the store's.
+// True for lines that the agent handles even if the store did not take them: they are not meant for
+// the store.
 bool isForTheAgent(const rank::Body& body) {
     return std::holds_alternative<rank::Done>(body) ||
            std::holds_alternative<rank::ErrorLine>(body) ||
@@ -123,8 +126,8 @@ bool LineIntake::add(rank::ConnectionId connection, const rank::Sender& sender, 
     worker.doorAttempt = static_cast<int>(sender.attempt);
     worker.connection = connection;
     worker.rank = sender.role == "rank" ? static_cast<int>(sender.rank) : values::kNoRank;
-    // The worker sent it again while it waits here. A line that the store already has is queued: an
-    // earlier head may have been killed before it handled the line.
+    // The worker sent the line again while it waits here. A line that the store already has is
+    // queued: an earlier head may have been killed before it handled the line.
     if (!worker.lines.empty() && line.seq <= worker.lines.back().seq) {
         return true;
     }
@@ -143,17 +146,23 @@ bool LineIntake::add(rank::ConnectionId connection, const rank::Sender& sender, 
     return true;
 }
 
-void LineIntake::addOwn(const std::string& runId, int attempt, runs::ReportedLine line) {
+void LineIntake::addOwn(const std::string& runId, int attempt,
+                        std::vector<runs::ReportedLine> lines) {
+    if (lines.empty()) {
+        return;
+    }
     Run& run = runs_[runId];
     run.id = runId;
     if (run.ownAttempt != attempt) {
         run.ownAttempt = attempt;
         run.own.clear();
     }
-    if (run.own.size() >= kMostOwn) {
-        run.own.erase(run.own.begin());
+    for (runs::ReportedLine& line : lines) {
+        if (run.own.size() >= kMostOwn) {
+            run.own.erase(run.own.begin());
+        }
+        run.own.push_back(std::move(line));
     }
-    run.own.push_back(std::move(line));
 }
 
 bool LineIntake::isEmpty(const std::string& runId) const {
@@ -161,7 +170,7 @@ bool LineIntake::isEmpty(const std::string& runId) const {
     if (found == runs_.end()) {
         return true;
     }
-    // A single line of the daemon's waits for company.
+    // A single line of the daemon's own waits for other lines.
     const Run& run = found->second;
     return run.own.size() <= 1 &&
            std::all_of(run.workers.begin(), run.workers.end(),
@@ -199,14 +208,14 @@ runs::LineBatch LineIntake::batchOf(const Turn& turn, std::size_t count) const {
                         {{"run", batch.runId}, {"name", checkpoint->name}});
             }
         } else if (const auto* progress = std::get_if<rank::Progress>(&line.body)) {
-            // Where the run stands is what rank 0 says.
+            // A run's progress is what rank 0 reports.
             batch.progress = batch.rank == 0 ? progressOf(*progress) : batch.progress;
         }
     }
     return batch;
 }
 
-// The store cannot take anything of this run now. Always false.
+// Puts off all lines of this run: the store cannot take them now. Always returns false.
 bool LineIntake::waits(Run& run, const Status& status) {
     if (run.trouble.empty()) {
         logError("intake: lines wait", {{"run", run.id}, {"why", messageOf(status)}});
@@ -218,7 +227,7 @@ bool LineIntake::waits(Run& run, const Status& status) {
     return false;
 }
 
-// The front lines of a worker are in the store.
+// The store has the front lines of a worker: removes and acknowledges them.
 void LineIntake::take(Turn& turn, std::size_t count, const runs::LineCommit& commit) {
     Run& run = turn.run;
     for (std::size_t i = 0; i < count; ++i) {
@@ -241,7 +250,7 @@ void LineIntake::take(Turn& turn, std::size_t count, const runs::LineCommit& com
     }
 }
 
-// The front lines of a worker go into the quarantine; the worker need not send them again.
+// Moves the front lines of a worker into the quarantine; the worker need not send them again.
 bool LineIntake::putAside(Turn& turn, std::size_t count, const Status& why) {
     Run& run = turn.run;
     std::vector<runs::QuarantinedLine> lines;
@@ -263,7 +272,7 @@ bool LineIntake::putAside(Turn& turn, std::size_t count, const Status& why) {
         committed.end());
     run.note = strCat(
         "lines of its workers could not be stored and ",
-        *kept ? "lie in the store's quarantine" : "its quarantine is full: the newest are lost",
+        *kept ? "are in the store's quarantine" : "its quarantine is full: the newest are lost",
         ": ", messageOf(why));
     logWarn("intake: lines put aside", {{"run", run.id},
                                         {"worker", turn.key.second},
@@ -273,7 +282,7 @@ bool LineIntake::putAside(Turn& turn, std::size_t count, const Status& why) {
     return true;
 }
 
-// The front `count` lines of a worker. False: nothing of the run goes in now.
+// Stores the front `count` lines of a worker. False: the store takes nothing of the run now.
 bool LineIntake::flushSome(Turn& turn, std::size_t count, bool withOwn) {
     runs::LineBatch batch = batchOf(turn, count);
     const bool isRiding = withOwn && !turn.run.own.empty() && turn.run.ownAttempt == batch.attempt;
@@ -294,7 +303,7 @@ bool LineIntake::flushSome(Turn& turn, std::size_t count, bool withOwn) {
     if (isRiding) {
         return flushSome(turn, count, false);
     }
-    // Each line of the run would meet the same, or enough of them have.
+    // Either each line of the run would fail in the same way, or the budget for halving is spent.
     if (isOfTheRun(commit.status()) || turn.singlesLeft <= 0) {
         return putAside(turn, count, commit.status());
     }
@@ -320,8 +329,8 @@ bool LineIntake::flushOwn(Run& run) {
     return true;
 }
 
-// The front lines of all workers. Where one of them cannot go in, none does: flushSome() finds it.
-// False: nothing of the run goes in now.
+// Stores the front lines of all workers in one transaction. If a line among them is wrong it stores
+// none; flushSome() then finds that line. False: the store takes nothing of the run now.
 bool LineIntake::flushTogether(Run& run, IntakeReport& report) {
     std::vector<Turn> turns;
     std::vector<runs::LineBatch> batches;

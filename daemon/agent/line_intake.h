@@ -1,12 +1,13 @@
 #pragma once
-// LineIntake: workers' lines on their way into the store; acknowledged only after the commit.
+// LineIntake: collects workers' lines and commits them to the store. A line is acknowledged only
+// after its commit. Used by RunController.
 //
-// The lines of a run's workers go in together, in one transaction. Each run is on its own: what the
-// store cannot take of one run holds back that run alone, which is tried again later and later (a
-// full disk, a disk that fails). A line that will never go in is found by halving its batch and
-// kept in the store's quarantine, so that those behind it go on. Threads: one owner (the
-// controller's thread). Bounded by lines and bytes: beyond that a worker is told that there is no
-// room, and sends again later. Failure: trouble() says what is wrong.
+// One transaction stores the lines of all of a run's workers. Runs are independent: if the store
+// cannot take a run's lines (a full disk, a disk that fails), only that run is held back, and
+// retried with growing pauses. A line that the store will never take is found by halving its batch
+// and moved into the store's quarantine, so that the lines after it are stored. Threads: one owner
+// (the controller's thread). Bounded by lines and bytes: beyond that a line is refused, and its
+// worker sends it again later. Failure: trouble() describes what is wrong.
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -25,38 +26,39 @@ namespace millrace::agent {
 
 struct IntakeReport {
     std::vector<CommittedLine> committed;
-    std::vector<AckOrder> acks;  ///< to be sent after `committed` has been dealt with
-    bool hasStoredOwn = false;   ///< lines of the daemon's own, with the workers' or alone
+    std::vector<AckOrder> acks;  ///< to be sent after `committed` has been handled
+    bool hasStoredOwn = false;   ///< lines of the daemon's own were stored without workers' lines
     bool hasStored() const { return hasStoredOwn || !committed.empty(); }
 };
 
-/// About how much memory a line takes.
+/// Returns roughly how much memory a line takes.
 std::size_t bytesOf(const rank::RankLine& line);
 
 class LineIntake {
  public:
     static constexpr std::size_t kMaxPending = 20'000;                ///< lines of one worker
     static constexpr std::size_t kMaxWorkerBytes = 16U << 20;         ///< of one worker
-    static constexpr std::size_t kMaxBytes = std::size_t{256} << 20;  ///< of all
+    static constexpr std::size_t kMaxBytes = std::size_t{256} << 20;  ///< of all workers
 
     LineIntake(runs::RunStore& store, const Clock& clock) : store_(store), clock_(clock) {}
 
-    /// False: no room, drop the connection. `hasFile`: of a checkpoint; one whose file is on
-    /// another node is stored when it comes, the line alone does not make it count.
+    /// False: no room, drop the connection. `hasFile`: for a line about a checkpoint. A checkpoint
+    /// with its file on another node is stored when the file arrives; the line alone does not
+    /// count.
     bool add(rank::ConnectionId connection, const rank::Sender& sender, rank::RankLine line,
              bool hasFile = true);
-    /// A line of the daemon's own. It is stored with the next lines of the run, or alone when the
-    /// one after it comes first; only a full disk makes it lose one.
-    void addOwn(const std::string& runId, int attempt, runs::ReportedLine line);
+    /// Adds lines of the daemon's own. They are stored with the next lines of the run, or alone if
+    /// other lines of its own come first. Such lines are lost only while the disk is full.
+    void addOwn(const std::string& runId, int attempt, std::vector<runs::ReportedLine> lines);
     bool isEmpty() const;
     bool isEmpty(const std::string& runId) const;
-    /// Commits what is there, but for runs that failed a moment ago.
+    /// Commits all lines except those of runs whose retry is not due yet.
     IntakeReport flush();
-    /// What is wrong now, a sentence; empty when all is well.
+    /// Returns what is wrong now, as a sentence; empty if nothing is.
     std::string trouble() const;
-    /// The same of one run; also what has been put into its quarantine since the daemon started.
+    /// The same for one run; it also reports what was quarantined since the daemon started.
     std::string trouble(const std::string& runId) const;
-    /// Drops what waits for a run (it has ended).
+    /// Drops the lines that wait for a run (it has ended).
     void forget(const std::string& runId);
 
  private:
@@ -65,7 +67,7 @@ class LineIntake {
         int rank = values::kNoRank;  // kNoRank: a feed
         rank::ConnectionId connection = 0;
         std::deque<rank::RankLine> lines;
-        std::set<std::uint64_t> withoutFile;  // seqs of those of `lines`
+        std::set<std::uint64_t> withoutFile;  // sequence numbers of `lines` without a file
         std::size_t bytes = 0;
     };
     using WorkerKey = std::pair<int, std::string>;  // attempt of the lines, worker
@@ -75,10 +77,10 @@ class LineIntake {
         int ownAttempt = 1;
         std::vector<runs::ReportedLine> own;
         std::int64_t retryAtNs = 0, backoffNs = 0;
-        std::string trouble;  // why it waits
-        std::string note;     // what was left out or put aside
+        std::string trouble;  // why its lines wait
+        std::string note;     // what was left out or quarantined
     };
-    /// One worker's turn: how much halving it may still cost.
+    /// One worker's lines in one flush, and how many lines halving may still quarantine.
     struct Turn {
         Run& run;
         const WorkerKey& key;

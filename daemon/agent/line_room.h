@@ -1,19 +1,20 @@
 #pragma once
-// LineRoom: the part of a mailbox that workers' lines take, in bytes.
+// LineRoom: the bytes of the controller's mailbox that workers' lines take.
 //
-// Threads: any. Owns: the bytes that it counts, until its death. Bounded: kMost of all together.
+// Threads: any. Owns: the bytes that it counts, until it is destroyed. Bounded: kMost for all lines
+// together.
 #include <atomic>
 #include <cstddef>
 #include <memory>
 
 namespace millrace::agent {
 
-/// A line's part of the mailbox; given back when its message is dealt with or dropped.
+/// A line's share of the mailbox; given back when its message is handled or dropped.
 class LineRoom {
  public:
     static constexpr std::size_t kMost = std::size_t{64} << 20;
 
-    /// Null: there is none.
+    /// Null: there is no room.
     static std::shared_ptr<LineRoom> take(std::atomic<std::size_t>& used, std::size_t bytes) {
         std::shared_ptr<LineRoom> room(new LineRoom(used, bytes));
         return used.fetch_add(bytes) + bytes > kMost ? nullptr : room;

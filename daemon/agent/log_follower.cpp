@@ -32,7 +32,7 @@ bool LogFollower::hasEnded() const {
 }
 
 LogFollower::Turn LogFollower::next(std::size_t most) {
-    // Asked before reading: what an ended run wrote is all there then.
+    // Asked before reading, so that all that an ended run wrote is there.
     const std::uint64_t version = sources_.live.version();
     if (subscription_ != nullptr && std::exchange(version_, version) != version) {
         isOver_ = hasEnded();

@@ -1,9 +1,9 @@
 #pragma once
-// LogFollower: a run's log as a stream tells it: what is there, then what comes, up to the end.
+// LogFollower: a run's log for a stream: the lines that exist, then new ones, up to the run's end.
 //
-// Reads only when the logs have grown, lists workers only when some may have come, and asks the
-// store only when it has news: who follows a run that says nothing costs nothing. Threads: one
-// owner. Failure: as LogReader.
+// It reads only when the logs have grown, lists workers only when there may be new ones, and asks
+// the store only when the live table has changed. Following a run that logs nothing therefore costs
+// nothing. Threads: one owner. Failure: as LogReader.
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -19,20 +19,21 @@ namespace millrace::agent {
 
 class LogFollower {
  public:
-    /// Where the run's end is seen; both outlive the follower.
+    /// What it reads, and where it sees the run's end; all outlive the follower.
     struct Sources {
         const runs::RunStore& store;
         const LiveTable& live;
     };
-    /// `query.isFollowing`: up to the run's end; else up to what is there. `onNews`: next() is
-    /// worth a call; from any thread, until the follower's death. So is news of the live table.
-    /// kInvalidArgument for a cursor that is none.
+    /// `query.isFollowing`: until the run's end; else until the end of the lines that exist.
+    /// `onNews`: called when next() may return something, from any thread, until the follower is
+    /// destroyed. A change of the live table counts too. kInvalidArgument for a cursor that is not
+    /// valid.
     static Result<LogFollower> open(Sources sources, const job::WorkerLogs& logs, std::string runId,
                                     const LogQuery& query, std::function<void()> onNews);
 
     struct Turn {
-        values::LogChunk chunk;  ///< of no lines where there is nothing new
-        bool isMore = false;     ///< ask again at once
+        values::LogChunk chunk;  ///< without lines if there is nothing new
+        bool isMore = false;     ///< call next() again at once
     };
     Turn next(std::size_t most);
     const std::string& runId() const { return runId_; }
@@ -42,7 +43,7 @@ class LogFollower {
         : sources_(sources), runId_(std::move(runId)), reader_(std::move(reader)) {}
     bool hasEnded() const;
 
-    /// Reports of the logs that next() has not processed.
+    /// News from the logs that next() has not processed.
     struct News {
         std::atomic<bool> haveGrown{true}, mayHaveOthers{true};
     };
@@ -51,7 +52,7 @@ class LogFollower {
     std::string runId_;
     LogReader reader_;
     std::shared_ptr<News> news_ = std::make_shared<News>();
-    std::unique_ptr<job::LogSubscription> subscription_;  // null: it does not wait for more
+    std::unique_ptr<job::LogSubscription> subscription_;                 // null: not following
     std::uint64_t version_ = std::numeric_limits<std::uint64_t>::max();  // of the live table
     bool isOver_ = false;                                                // no line can follow
     bool isListedAtEnd_ = false;                                         // all workers are known

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kReadBytes = 256 << 10;
 constexpr std::size_t kMostLineBytes = 16 << 10;
-constexpr std::size_t kTurnBytes = 1 << 20;  // read in one call
+constexpr std::size_t kTurnBytes = 1 << 20;  // read in one call of next()
 constexpr std::size_t kPageBytes = 1 << 20;  // of text in one page
 
 values::LogLevel levelOf(std::string_view word) {
@@ -66,7 +66,7 @@ Status LogReader::readCursor() {
         const char* end = part.data() + part.size();
         if (colon == std::string_view::npos ||
             std::from_chars(part.data() + colon + 1, end, offset).ptr != end) {
-            return invalidArgument("'", query_.cursor, "' is no position in a log");
+            return invalidArgument("'", query_.cursor, "' is not a position in a log");
         }
         startOffsets_[std::string(part.substr(0, colon))] = offset;
     }
@@ -104,7 +104,7 @@ bool LogReader::isWanted(const values::LogLine& line) const {
     return line.level == values::LogLevel::kNone || line.level >= query_.minLevel;
 }
 
-// The lines of a piece of the log that are wanted, up to where this reader stops.
+// Keeps the wanted lines of a piece of the log, up to where this reader stops.
 void LogReader::keep(Source& source, std::string_view bytes, std::uint64_t start) {
     std::uint64_t at = start;
     while (!bytes.empty()) {
@@ -146,8 +146,8 @@ LogReader::Fill LogReader::fill(Source& source, LogPage& page) {
     return Fill::kReady;
 }
 
-// The worker whose next line is the oldest; null when there is none, or when the turn was over
-// before each of them had its next line.
+// Returns the worker whose next line is the oldest. Null if there is none, or if the call's budget
+// was spent before each worker had its next line.
 LogReader::Source* LogReader::earliest(LogPage& page, bool& isTurnOver) {
     Source* first = nullptr;
     for (auto& [key, source] : sources_) {
@@ -194,8 +194,8 @@ LogPage LogReader::next(std::size_t most, bool looksForWorkers) {
     return page;
 }
 
-// Where the last lines begin is looked for from the ends of the logs, over as many calls as it
-// takes. False: not yet.
+// Searches backwards from the ends of the logs for the start of the tail, over several calls if
+// needed. False: not found yet.
 bool LogReader::findTail() {
     for (auto& [key, source] : sources_) {
         while (!source.isLookedThrough) {
@@ -218,7 +218,7 @@ void LogReader::lookBack(Source& source) {
     }
     turnBytes_ -= std::min(turnBytes_, block->bytes.size());
     if (source.offset == 0) {
-        source.offset = block->end();  // without a line in the tail it starts here
+        source.offset = block->end();  // a log without a line in the tail is read from here
     }
     source.lookedTo = block->start;
     for (std::string_view rest(block->bytes); !rest.empty() && !source.isLookedThrough;) {
@@ -231,7 +231,7 @@ void LogReader::lookBack(Source& source) {
     }
 }
 
-// Takes the newest of all workers' last lines, one by one, as the merge will give them.
+// Takes the newest of all workers' last lines, one by one, in the order of the merge.
 void LogReader::startAtTail() {
     for (std::size_t i = 0; i < query_.tailLines; ++i) {
         Source* newest = nullptr;

@@ -1,11 +1,10 @@
 #pragma once
-// The workers' logs of a run as one stream of lines, merged by time, that can be read again from
-// where one stopped.
+// LogReader: the workers' logs of a run as one stream of lines, merged by time. A cursor lets a
+// later reader continue where this one stopped. Used by LogFollower.
 //
-// Reads what job::WorkerLogs has of them.
-// Threads: one owner. Bounded: a chunk of lines and a buffer for each worker; a call reads about a
-// megabyte, however long the logs are and however fast they grow. Failure: a worker whose file
-// cannot be read has no lines.
+// It reads through job::WorkerLogs. Threads: one owner. Bounded: a chunk of lines and a buffer for
+// each worker; a call reads about a megabyte, however long the logs are and however fast they grow.
+// Failure: a worker whose file cannot be read has no lines.
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -20,12 +19,12 @@
 namespace millrace::agent {
 
 struct LogQuery {
-    std::vector<std::string> workers;  ///< none: all
+    std::vector<std::string> workers;  ///< empty: all
     int attempt = 0;                   ///< 0: all
     values::LogLevel minLevel = values::LogLevel::kNone;
     std::size_t tailLines = 0;  ///< 0: all; else at most kMostTailLines
     std::string cursor;         ///< of LogPage; "": from the start
-    bool isFollowing = true;    ///< false: no further than what is there when it is first looked at
+    bool isFollowing = true;    ///< false: reads only the lines that exist at its first read
 };
 
 inline constexpr std::size_t kMostTailLines = 100'000;
@@ -33,36 +32,37 @@ inline constexpr std::size_t kMostTailLines = 100'000;
 struct LogPage {
     std::vector<values::LogLine> lines;
     std::string cursor;
-    std::uint64_t droppedLines = 0;  ///< gaps that a rotation made before it was read
-    bool isAtEnd = false;            ///< nothing more now
+    std::uint64_t droppedLines = 0;  ///< lines that a rotation removed before they were read
+    bool isAtEnd = false;            ///< there is nothing more now
 };
 
 class LogReader {
  public:
-    /// Of the run `runId`; `logs` outlives it. kInvalidArgument for a cursor that is none.
+    /// Opens the logs of the run `runId`; `logs` outlives it. kInvalidArgument for a cursor that is
+    /// not valid.
     static Result<LogReader> open(const job::WorkerLogs& logs, std::string runId, LogQuery query);
-    /// The next lines, at most `most` and about a megabyte. `looksForWorkers`: workers and attempts
-    /// that have come since join; of many that takes a while. A page without lines that is not at
-    /// the end: ask again, there was more to look at.
+    /// Returns the next lines, at most `most` and about a megabyte. `looksForWorkers`: also finds
+    /// new workers and attempts, which takes a while if there are many. A page without lines that
+    /// is not at the end: call again, this call's budget was spent.
     LogPage next(std::size_t most, bool looksForWorkers = true);
 
  private:
     struct Buffered {
         values::LogLine line;
-        std::uint64_t end = 0;  // offset behind it
+        std::uint64_t end = 0;  // offset of its end
     };
-    /// A line of the tail.
+    /// The position of a line of the tail.
     struct Mark {
         std::int64_t timeMs = 0;
         std::uint64_t start = 0;
     };
     struct Source {
         job::LogKey key;
-        std::uint64_t offset = 0;  // behind the last line handed out
-        std::uint64_t readTo = 0;  // behind the last line buffered
-        std::uint64_t stopAt = 0;  // lines behind it are not this reader's
+        std::uint64_t offset = 0;  // end of the last line that was returned
+        std::uint64_t readTo = 0;  // end of the last line that was buffered
+        std::uint64_t stopAt = 0;  // later lines are not for this reader
         std::deque<Buffered> buffer;
-        // While the tail is looked for, from the end backwards:
+        // For the search for the tail, from the end backwards:
         std::uint64_t lookedTo = 0;
         bool isLookedThrough = false;
         std::deque<Mark> marks;
@@ -88,11 +88,11 @@ class LogReader {
     std::map<std::string, Source> sources_;              // "1/feed"
     std::map<std::string, std::uint64_t> startOffsets_;  // of the cursor, until found
     bool isTailDone_ = false;
-    std::size_t turnBytes_ = 0;  // that this call may still read
+    std::size_t turnBytes_ = 0;  // bytes that this call may still read
 };
 
-/// "TIME o|e|m text" -> a line; nothing for what is none. The guardian's own lines (m) have the
-/// level info, those about offsets are left out.
+/// Parses "TIME o|e|m text"; returns nullopt for anything else. The guardian's own lines (m) have
+/// the level info; its lines about offsets are left out.
 std::optional<values::LogLine> parseLogLine(std::string_view text);
 
 }  // namespace millrace::agent

@@ -1,6 +1,6 @@
 #pragma once
-// LookPace: how often all runs are looked at. A look costs time for each worker, so those at many
-// workers come less often, whatever comes in meanwhile.
+// LookPace: how often the controller looks at all runs. A look costs time for each worker, so looks
+// at many workers are less frequent, no matter how many messages arrive.
 //
 // Threads: one owner. Failure: none.
 #include <algorithm>
@@ -11,10 +11,10 @@ namespace millrace::agent {
 
 class LookPace {
  public:
-    /// `mostNs`: between two looks, where nothing comes in.
+    /// `mostNs`: longest pause between two looks.
     explicit LookPace(std::int64_t mostNs) : mostNs_(mostNs) {}
 
-    /// Whether to look now; yes is the beginning of a look. `nowNs`: steady.
+    /// Returns whether to look now; if so, a look begins. `nowNs`: steady.
     bool begin(std::int64_t nowNs) {
         const std::int64_t pause =
             workers_ < kFew ? 0
@@ -26,12 +26,12 @@ class LookPace {
         workers_ = 0;
         return true;
     }
-    /// This look is at so many more workers.
+    /// Adds the number of workers that this look covers.
     void add(std::size_t workers) { workers_ += workers; }
 
  private:
     static constexpr std::size_t kFew = 64;
-    static constexpr std::int64_t kNsPerWorker = 50'000;  // ten times what a look at one takes
+    static constexpr std::int64_t kNsPerWorker = 50'000;  // ten times the cost of a look at one
 
     const std::int64_t mostNs_;
     std::int64_t lookedNs_ = 0;

@@ -39,7 +39,7 @@ bool NodeEntry::unplace(const std::string& key, const EndWish& wish) {
         remember(key, std::move(gang->second));
         gangs.erase(gang);
     }
-    // A part's files wait for this word, those on a node that has not come yet, too.
+    // A part's files wait for this order, even if its node has not attached yet.
     const bool isAwaited = isPart(key) && (isOver || session == nullptr);
     const bool isHad = !isOver && (isKnown || wasPlaced);
     const bool isNew = (isAwaited || isHad) && ended.emplace(key, wish).second;
@@ -47,7 +47,7 @@ bool NodeEntry::unplace(const std::string& key, const EndWish& wish) {
         told.insert(key);
     }
     if (isOver && session != nullptr) {
-        ended.erase(key);  // its agent reports it no longer
+        ended.erase(key);  // its agent no longer reports it
     }
     dropWorkers();
     return isNew;
@@ -77,7 +77,7 @@ std::optional<engines::State> NodeEntry::state(const std::string& key) const {
     if (session == nullptr || !ended.contains(key)) {
         return std::nullopt;
     }
-    // The order to end it follows the one to place it: what became of it is yet to be heard.
+    // The order to end it was sent after the order to place it; its end has not been reported yet.
     engines::State onItsWay;
     onItsWay.phase = engines::Phase::kStopping;
     return onItsWay;

@@ -1,5 +1,5 @@
 #pragma once
-// NodeEntry: what the NodeTable keeps of one node: what it is to have, and what it said last; and
+// NodeEntry: what NodeTable keeps for one node: what is placed on it, what it reported last, and
 // the connection to its agent.
 //
 // Threads: guarded by the table.
@@ -23,12 +23,12 @@ namespace millrace::agent {
 struct NodeOrders {
     struct Placed {
         Placement placement;
-        std::map<std::string, std::uint64_t> logOffsets;  ///< by worker: bytes at the head
+        std::map<std::string, std::uint64_t> logOffsets;  ///< by worker: bytes that the head has
     };
     std::vector<Placed> placed;
     std::map<std::string, EndWish> ended;  ///< gangs that must end, by key
     bool wantsSamples = false;
-    bool isEnd = false;  ///< its agent ends, with all its workers
+    bool isEnd = false;  ///< its agent must end, with all its workers
 };
 
 /// The connection to an agent.
@@ -37,14 +37,15 @@ class NodeSession {
     virtual ~NodeSession() = default;
     /// Does not wait.
     virtual void send(const NodeOrders& orders) = 0;
-    /// Ends it, behind what was sent, and all connections of its workers through it. Does not wait.
+    /// Closes the connection after what was sent, and all connections that its workers have through
+    /// it. Does not wait.
     virtual void shutOut(const Status& why) = 0;
 };
 
 /// An agent ends, and its workers with it.
 struct NodeLeave {
-    std::chrono::milliseconds grace{0};  ///< until it ends what is left there
-    bool isGone = false;                 ///< nothing is left there: its last word
+    std::chrono::milliseconds grace{0};  ///< until it ends the workers that are left
+    bool isGone = false;                 ///< nothing is left there; no report follows
 };
 
 /// State of one node; guarded by the table's mutex.
@@ -55,20 +56,20 @@ struct NodeEntry {
         std::vector<std::string> workers;
     };
     values::NodeInfo info;
-    std::string machine;                    ///< of the agent that came last; "": not known
+    std::string machine;                    ///< of the agent that attached last; "": not known
     std::shared_ptr<NodeSession> session;   ///< null: it is not connected
-    std::int64_t heardNs = 0, heardMs = 0;  ///< of nowNs(), and UTC; heardMs 0: never
+    std::int64_t heardNs = 0, heardMs = 0;  ///< by nowNs(), and UTC; heardMs 0: never
     bool isExpected = false, isRefused = false;
-    bool mayGoOn = false;      ///< refused for its build, and what runs there outlives its agent
-    bool isBeingRead = false;  ///< a report of it is
+    bool mayGoOn = false;      ///< refused for its build; what runs there outlives its agent
+    bool isBeingRead = false;  ///< a report of it is being read
     std::string trouble;
     std::optional<NodeLeave> leave;                           ///< its agent ends
     std::map<std::string, Placement> placed;                  ///< by key
-    std::map<std::string, std::vector<std::string>> workers;  ///< by gang: logs may come
+    std::map<std::string, std::vector<std::string>> workers;  ///< by gang: their logs are accepted
     std::map<std::string, Kept> kept;                         ///< by gang
-    std::map<std::string, engines::State> gangs;              ///< as it says
-    std::map<std::string, EndWish> ended;                     ///< that must end
-    std::set<std::string> givenUp;                            ///< of those: checkpoints given up
+    std::map<std::string, engines::State> gangs;              ///< as the node reports them
+    std::map<std::string, EndWish> ended;                     ///< gangs that must end
+    std::set<std::string> givenUp;                            ///< of `ended`: checkpoints given up
     std::deque<std::pair<std::string, engines::State>>
         lastWords;               ///< final states of released parts
     std::set<std::string> told;  ///< keys in `ended` sent on this session
@@ -86,7 +87,7 @@ struct NodeEntry {
     void remember(const std::string& key, engines::State state);
     /// Stops accepting logs of gangs that are neither placed nor ending.
     void dropWorkers();
-    /// As Nodes has it.
+    /// As Nodes::state.
     std::optional<engines::State> state(const std::string& key) const;
     std::optional<engines::State> lastWord(const std::string& key) const;
 };

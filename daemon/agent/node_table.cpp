@@ -10,12 +10,12 @@ namespace millrace::agent {
 namespace {
 
 constexpr std::int64_t kNsPerMs = 1'000'000;
-// A sign of life comes every second.
+// Agents send a sign of life every second.
 constexpr std::int64_t kSilentNs = 3'000 * kNsPerMs;
-// Of a head that has just started: its runs may not have been read yet, so a gang that nobody
-// placed may still be somebody's.
+// For this long after the head's start its runs may not have been read yet, so a gang that no run
+// placed may still belong to one.
 constexpr std::int64_t kUnknownNs = 60'000 * kNsPerMs;
-// Nobody has looked for longer only where the head itself stood still, or had nothing to do.
+// The table is used more often than this unless the head itself stood still or had nothing to do.
 constexpr std::int64_t kBlindNs = 1'000 * kNsPerMs;
 
 // A drained node's ranks have time for a step and a checkpoint, however long these take.
@@ -111,8 +111,8 @@ Status NodeTable::attach(const std::shared_ptr<NodeSession>& session, values::No
         orders.placed.push_back(orderOf(placement));
     }
     logInfo("nodes: attached", {{"node", name}, {"placed", orders.placed.size()}});
-    // What was ended while the ends of logs were read is not to be begun: the order to end it went
-    // before this one.
+    // A gang that was ended while the ends of logs were read must not start: the order to end it
+    // was sent before this one.
     MutexLock lock(mutex_);
     const Node& node = nodes_[name];
     std::erase_if(orders.placed, [&](const NodeOrders::Placed& one) {
@@ -124,7 +124,7 @@ Status NodeTable::attach(const std::shared_ptr<NodeSession>& session, values::No
 
 void NodeTable::forgetOldest() {
     const std::int64_t awayNs = options_.away.count() * kNsPerMs, now = nowNs();
-    std::erase_if(nodes_, [&](const auto& one) {  // its last words have been heard by then
+    std::erase_if(nodes_, [&](const auto& one) {  // its last reports have been read by then
         const Node& node = one.second;
         return node.hasLeft() && node.isFree() && now - node.heardNs >= awayNs;
     });
@@ -144,7 +144,8 @@ std::optional<engines::State> NodeTable::lastWord(const std::string& name,
     return node == nodes_.end() ? std::nullopt : node->second.lastWord(key);
 }
 
-// No line of it counts any more, whatever else is not known of its run.
+// True if the gang belongs to an earlier attempt: its lines no longer count, even if nothing else
+// is known of its run.
 bool NodeTable::isOlder(const std::string& key) const {
     const auto owner = job::ownerOf(key);
     const auto run = owner.has_value() ? attempts_.find(owner->run) : attempts_.end();
@@ -374,7 +375,7 @@ Status NodeTable::forget(const std::string& name) {
         session = node.session;
         setSession(node, nullptr);
         node.isRefused = node.mayGoOn = false;
-        node.leave = NodeLeave{std::chrono::milliseconds(0), true};  // as one that has left
+        node.leave = NodeLeave{std::chrono::milliseconds(0), true};  // as a node that has left
     }
     if (session != nullptr) {
         NodeOrders orders;
@@ -406,7 +407,7 @@ NodeStanding NodeTable::standing(const std::string& name) const {
 
 void NodeTable::setUnread(bool areSomeUnread, std::map<std::string, int> attempts) {
     MutexLock lock(mutex_);
-    const std::int64_t now = nowNs();  // a look, also where there is nothing else to look for
+    const std::int64_t now = nowNs();  // counts as a look, also when no other call looks
     knownSinceNs_ = areSomeUnread ? now : knownSinceNs_;
     attempts_ = std::move(attempts);
     areRunsTold_ = true;

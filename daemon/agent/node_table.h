@@ -1,15 +1,16 @@
 #pragma once
-// NodeTable: the nodes beside the head's own, by what their agents say: which are there, what is
-// placed on them, how it stands, and their samples.
+// NodeTable: the nodes beside the head's own, as their agents report them: which are connected,
+// what is placed on them, its state, and their samples. Used by the controller (through AllNodes),
+// the services and the listener for agents.
 //
-// Wanted is what the crews of runs placed, data workers and parts that train; it is told to a node
-// when it comes, and again whenever it differs from what the node reports. A node keeps a part that
-// ended until it is told that nobody wants it any more: so no part is begun twice because its end
-// was lost on the way, or with the head that heard it. Nothing is asked of a
-// node that waits for its answer. Threads: any; sessions are called without the lock. Owns: nothing
-// of the nodes. Bounded: nodes that never came back are forgotten beyond kNodesMost, one whose
-// agent has left at once; a node's placements are its crews'. Failure: attach() says why a node may
-// not come in.
+// The wanted state is what the crews of runs placed: data workers and parts that train. A node
+// receives it when it attaches, and again whenever it differs from what the node reports. A node
+// keeps a part that ended until it is told that the part is no longer wanted. So no part is started
+// twice because the report of its end was lost on the way, or with the head that received it. A
+// node that waits for an answer is never asked anything. Threads: any; sessions are called without
+// the lock. Owns: nothing of the nodes. Bounded: beyond kNodesMost, nodes that never came back are
+// forgotten; a node whose agent has left is forgotten at once. A node's placements belong to its
+// crews. Failure: attach() returns why a node may not attach.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -30,22 +31,22 @@
 
 namespace millrace::agent {
 
-/// What an agent says.
+/// What an agent reports.
 struct NodeNews {
-    std::map<std::string, engines::State> gangs;  ///< that changed, by key
+    std::map<std::string, engines::State> gangs;  ///< gangs that changed, by key
     std::optional<values::NodeSample> sample;
     std::optional<NodeLeave> leave;
 };
 
 struct NodeTableOptions {
-    std::string ownName;                     ///< of the head's node: no other may have it
-    std::chrono::milliseconds away{20'000};  ///< until a node that is away counts as lost
-    /// Where the names of drained nodes stand; "": they are forgotten with the table.
+    std::string ownName;                     ///< of the head's node: no other node may have it
+    std::chrono::milliseconds away{20'000};  ///< until an absent node counts as lost
+    /// The file with the names of drained nodes; "": they are forgotten with the table.
     std::string drainedFile = {};
     std::set<std::string> drained = {};  ///< the names in that file (DrainedNodes::read)
-    bool trainsHere = true;              ///< runs may be on the head's own node, too
-    /// As `away`, of one whose agent was refused for its build: as long as guardians wait for an
-    /// agent (orphanLease of engines::Gang).
+    bool trainsHere = true;              ///< runs may also be on the head's own node
+    /// As `away`, for a node whose agent was refused for its build: as long as guardians wait for
+    /// an agent (orphanLease of engines::Gang).
     std::chrono::milliseconds awayOtherBuild{600'000};
 };
 
@@ -53,7 +54,7 @@ class NodeTable {
  public:
     static constexpr std::size_t kNodesMost = 4096;
 
-    /// As long as it lives, nodes send samples.
+    /// While it exists, nodes send samples.
     class Watch {
      public:
         explicit Watch(NodeTable& table) : table_(table) { table_.addWatch(1); }
@@ -68,57 +69,59 @@ class NodeTable {
     /// `clock` and `logs` outlive it.
     NodeTable(NodeTableOptions options, const Clock& clock, const job::WorkerLogs& logs);
 
-    // The agents' side.
-    /// A node comes, or comes back; `gangs`: all that live there. It is told what it is to have.
-    /// `machine`: where its workers are; another one of the same name does not have them.
-    /// kUnavailable: it is taken in once those count as lost.
+    // For agents (AgentReports, AgentsDoor).
+    /// A node attaches, perhaps again; `gangs`: all gangs that live there. It is sent what is
+    /// placed on it. `machine`: identifies the machine with its workers; another machine of the
+    /// same name does not have them. kUnavailable: it may attach once those workers count as lost.
     Status attach(const std::shared_ptr<NodeSession>& session, values::NodeInfo info,
                   std::map<std::string, engines::State> gangs, std::string machine = "");
     /// A report arrived and waits to be processed: the node is not silent until report() or
     /// detach().
     void arrived(const NodeSession& session);
-    /// kFailedPrecondition: another session is the node's by now.
+    /// kFailedPrecondition: the node has another session by now.
     Status report(const NodeSession& session, NodeNews news);
-    /// Whose log a node may send: of `worker` of that gang; nothing: none such was placed there.
+    /// Returns the log that a node may send: that of `worker` of the gang; nullopt if no such
+    /// worker was placed there.
     std::optional<job::LogKey> logOf(const NodeSession& session, const std::string& key,
                                      const std::string& worker) const;
-    /// The workers of this attempt's parts that the session's node has ("feed1", "rank2"): they may
-    /// speak with the attempt's door. None: it has no part of it.
+    /// Returns the workers of this attempt's parts on the session's node ("feed1", "rank2"): they
+    /// may connect to the attempt's listener. Empty: it has no part of the attempt.
     std::vector<std::string> partWorkers(const NodeSession& session, const std::string& run,
                                          int attempt) const;
-    /// Whether the head takes checkpoints of this attempt from the session's node, which has its
-    /// part 0. kUnavailable: not known (yet). kAborted: never any more.
+    /// Returns OK if the head takes checkpoints of this attempt from the session's node, which has
+    /// its part 0. kUnavailable: not known (yet). kAborted: never again.
     Status takesFiles(const NodeSession& session, const std::string& run, int attempt) const;
     void detach(const NodeSession& session);
 
-    // The faces' side.
-    /// By name.
+    // For the services.
+    /// Sorted by name.
     std::vector<values::NodeInfo> nodes() const;
-    /// The newest sample of each node that is attached, by name.
+    /// Returns the newest sample of each node that is attached, by name.
     std::map<std::string, NodeReport> samples() const;
     bool knows(const std::string& node) const;
-    /// kInvalidArgument: it is the head's own machine, which needs no agent.
+    /// kInvalidArgument: the node is the head's own machine, which needs no agent.
     Status checkIsOther(const std::string& node) const;
-    /// A node that the configuration names: it is shown before it comes. `trouble`: why its agent
-    /// could not be started, "" when nothing is known; shown until it comes.
+    /// Adds a node that the configuration names: it is listed before it attaches. `trouble`: why
+    /// its agent could not be started, "" if nothing is known; shown until it attaches.
     void expect(const std::string& node, const std::string& trouble);
-    /// An agent with the token was not taken in: shown until one is. `mayGoOn`: it is of another
-    /// build and its workers outlive it, so a node that is away is lost only after
+    /// Notes that an agent with a valid token was refused: shown until one attaches. `mayGoOn`: the
+    /// agent is of another build and its workers outlive it, so its node counts as lost only after
     /// `awayOtherBuild`.
     void noteRefused(const std::string& node, const std::string& why, bool mayGoOn = false);
     /// Drains a node or reverts that: its work moves to other nodes and nothing new is placed
     /// there. The next daemon keeps it, until the node is forgotten or its agent has left. Returns
     /// kNotFound for an unknown node, also one that was forgotten or has left.
     Status drain(const std::string& node, bool isDrained);
-    /// Its agent ends with its workers and is shut out; the node counts as lost at once, and its
-    /// name goes when its crews have let go of it. That it does not come back is for JoinTokens.
+    /// Ends the node's agent with its workers and closes its session. The node counts as lost at
+    /// once; its name is removed when its crews have released it. JoinTokens keeps it from
+    /// attaching again.
     Status forget(const std::string& node);
-    /// All agents end, with their workers.
+    /// Ends all agents, with their workers.
     void endAll();
-    /// After endAll().
+    /// Returns whether all of them have ended; after endAll().
     bool isOver() const;
 
-    // The crews' side, as Nodes has it (AllNodes).
+    // For the crews, through AllNodes; as in Nodes.
     std::vector<NodeStanding> standings() const;
     NodeStanding standing(const std::string& node) const;
     void setUnread(bool areSomeUnread, std::map<std::string, int> attempts);
@@ -133,7 +136,7 @@ class NodeTable {
 
  private:
     using Node = NodeEntry;
-    /// To be sent without the lock.
+    /// Orders to be sent without the lock.
     using Errand = std::pair<std::shared_ptr<NodeSession>, NodeOrders>;
 
     std::int64_t nowNs() const MR_REQUIRES(mutex_);
@@ -157,9 +160,9 @@ class NodeTable {
     // Time as this table has seen it pass: a head that stood still saw none of its nodes fall
     // silent. Steady, ns.
     mutable std::int64_t seenNs_ MR_GUARDED_BY(mutex_) = 0, lookedNs_ MR_GUARDED_BY(mutex_);
-    std::int64_t knownSinceNs_ MR_GUARDED_BY(mutex_) = 0;        ///< all runs have been read since
-    std::map<std::string, int> attempts_ MR_GUARDED_BY(mutex_);  ///< present ones, by run
-    bool areRunsTold_ MR_GUARDED_BY(mutex_) = false;             ///< `attempts_` has all of them
+    std::int64_t knownSinceNs_ MR_GUARDED_BY(mutex_) = 0;        ///< when all runs could be read
+    std::map<std::string, int> attempts_ MR_GUARDED_BY(mutex_);  ///< current attempts, by run
+    bool areRunsTold_ MR_GUARDED_BY(mutex_) = false;             ///< `attempts_` is complete
     std::map<std::string, Node> nodes_ MR_GUARDED_BY(mutex_);
     std::unordered_map<const NodeSession*, Node*> bySession_ MR_GUARDED_BY(mutex_);
     int numWatches_ MR_GUARDED_BY(mutex_) = 0;

@@ -69,7 +69,7 @@ std::optional<engines::State> OwnNode::state(const std::string& key) {
     if (!state.ok() || (state->phase == engines::Phase::kMissing && !isPlaced)) {
         return std::nullopt;
     }
-    if (isPlaced && state->phase == engines::Phase::kSubmitting) {  // a worker's place is free
+    if (isPlaced && state->phase == engines::Phase::kSubmitting) {  // a worker is to be replaced
         if (const Status status = submit(placed->second); !status.ok()) {
             logWarn("engine: worker not replaced yet", {{"gang", key}, {"why", messageOf(status)}});
             return *state;

@@ -1,6 +1,6 @@
 #pragma once
-// OwnNode: the head's machine as a node: starts, ends and follows gangs by the engine in the
-// daemon's process. Other nodes have a Slot for that.
+// OwnNode: the head's machine as a node. It starts, ends and follows gangs through the engine in
+// the daemon's process. On other nodes a Slot does this.
 //
 // The engine knows the gangs that an earlier daemon placed. Threads: the controller's only.
 // Failure: the engine's errors.
@@ -23,7 +23,7 @@ struct OwnNodeOptions {
 
 class OwnNode {
  public:
-    /// `engine` outlives it. `poke`: something was asked of it.
+    /// `engine` outlives it. `poke`: called after each request to the engine.
     OwnNode(OwnNodeOptions options, engines::Engine& engine, std::function<void()> poke)
         : options_(std::move(options)), engine_(engine), poke_(std::move(poke)) {}
 
@@ -43,7 +43,7 @@ class OwnNode {
     engines::Engine& engine_;
     const std::function<void()> poke_;
     std::map<std::string, schedule::Resources> kept_;  ///< by gang
-    std::map<std::string, engines::Gang> placed_;      ///< that are to be here
+    std::map<std::string, engines::Gang> placed_;      ///< gangs that are to run here
 };
 
 /// All nodes of a head. Threads: the controller's only.

@@ -1,8 +1,8 @@
 #pragma once
-// A run that goes on with another number of ranks, or of nodes for them: its spec changes with it,
-// its stream does not.
+// Changes the number of ranks, or of their nodes, of a run that is resumed: its spec changes with
+// it, its stream does not. Used by RunService.
 //
-// Pure. Failure: kInvalidArgument, with the numbers that would do.
+// Pure. Failure: kInvalidArgument, with the numbers that are possible.
 #include <string>
 
 #include "backend/runs/run_table.h"
@@ -10,10 +10,10 @@
 
 namespace millrace::agent {
 
-/// The run's spec with other ranks and nodes; nothing where they are as they were. Fewer ranks than
-/// its nodes are on one.
+/// Returns the run's spec with other ranks and nodes; nothing if they are unchanged. If there are
+/// fewer ranks than nodes, all ranks are on one node.
 Result<runs::MaybeSpecChange> withRanks(const runs::RunRecord& run, const values::RankWish& wish);
-/// "goes on with 4 ranks on 2 nodes; before: 2", for the run's history.
+/// Returns "goes on with 4 ranks on 2 nodes; before: 2", for the run's history.
 std::string describeChange(const runs::RunRecord& run, const runs::SpecChange& change);
 
 }  // namespace millrace::agent

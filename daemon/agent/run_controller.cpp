@@ -10,11 +10,11 @@ namespace millrace::agent {
 namespace {
 
 constexpr std::size_t kMailbox = 50'000;
-// Room that workers' lines leave for everything else.
+// Room in the mailbox that workers' lines leave for other messages.
 constexpr std::size_t kReserve = 5'000;
-// Nodes fall silent while there is nothing to do, too.
+// The thread also wakes up without messages, to notice nodes that fall silent.
 constexpr std::chrono::milliseconds kIdlePatience{500};
-// Beyond the grace: SIGKILL, the guardians' ends, the engine's next look.
+// Beyond the grace: for SIGKILL, the guardians' ends and the engine's next look.
 constexpr std::chrono::milliseconds kDownExtra{10'000};
 constexpr char kDownReason[] = "stopped by millrace down";
 
@@ -54,7 +54,7 @@ RunController::RunController(ControllerOptions options, ControllerParts parts)
 
 RunController::~RunController() {
     end();
-    // The doors' threads post into the mailbox: they end before it does.
+    // The listeners' threads post into the mailbox, so they end before it does.
     active_.clear();
 }
 
@@ -73,7 +73,7 @@ void RunController::start() {
 }
 
 void RunController::loop(std::stop_token stop) {
-    step();  // what an earlier daemon left in the queue
+    step();  // starts what an earlier daemon left in the queue
     while (!stop.stop_requested()) {
         constexpr int kAtOnce = 1'000;
         std::optional<Message> message = mailbox_.popFor(patience());
@@ -131,7 +131,7 @@ void RunController::step() {
     }
 }
 
-// Parts of runs that cannot be read may live on other nodes.
+// Reports it because parts of runs that cannot be read may live on other nodes.
 void RunController::tellUnread() {
     bool areSome = !unread_.empty();
     std::map<std::string, int> attempts;
@@ -172,9 +172,7 @@ void RunController::recordSystem() {
     }
     for (const auto& [id, run] : active_) {
         if (run->attempt() > 0) {
-            for (auto& line : systemLines(*report, id, run->position(), parts_.live.get(id))) {
-                intake_.addOwn(id, run->attempt(), std::move(line));
-            }
+            intake_.addOwn(id, run->attempt(), systemLines(*report, id, run->position()));
         }
     }
 }
@@ -218,8 +216,8 @@ ActiveRun* RunController::active(const std::string& runId) {
     return found == active_.end() ? nullptr : found->second.get();
 }
 
-// On the door's thread: nothing but putting it into the mailbox, and never waiting for room there,
-// because this thread may be waiting for the door's end.
+// Called on the listener's thread. Only posts into the mailbox and never waits for room there,
+// because this thread may be waiting for the listener's end.
 DoorListener RunController::listenerFor(const std::string& runId) {
     DoorListener listener;
     listener.onHello = [this, runId](rank::ConnectionId id, const rank::Sender& sender) {
@@ -240,7 +238,7 @@ DoorListener RunController::listenerFor(const std::string& runId) {
             if (run == nullptr || !run->accepts(id)) {
                 return;
             }
-            run->heard(sender, line);
+            intake_.addOwn(runId, run->attempt(), run->heard(sender, line));
             if (rank::isKept(line.body) && !intake_.add(id, sender, line, run->hasFile(line))) {
                 run->dropConnection(id);
             }
@@ -268,7 +266,7 @@ Status RunController::recover() {
     return okStatus();
 }
 
-// One that cannot be read keeps its state and is tried again: its workers may be training on.
+// A run that cannot be read keeps its state and is retried: its workers may be training.
 void RunController::adoptAll() {
     const std::int64_t now = parts_.clock.steadyNs();
     for (auto it = unread_.begin(); it != unread_.end();) {
@@ -317,7 +315,7 @@ T RunController::ask(std::function<T()> question) {
     if (!thread_.joinable()) {
         drain();
     }
-    // A mailbox that is closed drops what waits: the promise is broken then, not forgotten.
+    // A closed mailbox drops what is queued: the promise is then broken, not forgotten.
     try {
         return answer.get();
     } catch (const std::future_error&) {
@@ -396,7 +394,7 @@ Result<values::DownReport> RunController::down(std::chrono::milliseconds grace) 
         }
         report->workersEnded += strays_.endAll(grace);
         for (const auto& [id, unread] : unread_) {
-            // The next daemon that can read it takes over a run that is being stopped.
+            // The next daemon that can read the run takes it over as one that is being stopped.
             (void)parts_.store.setState(id, {values::RunState::kStopping, kDownReason, 0});
         }
         allEnded_ = ended;

@@ -1,10 +1,10 @@
 #pragma once
-// RunController: the queue and every run that is on its way, moved on by one thread.
+// RunController: the queue and every active run, driven by one thread.
 //
 // Everything that happens to a run arrives here as a message (workers' lines, the engine's events,
-// requests) and is dealt with in order, so that runs need no locks. Threads: public methods from
-// any thread; requests wait for their answer. Owns: the active runs. Bounded: the mailbox; workers'
-// lines that find it full are sent again by them.
+// requests) and is handled in order, so that runs need no locks. Threads: public methods from any
+// thread; requests wait for their answer. Owns: the active runs. Bounded: the mailbox; workers send
+// lines again that found it full.
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -32,10 +32,10 @@ struct ControllerOptions {
     int maxRunning = 0;                         ///< 0: as many as fit
     std::chrono::milliseconds commitDelay{20};  ///< lines are gathered this long
     std::chrono::milliseconds tick{250};        ///< while runs are active
-    std::string warning;                        ///< that stands as long as the daemon does
+    std::string warning;                        ///< shown as long as the daemon runs
     std::string noTrainer = {};                 ///< why queued runs wait; empty: they do not
     RunTimes times = {};
-    std::string sharedCheckpoints = {};  ///< as Workplace
+    std::string sharedCheckpoints = {};  ///< as in Workplace
     CountValues countValues = {};        ///< likewise
 };
 
@@ -48,7 +48,7 @@ struct ControllerParts {
     const job::WorkerLogs& logs;
     std::function<void()> pokeEngine;
     Nodes& nodes;
-    SystemSource* system = nullptr;  ///< null: nothing of the node is stored with runs
+    SystemSource* system = nullptr;  ///< null: no system metrics are stored with runs
 };
 
 class RunController {
@@ -56,30 +56,30 @@ class RunController {
     RunController(ControllerOptions options, ControllerParts parts);
     ~RunController();
 
-    /// Reads the store and the workers' directories, adopts what runs and queues what waits.
+    /// Reads the store and the workers' directories, adopts running runs and queues waiting ones.
     Status recover();
     /// Starts the thread ("agent").
     void start();
-    /// Ends the thread; what is posted afterwards is dropped. The workers go on.
+    /// Ends the thread; messages posted afterwards are dropped. The workers continue.
     void end();
-    /// Deals with all that waits, without the thread: for tests.
+    /// Handles all queued messages without the thread: for tests.
     void drain();
 
-    /// The store has runs in the state queued that were not there before.
+    /// Call when the store has new runs in the state queued.
     void queueChanged();
-    /// A gang of the head's machine has changed.
+    /// Call when a gang of the head's machine has changed.
     void post(const std::string& key, const engines::State& state);
     Status stop(const std::string& runId, const std::string& reason,
                 std::chrono::milliseconds grace);
-    /// A run that has ended goes back into the queue, behind all others. `from`: a checkpoint's
-    /// step, kFromLast (not of a finished run, nor of one without checkpoints) or kFromStart.
+    /// Puts a run that has ended at the back of the queue. `from`: a checkpoint's step, kFromLast
+    /// (not for a finished run, nor for one without checkpoints) or kFromStart.
     Status resume(const std::string& run, std::int64_t from, const runs::MaybeSpecChange& = {});
-    /// Stops all and waits; afterwards nothing is started any more. kUnavailable when it was given
-    /// up.
+    /// Stops all runs and waits; afterwards none is started any more. kUnavailable: giveUpDown()
+    /// was called.
     Result<values::DownReport> down(std::chrono::milliseconds grace);
     /// True while down() waits.
     bool isGoingDown() const { return isGoingDown_; }
-    /// Ends the wait of down(): the daemon has to go. What was asked to stop goes on stopping.
+    /// Ends the wait of down(): the daemon must end. Runs that were asked to stop still do so.
     void giveUpDown();
 
     /// What is wrong now, one sentence each.
@@ -88,11 +88,11 @@ class RunController {
         int running = 0, queued = 0;
     };
     Counts counts() const;
-    /// What the workers of all runs print.
+    /// The logs of all runs' workers.
     const job::WorkerLogs& logs() const { return parts_.logs; }
 
  private:
-    /// A run that cannot be read is tried again so often.
+    /// Pause before a run that cannot be read is read again.
     static constexpr std::int64_t kUnreadRetryNs = 4'000 * kNsPerMs;
     static constexpr std::int64_t kEndingRetryNs = 250 * kNsPerMs;
 
@@ -101,7 +101,7 @@ class RunController {
         std::string id;
         std::int64_t fromStep = 0;
     };
-    /// A run of an earlier daemon's that could not be read; it is tried again.
+    /// A run that an earlier daemon started and that cannot be read; it is retried.
     struct Unread {
         std::string why;
         std::int64_t retryNs = 0;
@@ -143,7 +143,7 @@ class RunController {
     std::atomic<bool> isGoingDown_{false};
     std::atomic<std::size_t> mailBytes_{0};  // of workers' lines in the mailbox
     BoundedQueue<Message> mailbox_;
-    // Of the controller's thread:
+    // For the controller's thread only:
     std::vector<Waiting> queue_;             // as the store had it at the last look
     std::map<std::string, JobFacts> facts_;  // of the runs in `queue_`
     std::map<std::string, Unread> unread_;   // by run
@@ -151,12 +151,12 @@ class RunController {
     StrayGangs strays_;
     LookPace pace_;
     bool isDown_ = false, isQueueChanged_ = false;
-    std::int64_t queueRetryNs_ = 0;  // the store could not be read: not before
-    // > 0: a run in it could not, or lacks nodes; the queue is looked at again then
+    std::int64_t queueRetryNs_ = 0;  // the store could not be read: next try
+    // > 0: a queued run could not be read, or lacks nodes; when the queue is read again
     std::int64_t unreadNs_ = 0;
     std::string queueTrouble_;
     std::int64_t flushAtNs_ = 0;
-    std::shared_ptr<std::promise<bool>> allEnded_;  // false: nobody waits for it any more
+    std::shared_ptr<std::promise<bool>> allEnded_;  // false: the wait was given up
 
     mutable Mutex mutex_;
     std::vector<std::string> warnings_ MR_GUARDED_BY(mutex_);

@@ -1,4 +1,4 @@
-// RunController, the part that reads the queue and starts what has its turn.
+// The part of RunController that reads the queue and starts the runs that are next.
 #include <algorithm>
 
 #include "backend/core/log.h"
@@ -8,9 +8,9 @@ namespace millrace::agent {
 namespace {
 
 constexpr std::int64_t kQueueRetryNs = 1'000 * kNsPerMs;
-// Between looks whether the nodes that a run waits for have come.
+// Pause between looks whether the nodes that a run waits for have attached.
 constexpr std::int64_t kNodesRetryNs = 500 * kNsPerMs;
-// Specs that were read for runs that have left the queue.
+// Most specs kept of runs that have left the queue.
 constexpr std::size_t kMostStaleFacts = 100;
 
 }  // namespace
@@ -25,7 +25,7 @@ Result<JobFacts> RunController::factsOf(const std::string& id) {
     return facts;
 }
 
-// The queue is what the store says; only what was read of the specs is kept from look to look.
+// The store has the queue; only what was read of the specs is kept from look to look.
 Status RunController::readQueue() {
     ASSIGN_OR_RETURN(const auto stored, parts_.store.waiting());
     queue_.clear();
@@ -44,7 +44,7 @@ Status RunController::readQueue() {
         }
         if (!known.ok()) {
             noteUnread(run.id, known.status());
-            continue;  // damage of one run holds back no other
+            continue;  // a damaged run does not hold back others
         }
         facts_.emplace(run.id, *known);
         queue_.push_back({run.id, run.resumeFrom});

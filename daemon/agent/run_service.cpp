@@ -54,7 +54,7 @@ std::string firstOf(const std::string& a, const std::string& b) {
     return a.empty() ? b : a;
 }
 
-// Of the file that the spec's text was read from; "" where there was none.
+// Path of the file that the spec's text was read from; "" if there was none.
 std::string specPathOf(const values::SubmitRequest& request) {
     const std::string& name = request.fileName;
     return name.empty() ? "" : strCat(request.baseDir, "/", name.substr(name.rfind('/') + 1));
@@ -80,7 +80,7 @@ values::Checkpoint shownCheckpoint(const runs::CheckpointRecord& record,
             record.epoch};
 }
 
-// What rank 0 said with `done`: in the receipt, or among the params.
+// Returns the weights hash that rank 0 sent with `done`: it is in the receipt, or among the params.
 std::string weightsHashOf(const values::RunDetail& detail) {
     if (detail.receipt) {
         // The receipt of many files is large: only the member is read.
@@ -99,8 +99,8 @@ std::string weightsHashOf(const values::RunDetail& detail) {
     return "";
 }
 
-// What a run's submit said that no column of the store has. It stays with the run when its files
-// are purged: without it nothing could repeat the run.
+// Returns what a run's submit contained and no column of the store has. It stays with the run when
+// its files are purged: without it nothing could repeat the run.
 std::string submittedText(const values::SubmitRequest& request) {
     return dumpJson({{"file_name", request.fileName},
                      {"git_branch", request.git.branch},
@@ -143,8 +143,8 @@ Status RunService::checkRequest(const values::SubmitRequest& request) {
     return checkTags(request.tags);
 }
 
-// The runs that this key stands for, when it has been used for exactly this and all of them are
-// there. A group that an older version left in part is made whole by submitting it again.
+// Returns the runs of this key if it was used for exactly this submit and all of them exist. A
+// group that an older version left incomplete is completed by submitting it again.
 Result<values::SubmitReply> RunService::findKnown(
     const values::SubmitRequest& request, const std::vector<std::string>& variations) const {
     values::SubmitReply reply;
@@ -221,7 +221,7 @@ Status RunService::checkTrainer() const {
     return options_.noTrainer.empty() ? okStatus() : failedPrecondition(options_.noTrainer);
 }
 
-// Whether the run whose weights a new one starts with is there; a run that goes on may still get
+// Checks that the run that a new one takes its weights from exists; an active run may still write
 // its first checkpoint.
 Status RunService::checkInitFrom(const InspectedRun& inspected) const {
     const Json& train = jsonMember(inspected.spec, "train");
@@ -290,7 +290,7 @@ Result<values::SubmitReply> RunService::submit(const values::SubmitRequest& requ
     return reply;
 }
 
-// The runs are stored and in the queue: nothing from here on can fail the submit.
+// The runs are stored and queued: nothing from here on can fail the submit.
 void RunService::takeOver(const std::string& diff, std::vector<runs::RunStore::Created> group,
                           values::SubmitReply& reply) {
     reply.wasKnown = true;
@@ -397,7 +397,7 @@ void RunService::addScript(const std::string& launch, const RunDirectory& direct
     script.diffPath = directory.diffPath();
 }
 
-// Of runs that older versions stored: counted.
+// For runs that older versions stored: counts.
 Status RunService::addPlanFacts(const runs::RunRecord& run, values::RunDetail& detail) const {
     Result<Json> facts = parseJson(run.planFacts, "facts of the plan");
     if (!facts.ok()) {

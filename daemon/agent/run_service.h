@@ -1,10 +1,10 @@
 #pragma once
-// RunService: what the services ask about runs, in values. Checks, decides, and calls store and
-// controller.
+// RunService: answers the services' requests about runs, in values. It checks, decides, and calls
+// store and controller.
 //
-// Threads: any. submit() blocks for as long as reading the dataset's footers takes; the others for
+// Threads: any. submit() blocks for as long as reading the dataset's footers takes, the others for
 // a few milliseconds. Failure: kInvalidArgument, kNotFound, kFailedPrecondition, kAlreadyExists
-// with one sentence each, as of the store.
+// with one sentence each, as the store's.
 #include <functional>
 #include <map>
 #include <memory>
@@ -29,7 +29,7 @@ namespace millrace::agent {
 
 inline constexpr std::size_t kReceiptFilesShown = 1'000;
 
-/// A quarter of what a message may take.
+/// A quarter of the largest message.
 inline constexpr std::int64_t kDocumentPageBytes = std::int64_t{4} << 20;
 
 struct ServiceOptions {
@@ -37,7 +37,7 @@ struct ServiceOptions {
     std::int64_t maxSpecBytes = 0;
     std::string version;         ///< of the daemon
     std::string hardware;        ///< JSON of this node, kept with each run
-    std::string noTrainer = {};  ///< why no model is trained here; empty: they are
+    std::string noTrainer = {};  ///< why no model is trained here; empty: models are
 };
 
 class RunService {
@@ -51,29 +51,29 @@ class RunService {
           controller_(controller),
           deleted_(deleted) {}
 
-    /// kCancelled, with nothing stored, when it became unwanted while the dataset was read.
+    /// kCancelled, with nothing stored, if it became unwanted while the dataset was read.
     Result<values::SubmitReply> submit(const values::SubmitRequest& request,
                                        const IsUnwanted& isUnwanted = {});
     Result<values::RunPage> list(const values::ListRequest& request) const;
-    /// `run`: id, uid, name or a unique prefix; here and below.
+    /// `run`: id, uid, name or a unique prefix; so in the methods below.
     Result<values::RunDetail> get(const std::string& run) const;
     struct Owned {
         std::string id, owner;
     };
-    /// Which run it is, and whose.
+    /// Returns which run it is, and its owner.
     Result<Owned> ownerOf(const std::string& run) const;
     struct Document {
         std::string runId;
         runs::DocumentPage page;
     };
-    /// A piece of a large document, at most kDocumentPageBytes.
+    /// Returns a piece of a large document, at most kDocumentPageBytes.
     Result<Document> document(const std::string& run, values::LargeDocument which,
                               std::int64_t offset) const;
     Result<values::RunSummary> stop(const std::string& run, const std::string& reason,
                                     std::chrono::milliseconds grace);
     Result<values::RunSummary> resume(const std::string& run, std::int64_t step,
                                       const values::RankWish& wish = {});
-    /// Hides a run; `isForGood`: frees what it takes, with no way back.
+    /// Hides a run. `isForGood`: frees its disk space; this cannot be undone.
     Result<values::RemovedRun> remove(const std::string& run, bool isForGood = false);
     Result<values::RunSummary> restore(const std::string& run);
     Result<values::RunSummary> setNote(const std::string& run, const std::string& note);
@@ -87,7 +87,7 @@ class RunService {
 
     Result<RunWatch> watch(const std::vector<std::string>& runs) const;
     Result<MetricFollower> followMetrics(values::MetricsRequest request) const;
-    /// `onNews` as of LogFollower::open().
+    /// `onNews` as in LogFollower::open().
     Result<LogFollower> followLogs(const values::LogsRequest& request,
                                    std::function<void()> onNews) const;
     LiveTable& live() { return live_; }
@@ -118,7 +118,7 @@ class RunService {
     DeletedRuns& deleted_;
 };
 
-/// The submit key of one of the runs that a key stands for.
+/// The submit key of one of the runs of a key.
 std::string submitKeyOf(const std::string& key, const std::string& variation);
 
 }  // namespace millrace::agent

@@ -9,8 +9,8 @@ namespace millrace::agent {
 
 namespace {
 
-// The spec's list of paths, as people write it: "a.csv, b.csv". Nearly all runs have one path and
-// no list: those are not parsed, as every row of every list comes by here.
+// Formats the spec's list of paths for people: "a.csv, b.csv". Nearly all runs have one path and no
+// list. Those are not parsed, because every row of every list passes through here.
 std::string pathsText(const std::string& list) {
     if (!list.starts_with('[')) {
         return list;
@@ -82,7 +82,7 @@ Result<RunChanges> RunWatch::first() {
     isStarted_ = true;
     version_ = live_.version();
     RunChanges changes;
-    // The cursor is taken first: what changes while this reads is told twice, never missed.
+    // The cursor is taken first: a change during the reads is reported twice, never missed.
     ASSIGN_OR_RETURN(cursor_, store_.changeCursor());
     if (ids_.empty()) {
         runs::RunQuery query;
@@ -119,7 +119,7 @@ Status RunWatch::addChanged(RunChanges& changes) {
     std::int64_t next = -1;
     do {
         ASSIGN_OR_RETURN(values::RunPage page, store_.list(query));
-        // The first page's cursor counts: what changes between pages comes again.
+        // Keeps the first page's cursor, so that changes between pages are reported again.
         next = next < 0 ? static_cast<std::int64_t>(page.revision) : next;
         for (values::RunSummary& run : page.runs) {
             if (isWanted(run.id)) {
@@ -132,7 +132,7 @@ Status RunWatch::addChanged(RunChanges& changes) {
     return okStatus();
 }
 
-// Runs whose record is as before but of which the daemon knows something new.
+// Adds runs with an unchanged record about which the daemon knows something new.
 void RunWatch::addLive(RunChanges& changes) {
     std::set<std::string> told;
     for (const values::RunSummary& run : changes.runs) {
@@ -178,7 +178,7 @@ Result<values::MetricChunk> MetricFollower::next(std::size_t most) {
     cursor_ = chunk.cursor = stored.cursor;
     chunk.replacesAfterStep = stored.replacesAfterStep;
     chunk.isCaughtUp = !stored.isMore;
-    // An ended run's lines are all there when its state is.
+    // The store has all lines of a run before it has the run's end.
     chunk.isEnd = stored.hasEnded && !stored.isMore;
     return chunk;
 }

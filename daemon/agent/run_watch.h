@@ -1,8 +1,9 @@
 #pragma once
-// RunWatch and MetricFollower: what streams of changes are made of, asked for step by step.
+// RunWatch and MetricFollower: the sources of the streams of changes, read step by step. Used by
+// the services.
 //
-// They read the store and keep only positions, so a slow reader costs nothing: changes of a run
-// coalesce, lines of metrics are never left out. Threads: one owner each.
+// They read the store and keep only positions, so a slow reader costs nothing: changes of a run are
+// merged, lines of metrics are never left out. Threads: one owner each.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -15,23 +16,23 @@
 
 namespace millrace::agent {
 
-/// A run as lists show it: what is stored of it, and what the daemon knows beside that.
+/// Returns a run for lists: what is stored of it, and what the daemon knows beside that.
 values::RunSummary shownRun(values::RunSummary stored, const values::RunLive& live);
 
-/// What is stored of a run, without its documents.
+/// Returns what is stored of a run, without its documents.
 Result<values::RunSummary> readSummary(const runs::RunStore& store, const std::string& id);
 
 struct RunChanges {
     std::vector<values::RunSummary> runs;
-    bool isSnapshotEnd = false;  ///< the first answer: all there was; changes follow
+    bool isSnapshotEnd = false;  ///< the first answer: all runs that existed; changes follow
     bool isEnd = false;          ///< all the runs that were asked for have ended
 };
 
 class RunWatch {
  public:
-    /// `runIds`: none for all runs.
+    /// `runIds`: empty for all runs.
     RunWatch(const runs::RunStore& store, const LiveTable& live, std::vector<std::string> runIds);
-    /// What changed since the last call; nothing changed: no runs.
+    /// Returns what changed since the last call; no runs if nothing did.
     Result<RunChanges> next();
 
  private:
@@ -51,12 +52,12 @@ class RunWatch {
     bool isStarted_ = false;
 };
 
-/// Tells a run's lines, each exactly once, also to a reader who comes back with its cursor.
+/// Returns a run's lines, each exactly once, also to a reader that resumes with its cursor.
 class MetricFollower {
  public:
     MetricFollower(const runs::RunMetrics& store, std::string runId,
                    values::MetricsRequest request);
-    /// The next lines, about `most` at most.
+    /// Returns the next lines, roughly at most `most`.
     Result<values::MetricChunk> next(std::size_t most);
 
  private:

@@ -5,7 +5,6 @@
 #include "backend/core/status.h"
 #include "backend/job/attempt_paths.h"
 #include "backend/values/metric_names.h"
-#include "daemon/agent/times/time_account.h"
 
 namespace millrace::agent {
 namespace {
@@ -23,7 +22,7 @@ void add(Values& values, std::string name, const std::optional<Number>& value) {
     }
 }
 
-// A figure of the ranks of a run: of one rank as it is, of several their summary.
+// Adds a metric of a run's ranks: the value itself for one rank, a summary for several.
 void addRanks(const std::string& name, std::vector<values::RankValue> told, SystemValues& out) {
     if (told.size() == 1) {
         out.values.emplace_back(name, told.front().value);
@@ -67,23 +66,19 @@ SystemValues systemValues(const NodeReport& report, const std::string& runId) {
 }
 
 std::vector<runs::ReportedLine> systemLines(const NodeReport& report, const std::string& runId,
-                                            const runs::ReportedLine& position,
-                                            const values::RunLive& live) {
-    std::vector<runs::ReportedLine> lines = timeLines(live);
+                                            const runs::ReportedLine& position) {
     SystemValues measured = systemValues(report, runId);
-    if (!measured.values.empty()) {
-        runs::ReportedLine line;
-        line.timeMs = report.sample.timeMs;
-        line.values = std::move(measured.values);
-        line.summaries = std::move(measured.summaries);
-        lines.insert(lines.begin(), std::move(line));
+    if (measured.values.empty()) {
+        return {};
     }
-    for (runs::ReportedLine& line : lines) {
-        line.step = position.step;
-        line.epoch = position.epoch;
-        line.rows = position.rows;
-    }
-    return lines;
+    runs::ReportedLine line;
+    line.step = position.step;
+    line.epoch = position.epoch;
+    line.rows = position.rows;
+    line.timeMs = report.sample.timeMs;
+    line.values = std::move(measured.values);
+    line.summaries = std::move(measured.summaries);
+    return {std::move(line)};
 }
 
 std::optional<NodeReport> SystemRecorder::due(bool isActive, std::int64_t steadyNs) {
@@ -92,7 +87,7 @@ std::optional<NodeReport> SystemRecorder::due(bool isActive, std::int64_t steady
         return std::nullopt;
     }
     if (recording_ == nullptr) {
-        // What was sampled before, for somebody else, is of another time.
+        // A sample taken earlier for another reader is out of date.
         stored_ = source_->latest().number;
         recording_ = source_->record();
     }

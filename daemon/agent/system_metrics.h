@@ -1,10 +1,10 @@
 #pragma once
-// What the daemon measures beside a run and stores with its metrics: "system.cpu_percent" and the
-// others of docs/reference/metrics.md.
+// The metrics that the daemon measures beside a run and stores with it: "system.cpu_percent" and
+// the others of docs/reference/metrics.md. Used by RunController.
 //
-// Threads: a SystemRecorder has one owner; a SystemSource is asked from any. Cheap: no more than a
-// line a run in two seconds, and nothing is sampled while no run is active. Failure: a figure that
-// cannot be had is absent, never zero.
+// Threads: a SystemRecorder has one owner; a SystemSource is called from any. Cheap: at most one
+// line per run in two seconds, and nothing is sampled while no run is active. Failure: a value that
+// cannot be measured is absent, never zero.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -15,7 +15,6 @@
 #include "backend/runs/run_lines.h"
 #include "backend/values/metric_line.h"
 #include "backend/values/node.h"
-#include "backend/values/run_live.h"
 
 namespace millrace::agent {
 
@@ -28,23 +27,22 @@ struct NodeReport {
 class SystemSource {
  public:
     virtual ~SystemSource() = default;
-    /// As long as the answer lives, a sample is taken every two seconds at least.
+    /// While the returned object exists, a sample is taken at least every two seconds.
     virtual std::shared_ptr<void> record() = 0;
     virtual NodeReport latest() const = 0;
 };
 
-/// What `report` says of the node and of a run's workers on it, by name. What ranks take is
-/// "system.rank.*", of several ranks summarized.
+/// The values in `report` about the node and a run's workers on it, by name. "system.rank.*" is for
+/// ranks, summarized over several.
 struct SystemValues {
     std::vector<std::pair<std::string, double>> values;
     std::vector<std::pair<std::string, values::RankSummary>> summaries;
 };
 SystemValues systemValues(const NodeReport& report, const std::string& runId);
 
-/// Those, and where the time of the run and of its ranks went, as lines to be stored at `position`.
+/// The same as a line to be stored at `position`; no line if nothing was measured.
 std::vector<runs::ReportedLine> systemLines(const NodeReport& report, const std::string& runId,
-                                            const runs::ReportedLine& position,
-                                            const values::RunLive& live);
+                                            const runs::ReportedLine& position);
 
 /// Decides when there is something to store.
 class SystemRecorder {
@@ -52,8 +50,8 @@ class SystemRecorder {
     /// Null: nothing is ever stored.
     explicit SystemRecorder(SystemSource* source) : source_(source) {}
 
-    /// A report that has not been stored, no more than one in two seconds. `isActive`: runs are on
-    /// their way; without them nothing is sampled.
+    /// Returns a report that has not been stored, at most one in two seconds. `isActive`: there are
+    /// active runs; without them nothing is sampled.
     std::optional<NodeReport> due(bool isActive, std::int64_t steadyNs);
 
  private:

@@ -105,7 +105,7 @@ std::vector<values::ProcessSample> TelemetryService::sampleWorkers() {
     for (const auto& [runId, run] : live_.all()) {
         for (const values::WorkerInfo& worker : run.workers) {
             const bool isHere = worker.node.empty() || worker.node == info_.name;
-            if (!isHere || worker.state != "running" || worker.pid <= 0) {
+            if (!isHere || worker.state == "ended" || worker.pid <= 0) {
                 continue;
             }
             const telemetry::TreeUse tree = telemetry::sampleProcessTree(worker.pid);

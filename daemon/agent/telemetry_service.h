@@ -1,9 +1,9 @@
 #pragma once
-// TelemetryService: samples of this node, one a second while somebody watches, one in two seconds
-// while runs are active, none otherwise.
+// TelemetryService: samples this node: once a second while a client watches, once in two seconds
+// while runs are active, otherwise never.
 //
 // Threads: any; the samples are taken on its own thread ("telemetry"), which sleeps otherwise.
-// Owns: the probes. Failure: a figure that cannot be had is absent.
+// Owns: the probes. Failure: a value that cannot be measured is absent.
 #include <map>
 #include <memory>
 #include <optional>
@@ -20,12 +20,12 @@
 
 namespace millrace::agent {
 
-/// {cpu, cores, memory_bytes, gpus: [{name, memory_bytes, driver}], os, kernel} of a node.
+/// Returns {cpu, cores, memory_bytes, gpus: [{name, memory_bytes, driver}], os, kernel} of a node.
 std::string hardwareJson(const values::NodeInfo& info);
 
 class TelemetryService final : public SystemSource {
  public:
-    /// As long as it lives, samples are taken.
+    /// While it exists, samples are taken.
     class Watch {
      public:
         explicit Watch(TelemetryService* service, bool isSlow = false)

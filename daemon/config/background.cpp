@@ -15,7 +15,7 @@
 namespace millrace::config {
 namespace {
 
-// The starter: waits for the daemon's word and ends with it.
+// Runs in the starter: waits for the daemon's notice and ends with its code.
 [[noreturn]] void waitForNotice(int fd, pid_t child) {
     std::string text;
     char buffer[4096];

@@ -1,7 +1,8 @@
 #pragma once
-// Going into the background: the starting process waits until the daemon serves, or says why not.
+// Going into the background: the starting process waits until the daemon serves, or reports why it
+// does not. Used by main().
 //
-// Threads: to be used before any thread is started (it forks).
+// Threads: call before any thread is started (it forks).
 #include <string>
 
 #include "backend/core/status.h"
@@ -9,17 +10,18 @@
 
 namespace millrace::config {
 
-/// The daemon's end: tells the waiting starter that it serves. Without a starter it does nothing.
+/// The daemon's side: notifies the waiting starter that it serves. Without a starter it does
+/// nothing.
 class ReadyNotice {
  public:
     ReadyNotice() = default;
     explicit ReadyNotice(UniqueFd fd) : fd_(std::move(fd)) {}
     void tellReady() { (void)send("+"); }
-    /// `code`: with which the starter ends, 1 to 31. False when nobody waits for it.
+    /// `code`: the starter's exit code, 1 to 31. False when no starter waits.
     bool tellFailure(std::string_view sentence, int code) {
         return send(std::string(1, static_cast<char>(code)).append(sentence));
     }
-    /// A starter waits for it.
+    /// Returns whether a starter waits.
     bool isAwaited() const { return fd_.isOpen(); }
 
  private:
@@ -27,8 +29,9 @@ class ReadyNotice {
     UniqueFd fd_;
 };
 
-/// Forks twice. In the daemon: returns its notice. In the starter: does not return; exits 0 when
-/// the daemon is ready, with its code and sentence (on stderr) otherwise; 1: it gave none.
+/// Forks twice. In the daemon: returns its notice. In the starter: does not return. It exits with 0
+/// when the daemon is ready, else with the daemon's code and sentence (on stderr); 1 if the daemon
+/// sent none.
 Result<ReadyNotice> goToBackground();
 
 /// Sends stderr and stdout to `path` (appending), stdin from /dev/null.

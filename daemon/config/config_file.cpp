@@ -9,7 +9,8 @@
 namespace millrace::config {
 namespace {
 
-/// Paths and doors are told to each start: they are the place where the file is looked for.
+/// Options for paths and for the daemon's own address are not keys: each start is given them,
+/// because they determine where this file is.
 const std::vector<std::string>& keys() {
     static const std::vector<std::string> kKeys = {
         "hosts",     "nodes_listen", "nodes_address",     "node_away",  "silent_after",
@@ -17,9 +18,9 @@ const std::vector<std::string>& keys() {
     return kKeys;
 }
 
-/// Of --no-train-here, a flag.
+/// The key for --no-train-here, a flag.
 constexpr std::string_view kTrainHere = "here.train";
-/// Before a certificate's name.
+/// Prefix of a certificate's name.
 constexpr std::string_view kClients = "clients.";
 
 std::string optionOf(std::string key) {

@@ -1,9 +1,10 @@
 #pragma once
-// The file with which a daemon is configured once: STATE/millraced.yaml, or --config FILE.
+// Reads the configuration file of a daemon: STATE/millraced.yaml, or --config FILE. Used by
+// daemon_config.cpp.
 //
-// Its keys are options of the command line without the dashes ("nodes_listen"), where what is on
-// the command line comes first, and `clients`, which no option has. Pure. Failure:
-// kInvalidArgument with the places of what is wrong.
+// Its keys are command line options without the dashes ("nodes_listen"); an option on the command
+// line overrides its key. In addition it has `clients`, which is not an option. Pure. Failure:
+// kInvalidArgument with the place of each mistake.
 #include <map>
 #include <string>
 #include <string_view>

@@ -32,8 +32,8 @@ usage: millraced [options]
   --log-file FILE        structured log (default: STATE-DIR/millraced.log, or stderr in the foreground)
   --take-over            take the state directory from a daemon on another machine or in another container
                          at once, not when it has been silent for 11 minutes; end that one first
-  --keep-deleted-days N  checkpoints of deleted runs go after so many days, and not before a daemon
-                         has run for 24 hours of them (default: 30)
+  --keep-deleted-days N  checkpoints of deleted runs go after N days, of which a daemon must have run
+                         for 24 hours (default: 30)
   --checkpoints PATH     directory for the checkpoints of new runs, shared by this machine and all nodes under
                          the same path (default: the state directory, to which nodes send their checkpoints)
   --nodes-listen WHERE   agents of other nodes may come here: "unix" (of this machine, a socket in the state
@@ -42,10 +42,11 @@ usage: millraced [options]
                          a port forward or a Service (default: as --nodes-listen)
   --hosts NAMES          start agents on these hosts, over ssh, as long as they are not there: a,b
   --no-train-here        feeds, ranks and data workers run on other nodes only (needs --nodes-listen)
-  --node-away SECONDS    a node that is away for so long is lost: its data workers are had elsewhere (20)
-  --silent-after SECONDS a rank of which nothing is heard for so long: its gang is ended (14)
-  --crew-pace SECONDS    between one more or fewer data worker of a run and the next (5)
-  --slot                 be the agent of a node, not a daemon: with --join and a --state-dir of its own
+  --node-away SECONDS    time without contact before a node counts as lost and its data workers
+                         start elsewhere (20)
+  --silent-after SECONDS time without a report from a rank before its gang is ended (14)
+  --crew-pace SECONDS    time between two changes of a run's number of data workers (5)
+  --slot                 run as the agent of a node; needs --join and a --state-dir of its own
   --join FILE            of --slot: the head's nodes.join
   --name NAME            of --slot: the node's name (default: the host's)
   --address WHERE        of --slot: where other nodes reach this one: a name, an address, or a network
@@ -198,7 +199,7 @@ Status readNumber(const char* option, const std::string& text, const NumberRange
     return okStatus();
 }
 
-// Decimals allowed: tests shorten these times.
+// Accepts decimals, because tests shorten these times.
 Status readSeconds(const char* option, const std::string& text, std::chrono::milliseconds& into) {
     constexpr double kMost = 86'400, kLeast = 0.05;
     if (text.empty()) {
@@ -215,7 +216,7 @@ Status readSeconds(const char* option, const std::string& text, std::chrono::mil
     return okStatus();
 }
 
-// "a,b" as addresses for ssh.
+// Reads "a,b" as addresses for ssh.
 Status readHosts(const std::string& text, DaemonConfig& config) {
     constexpr std::size_t kMost = 64;
     std::set<std::string> names;
@@ -229,7 +230,7 @@ Status readHosts(const std::string& text, DaemonConfig& config) {
         }
         RETURN_IF_ERROR(checkNodeName("--hosts", host->host));
         if (!names.insert(host->host).second) {
-            return invalidArgument("--hosts: ", host->host, " stands there twice");
+            return invalidArgument("--hosts: ", host->host, " appears twice");
         }
         config.hosts.push_back(*host);
     }
@@ -277,7 +278,7 @@ bool isForSlot(const Raw& raw) {
                                     [](const std::string* text) { return !text->empty(); });
 }
 
-// What the agent gives of its node, and where others reach it.
+// Reads what the agent offers of its node, and where other nodes reach it.
 Status readShare(const Raw& raw, DaemonConfig& config) {
     constexpr std::uint64_t kMegabyte = 1 << 20;
     int megabytes = 0;
@@ -345,7 +346,7 @@ Status readNodes(const Raw& raw, const std::string& here, DaemonConfig& config) 
     return readBound(raw, config);
 }
 
-// What the file says, where the command line says nothing.
+// Adds the values of the file for options that are not on the command line.
 Status addConfigFile(const Surroundings& around, Raw& raw, DaemonConfig& config) {
     const std::string& path = config.configFile;
     const Result<std::string> text = around.readFile(path);

@@ -1,7 +1,8 @@
 #pragma once
-// The program that is installed where this one was started from, after an upgrade under it.
+// Replaces this process by the program that an upgrade has installed where it was started from.
+// Used by agents that their head refuses for their build.
 //
-// Threads: to be used when all others have ended (it execs). Failure: it returns.
+// Threads: call when all others have ended (it execs). Failure: it returns.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,9 +11,9 @@
 
 namespace millrace::config {
 
-/// Where `millraced` is of another build there than this one (`build`), it takes this process over,
-/// with the same `arguments`, in the foreground and with the same log. Returns where it is not, or
-/// cannot.
+/// If the `millraced` there is of another build than this one (`build`), executes it in this
+/// process, with the same `arguments`, in the foreground and with the same log. Returns if it is
+/// not, or if that fails.
 void becomeInstalled(const DaemonConfig& config, std::vector<std::string> arguments,
                      std::string_view build);
 

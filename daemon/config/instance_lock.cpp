@@ -14,7 +14,7 @@
 namespace millrace::config {
 namespace {
 
-// Of a process that cannot be looked up from here only the lock shows that it has ended.
+// For a process that cannot be looked up from here: only the lock shows that it has ended.
 void awaitLock(std::chrono::milliseconds patience, const std::function<bool()>& isTaken) {
     const auto until = std::chrono::steady_clock::now() + patience;
     while (!isTaken() && std::chrono::steady_clock::now() < until) {
@@ -52,7 +52,7 @@ Result<UniqueFd> lockFile(const std::string& path, const LockTerms& terms) {
                                  " already serves ", terms.what);
         }
     }
-    // A bound agent removes the file at its end.
+    // A bound agent removes the file at its end: then lock the new file.
     return isAt(path, fd.get()) ? Result<UniqueFd>(std::move(fd)) : lockFile(path, terms);
 }
 

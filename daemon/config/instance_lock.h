@@ -1,8 +1,9 @@
 #pragma once
-// One daemon for a socket: a lock file that a dead process gives back.
+// InstanceLock: allows one daemon per socket, with a lock file that a dead process releases. Used
+// by takePremises().
 //
-// Owns: the lock (flock on a file that stays); the destructor releases it. Failure:
-// kAlreadyExists with one sentence that names the other daemon's process.
+// Owns: the lock (flock on a file that stays); the destructor releases it. Failure: kAlreadyExists
+// with one sentence that names the other daemon's process.
 #include <chrono>
 #include <string>
 
@@ -12,14 +13,14 @@
 
 namespace millrace::config {
 
-/// What a lock is for, and who asks for it.
+/// What a lock is for, and which process requests it.
 struct LockTerms {
     std::string what;                      ///< "the socket /run/...", for sentences
     PidScope here;                         ///< of this process
-    std::chrono::milliseconds patience{};  ///< waits so long for a holder that is about to end
+    std::chrono::milliseconds patience{};  ///< how long to wait for a holder that is about to end
 };
 
-/// Opens the file, making it where there is none, and takes its flock.
+/// Opens the file, creating it if it does not exist, and takes its flock.
 Result<UniqueFd> lockFile(const std::string& path, const LockTerms& terms);
 
 class InstanceLock {

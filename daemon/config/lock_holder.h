@@ -1,6 +1,7 @@
 #pragma once
-// What a lock file says about the process that holds it: one line of JSON, padded, so that each
-// write is of the same bytes and needs no new room on a full disk.
+// LockHolder: what a lock file records about the process that holds it: one line of JSON. The line
+// is padded, so that each write has the same length and needs no new space on a full disk. Used by
+// InstanceLock and StateLock.
 //
 // Threads: any.
 #include <chrono>
@@ -16,21 +17,21 @@ namespace millrace::config {
 struct LockHolder {
     PidScope scope;
     std::int64_t pid = 0, startTime = 0;  ///< as processStartTime()
-    std::int64_t beat = 0;                ///< one more with each sign of life
+    std::int64_t beat = 0;                ///< grows by one with each sign of life
 
     static LockHolder ofThisProcess(PidScope here);
-    /// Nothing when the file is free, or holds something else. Of a line of an older version only
-    /// the pid is known.
+    /// Returns nullopt if the file is free or contains something else. From a line of an older
+    /// version only the pid is known.
     static std::optional<LockHolder> read(int fd);
     Status write(int fd, const std::string& path) const;
     /// Marks the file as free.
     static Status clear(int fd, const std::string& path);
 
-    /// The same process, whatever its last sign of life.
+    /// Returns whether it is the same process, whatever its last sign of life.
     bool isSameAs(const LockHolder& other) const;
-    /// Only of a holder whose pid is in reach.
+    /// Valid only for a holder with a pid that is visible from here.
     bool isAlive() const;
-    /// Waits until the process has ended, at most for `patience`. The same holds.
+    /// Waits until the process has ended, at most for `patience`. Valid only as isAlive() is.
     void awaitEnd(std::chrono::milliseconds patience) const;
     /// "process 17 on gpu-1"
     std::string text() const;

@@ -19,7 +19,8 @@ Status removeFile(const std::string& path) {
     return ::unlink(path.c_str()) == 0 || errno == ENOENT ? okStatus() : errnoStatus(errno, path);
 }
 
-// A directory for a socket: made private; an existing one must be safe for a socket.
+// Prepares the directory of a socket: a new one is private; an existing one must be safe for a
+// socket.
 Status prepareSocketDirectory(const std::string& path) {
     struct stat info{};
     if (::stat(path.c_str(), &info) != 0 || path == runtimeDirectory()) {
@@ -32,7 +33,7 @@ std::string lockPath(const DaemonConfig& config) {
     return config.stateDir + "/millraced.lock";
 }
 
-// Is there: the directory goes with a bound agent.
+// If this file exists, a bound agent made the directory and removes it.
 std::string markPath(const DaemonConfig& config) {
     return config.stateDir + "/made-by-bound-agent";
 }
@@ -44,7 +45,7 @@ Status mark(const DaemonConfig& config, bool isNew) {
     return removeFile(markPath(config));
 }
 
-// No run waits for its first checkpoint to find out.
+// Checked at the start, so that no run finds out only at its first checkpoint.
 Status checkCheckpoints(const DaemonConfig& config) {
     const std::string& path = config.checkpoints;
     if (path.empty()) {
@@ -106,7 +107,7 @@ Result<Premises> takePremises(const DaemonConfig& config) {
     if (isUnix) {
         RETURN_IF_ERROR(prepareSocketDirectory(std::filesystem::path(path).parent_path().string()));
     }
-    // Two daemons on one port are refused by the kernel; the file only keeps both cases alike.
+    // The kernel refuses two daemons on one port; the lock file is only for a uniform error.
     ASSIGN_OR_RETURN(InstanceLock socket,
                      InstanceLock::take(isUnix ? path + ".lock" : config.stateDir + "/port.lock",
                                         {isUnix ? "the socket " + path : config.address.text(),

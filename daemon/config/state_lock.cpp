@@ -16,10 +16,10 @@
 namespace millrace::config {
 namespace {
 
-// Longer than the guardians' lease of 10 minutes: workers of a daemon that was silent for so long
+// Longer than the guardians' lease of 10 minutes: the workers of a daemon that was silent this long
 // have ended.
 constexpr std::int64_t kOldS = 11 * 60;
-// Two signs of life and a second: a holder that renews the file is seen, whatever clocks say.
+// Two signs of life and a second: a holder that renews the file is noticed, whatever clocks show.
 constexpr std::chrono::milliseconds kLook{7'000};
 
 Result<UniqueFd> openFile(const std::string& path) {
@@ -27,8 +27,8 @@ Result<UniqueFd> openFile(const std::string& path) {
     return fd.isOpen() ? Result<UniqueFd>(std::move(fd)) : errnoStatus(errno, path);
 }
 
-// Since the last write to a file, by the clock of its file system: a new file tells its time. The
-// clocks of the two machines do not enter.
+// Seconds since the last write to a file, by the clock of its file system: a new file shows its
+// time. The clocks of the two machines do not matter.
 std::int64_t ageS(const std::string& path) {
     struct stat then{}, now{};
     std::string probe = path + ".XXXXXX";
@@ -61,12 +61,12 @@ Result<StateLock> StateLock::take(const std::string& path, StateLockTerms terms)
     StateLock lock(std::move(fd), path, terms.what, LockHolder::ofThisProcess(terms.here));
     const bool isOther = holder && !holder->isSameAs(lock.own_);
     if (const Status status = isOther ? lock.takeFrom(*holder, terms) : okStatus(); !status.ok()) {
-        lock.fd_.reset();  // the file stays the other one's
+        lock.fd_.reset();  // the file remains the other holder's
         return status;
     }
     RETURN_IF_ERROR(lock.own_.write(lock.fd_.get(), path));
     if (!lock.takenFrom_.empty() && terms.takesOver) {
-        // The other one sees it with its next beat and ends; only then is the store opened.
+        // The other process notices it at its next beat and ends; only then is the store opened.
         terms.pause(kLook);
         RETURN_IF_ERROR(lock.beat());
     }
@@ -105,8 +105,8 @@ Status StateLock::takeFromElsewhere(const LockHolder& holder, const StateLockTer
     return isAlive ? servedElsewhere(*now, what_, 0) : okStatus();
 }
 
-// Opened anew each time: a network file system shows it as it is now, and a file that was replaced
-// is seen.
+// Opens the file each time, because a network file system then shows its current state. This also
+// notices a file that was replaced.
 Result<std::optional<LockHolder>> StateLock::present() const {
     ASSIGN_OR_RETURN(const UniqueFd fd, openFile(path_));
     return LockHolder::read(fd.get());

@@ -1,17 +1,17 @@
 #pragma once
-// One daemon (or agent) for a state directory, also where the directory is seen by several machines
-// or containers and flock does not reach over.
+// StateLock: allows one daemon (or agent) per state directory, even if several machines or
+// containers see the directory and flock does not work across them.
 //
-// Beside the flock the file holds who has it (lock_holder.h), and its holder renews that every
-// three seconds. Who finds the flock free decides by the file:
+// Beside the flock, the file records its holder (lock_holder.h), which renews it every three
+// seconds. A process that finds the flock free decides by the file:
 //
-//   written here, its process lives       refused: the flock does not reach over
+//   written here, its process lives       refused: flock does not work across
 //   written here, or before a reboot      taken
-//   written elsewhere, in the last 11 min refused, unless it was asked to take over
-//   written elsewhere, longer ago         taken, after a look of 7 s in which nobody renews it
+//   written elsewhere, in the last 11 min refused, unless told to take over
+//   written elsewhere, longer ago         taken, after 7 s in which it is not renewed
 //
-// Owns: the flock and the file's text; the destructor gives both back. Threads: beat() on one
-// thread, everything else before and after it.
+// Owns: the flock and the file's text; the destructor releases both. Threads: beat() on one thread,
+// everything else before and after it.
 #include <chrono>
 #include <functional>
 #include <optional>
@@ -26,8 +26,8 @@
 namespace millrace::config {
 
 struct StateLockTerms : LockTerms {
-    bool takesOver = false;  ///< --take-over: no waiting for the end of a holder elsewhere
-    /// Lets the time pass; a test's own changes the file meanwhile.
+    bool takesOver = false;  ///< --take-over: does not wait for the end of a holder elsewhere
+    /// Waits; a test's function changes the file meanwhile.
     std::function<void(std::chrono::milliseconds)> pause;
 };
 
@@ -35,17 +35,17 @@ class StateLock {
  public:
     static constexpr std::chrono::milliseconds kBeat{3'000};
 
-    /// kAlreadyExists: another process serves the directory, or may still do so; the sentence says
-    /// who, and until when.
+    /// kAlreadyExists: another process serves the directory, or may still do so; the sentence names
+    /// it, and until when it counts.
     static Result<StateLock> take(const std::string& path, StateLockTerms terms);
     StateLock(StateLock&&) = default;
     StateLock& operator=(StateLock&&) = delete;
     ~StateLock();
 
     /// Renews the sign of life. kAlreadyExists: another process has taken the directory over, and
-    /// this one must write nothing more there; any other error passes by itself.
+    /// this one must not write there any more; any other error passes by itself.
     Status beat();
-    /// Whom it was taken from, for the log; "": it was free.
+    /// The previous holder, for the log; "": it was free.
     const std::string& takenFrom() const { return takenFrom_; }
 
  private:
@@ -66,8 +66,8 @@ class StateLock {
 /// Renews a lock until it ends. Owns: its thread ("state-lock").
 class Heartbeat {
  public:
-    /// `onLost` is called on that thread, once, when another process has the directory. `lock`
-    /// outlives it.
+    /// `onLost` is called on that thread, once, when another process has taken the directory.
+    /// `lock` outlives it.
     Heartbeat(StateLock& lock, std::chrono::milliseconds every,
               std::function<void(const Status&)> onLost);
     ~Heartbeat();

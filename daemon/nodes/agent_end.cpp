@@ -10,7 +10,7 @@ namespace millrace::nodes {
 namespace {
 
 constexpr std::int64_t kNsPerMs = 1'000'000;
-// For the rest of logs and the last words of an agent that leaves.
+// For the rest of the logs and the last reports of an agent that leaves.
 constexpr std::int64_t kLastWordsNs = 5'000 * kNsPerMs;
 
 }  // namespace
@@ -59,7 +59,7 @@ std::optional<std::string> AgentEnd::look(const View& view) {
     return why.has_value() && !std::exchange(isEnding_, true) ? why : std::nullopt;
 }
 
-// A head that is restarted is back sooner.
+// Checks the lease, which is longer than a restart of the head takes.
 std::optional<std::string> AgentEnd::lookAtLease(const View& view) {
     const std::int64_t now = clock_.steadyNs();
     if (!config_.isBound || config_.lease.count() == 0 || (isAttached_ && view.isOpen)) {
@@ -74,7 +74,7 @@ std::optional<std::string> AgentEnd::lookAtLease(const View& view) {
     return std::string(messageOf(leaseOver_));
 }
 
-// The head ends what is here and has it elsewhere. What it has not ended in time ends all the same.
+// The head ends what is here and starts it elsewhere. What it has not ended in time ends anyway.
 std::optional<std::string> AgentEnd::lookAtLeave(const View& view) {
     const std::int64_t now = clock_.steadyNs();
     {
@@ -87,7 +87,7 @@ std::optional<std::string> AgentEnd::lookAtLeave(const View& view) {
     if (!isLeaving()) {
         return std::nullopt;
     }
-    // At the last word the head closes the connection.
+    // The head closes the connection after the agent's last report.
     const bool isAlone = !isAttached_ || !view.isOpen;
     if ((isAlone && view.areOver) || now >= leaveByNs_ + kLastWordsNs) {
         finish(okStatus());

@@ -1,6 +1,6 @@
 #pragma once
-// AgentEnd: when an agent ends, and why: it leaves with its allocation, its head is gone for the
-// lease of a bound one, the head ends it, or will never take it in.
+// AgentEnd: decides when an agent ends, and why: it leaves with its allocation, a bound one has had
+// no head for its lease, the head ends it, or the head will never accept it. Used by Slot.
 //
 // Threads: askToLeave(), isOver(), failure() from any; the rest has one owner (the slot's thread).
 // Failure: none.
@@ -17,11 +17,11 @@ namespace millrace::nodes {
 
 class AgentEnd {
  public:
-    /// What decides, at one look.
+    /// The facts for the decision, at one look.
     struct View {
-        bool isOpen = false;   ///< its connection to the head
+        bool isOpen = false;   ///< whether its connection to the head is open
         bool areOver = false;  ///< all gangs have ended
-        bool isTold = false;   ///< and the head has heard so, or nobody waits for that
+        bool isTold = false;   ///< the head knows it, or no head waits for it
         Status refusal = okStatus();
     };
 
@@ -33,17 +33,18 @@ class AgentEnd {
     bool isOver() const;
     Status failure() const;
 
-    /// It calls the head, which has not answered yet; the head has said something.
+    /// The agent calls the head, which has not answered yet; below: the head has sent something.
     void calls() { isAttached_ = false; }
     void heard() { isAttached_ = true; }
-    /// All workers are to end, by the head's word.
+    /// The head has ordered all workers to end.
     void endAll() { isEnding_ = true; }
-    /// Whether all workers are to end, whoever said so: nothing is started any more.
+    /// Returns whether all workers must end, for whatever reason: nothing is started any more.
     bool isEnding() const { return isEnding_; }
     bool isLeaving() const { return leaveByNs_ != 0; }
-    /// Of one that leaves: until it ends what is left, ms.
+    /// For an agent that leaves: milliseconds until it ends what is left.
     std::int64_t leaveMs() const;
-    /// Why all workers are to end from now on, once; or nothing. The agent may be over behind it.
+    /// Returns once why all workers must end from now on, else nothing. The agent may be over
+    /// afterwards.
     std::optional<std::string> look(const View& view);
 
  private:
@@ -56,8 +57,8 @@ class AgentEnd {
     const std::function<void()> end_;
     bool isEnding_ = false;
     bool isAttached_ = false;     ///< the head has answered on this connection
-    std::int64_t aloneNs_ = 0;    ///< since when it has not
-    std::int64_t leaveByNs_ = 0;  ///< it leaves, and ends all by then; 0: it stays
+    std::int64_t aloneNs_ = 0;    ///< when it last had the head
+    std::int64_t leaveByNs_ = 0;  ///< it leaves, and ends everything by then; 0: it stays
     Status leaseOver_ = okStatus();
     mutable Mutex mutex_;
     bool isLeaveAsked_ MR_GUARDED_BY(mutex_) = false;

@@ -30,7 +30,7 @@ std::optional<agent::NodeLeave> leaveOf(const v1::AgentReport& report) {
 
 }  // namespace
 
-// The token first: who does not have it learns nothing else.
+// Checks the token first: an agent without it learns nothing else.
 Status AgentReports::admits(const v1::Attachment& attachment) const {
     RETURN_IF_ERROR(tokens_.admit(attachment.node().name(), attachment.token()));
     if (attachment.build_id() != buildId_) {
@@ -52,7 +52,7 @@ Status AgentReports::attach(const std::shared_ptr<agent::NodeSession>& session,
         status = table_.attach(session, convert::fromProto(report.attachment().node()),
                                gangsOf(report, clock_.wallMs()), report.attachment().machine());
     }
-    if (status.ok()) {  // it may have been forgotten meanwhile
+    if (status.ok()) {  // its name may have been forgotten meanwhile
         status = tokens_.admit(report.attachment().node().name(), report.attachment().token());
     }
     if (!status.ok()) {
@@ -72,9 +72,9 @@ Status AgentReports::heard(const agent::NodeSession& session, const v1::AgentRep
     if (report.has_sample()) {
         news.sample = convert::fromProto(report.sample());
     }
-    // Lines first: with a worker's end its log is whole.
+    // Lines first, so that a worker's log is complete when its end is reported.
     for (const v1::LogPart& part : report.logs()) {
-        RETURN_IF_ERROR(keep(session, part));  // it comes again, and sends from where the log ends
+        RETURN_IF_ERROR(keep(session, part));  // the agent reconnects and resumes at the log's end
     }
     RETURN_IF_ERROR(table_.report(session, std::move(news)));
     for (const v1::GangReport& gang : report.gangs()) {
@@ -83,7 +83,7 @@ Status AgentReports::heard(const agent::NodeSession& session, const v1::AgentRep
     return report.leave().is_gone() ? cancelled("the agent has left") : okStatus();
 }
 
-// Where the crews of the attempt find it, as that of a feed on this machine.
+// Writes the file where the attempt's crews look for it, as a feed on this machine does.
 Status AgentReports::keepJoinFile(const agent::NodeSession& session,
                                   const v1::GangReport& gang) const {
     const auto part = agent::PartName::parse(gang.key());
@@ -95,7 +95,7 @@ Status AgentReports::keepJoinFile(const agent::NodeSession& session,
     return writeFileAtomic(paths.joinFile(), gang.join_file(), 0600);
 }
 
-// Only of what was placed there: a node names no files of the head's.
+// Keeps only logs of what was placed there: a node cannot name other files of the head.
 Status AgentReports::keep(const agent::NodeSession& session, const v1::LogPart& part) {
     const auto key = table_.logOf(session, part.key(), part.worker());
     if (!key.has_value()) {

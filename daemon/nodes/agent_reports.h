@@ -1,8 +1,9 @@
 #pragma once
-// AgentReports: what agents say, checked and taken to the NodeTable, whatever carries it.
+// AgentReports: checks the agents' reports and passes them to the NodeTable, independent of the
+// transport. Used by AgentsDoor.
 //
-// Threads: any, one report of a session at a time. Failure: an error is what the session is to be
-// closed with; the agent comes again and says it anew.
+// Threads: any, one report of a session at a time. Failure: the session must be closed with the
+// error; the agent reconnects and reports everything again.
 #include <memory>
 #include <string>
 
@@ -15,8 +16,8 @@ namespace millrace::nodes {
 
 class AgentReports {
  public:
-    /// `table`, `tokens` and `clock` outlive it. Logs of nodes go below `runsDir`; agents of
-    /// another build than `buildId` are refused.
+    /// `table`, `tokens` and `clock` outlive it. Logs of nodes are written below `runsDir`; agents
+    /// of another build than `buildId` are refused.
     AgentReports(std::string runsDir, std::string buildId, agent::NodeTable& table,
                  agent::JoinTokens& tokens, const Clock& clock)
         : runsDir_(std::move(runsDir)),
@@ -25,10 +26,10 @@ class AgentReports {
           tokens_(tokens),
           clock_(clock) {}
 
-    /// The first report of a session, which lets it in.
+    /// Takes the first report of a session and attaches the node.
     Status attach(const std::shared_ptr<agent::NodeSession>& session,
                   const v1::AgentReport& report);
-    /// A later one.
+    /// Takes a later report.
     Status heard(const agent::NodeSession& session, const v1::AgentReport& report);
 
  private:

@@ -31,7 +31,7 @@ namespace {
 using Stream = transport::ServerDuplex<v1::AgentReport, v1::HeadOrders>;
 using Tunnelled = transport::ServerDuplex<v1::TunnelBytes, v1::TunnelBytes>;
 
-/// One agent's connection. The stream keeps itself until gRPC has let go of it.
+/// One agent's connection. The stream keeps itself alive until gRPC has released it.
 class Session final : public agent::NodeSession {
  public:
     void send(const agent::NodeOrders& orders) override {
@@ -64,16 +64,16 @@ class Session final : public agent::NodeSession {
             }
         }
     }
-    /// False: the agent was shut out.
+    /// False: the session was shut out.
     bool add(const std::shared_ptr<Tunnelled>& tunnel) {
         MutexLock lock(mutex_);
         std::erase_if(tunnels_, [](const auto& one) { return one.expired(); });
         tunnels_.push_back(tunnel);
         return !isShutOut_;
     }
-    bool isAttached = false;             ///< of the door's thread
+    bool isAttached = false;             ///< used only by the thread "agents"
     std::atomic<bool> isClosed = false;  ///< no report follows
-    std::string tunnelKey;               ///< of the door's mutex; "" before its first report
+    std::string tunnelKey;               ///< guarded by the server's mutex; "" at first
 
  private:
     std::weak_ptr<Stream> stream_;
@@ -82,8 +82,8 @@ class Session final : public agent::NodeSession {
     std::vector<std::weak_ptr<Tunnelled>> tunnels_ MR_GUARDED_BY(mutex_);  ///< that are open
 };
 
-/// Address and certificate of before, so that agents come back: also those of invited nodes, whose
-/// files are elsewhere. nodes.join gets another token when a `down` has removed it.
+/// Reuses the previous address and certificate, so that agents reconnect, including those of
+/// invited nodes, with files elsewhere. nodes.join gets another token if a `down` has removed it.
 Result<transport::JoinFile> doorFileFor(const config::DaemonConfig& config) {
     const bool isUnix = config.nodesListen == config::DaemonConfig::kUnixNodes;
     const std::string listen = isUnix ? "" : config.nodesListen;
@@ -106,7 +106,7 @@ Result<transport::JoinFile> doorFileFor(const config::DaemonConfig& config) {
     return made;
 }
 
-/// The address in join files.
+/// Returns the address for join files.
 Result<std::string> dialled(const config::DaemonConfig& config, const std::string& bound) {
     if (config.nodesAddress.empty()) {
         return bound;
@@ -147,13 +147,13 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
     Status open(const config::DaemonConfig& config) {
         joinPath_ = config.nodesJoinFile();
         ASSIGN_OR_RETURN(file_, doorFileFor(config));
-        tokens_.serve(file_.token, nullptr);  // agents may come before the address is known
+        tokens_.serve(file_.token, nullptr);  // agents may connect before the address is known
         ASSIGN_OR_RETURN(pump_, transport::SocketPump::start());
         auto server = serve();
         if (!server.ok() && !file_.isUnix()) {
             ASSIGN_OR_RETURN(const Address wanted, Address::parseHost(config.nodesListen));
             if (wanted.port == 0) {
-                file_.address = wanted.text();  // another has the port of before
+                file_.address = wanted.text();  // another process has the previous port
                 server = serve();
             }
         }
@@ -214,7 +214,7 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
         return stream.get();
     }
 
-    // A worker of a part speaks with its attempt's door.
+    // Connects a worker of a part to its attempt's rank socket.
     grpc::ServerBidiReactor<v1::TunnelBytes, v1::TunnelBytes>* Tunnel(
         grpc::CallbackServerContext* context) override {
         Result<Admitted> admitted = admit(*context);
@@ -274,14 +274,14 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
 
     struct Admitted {
         UniqueFd door;
-        std::vector<std::string> workers;  ///< that may speak with it
-        std::shared_ptr<Session> session;  ///< of its agent
+        std::vector<std::string> workers;  ///< that may use it
+        std::shared_ptr<Session> session;  ///< of the workers' agent
     };
 
-    // Of the agent that is attached with this key: no other node knows it.
+    // Returns the session of the agent that attached with this key; no other node knows the key.
     std::shared_ptr<Session> sessionOf(const std::string& tunnelKey) {
         MutexLock lock(mutex_);
-        // The newest first: the one before, of the same agent, may not be closed yet.
+        // Newest first: the same agent's previous session may not be closed yet.
         for (auto one = sessions_.rbegin(); one != sessions_.rend(); ++one) {
             const auto session = one->lock();
             if (session != nullptr && session->tunnelKey.size() == kTunnelKeyBytes &&
@@ -311,7 +311,7 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
         return caller;
     }
 
-    // Only an attempt that has a part on the agent's node names a socket here.
+    // Only an attempt that has a part on the agent's node can name a socket here.
     Result<Admitted> admit(const grpc::CallbackServerContext& context) {
         const Result<Caller> caller = callerOf(context);
         if (!caller.ok()) {
@@ -329,7 +329,8 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
         return Admitted{std::move(door), std::move(workers), caller->session};
     }
 
-    // Files are read and written by threads that may wait: these calls are gRPC's synchronous ones.
+    // Reads and writes files on threads that may block, so these calls use gRPC's synchronous
+    // interface.
     template <class Move>
     grpc::Status move(grpc::ServerContext& context, const char* what, const Move& move) {
         const Result<Caller> caller = callerOf(context);
@@ -341,7 +342,7 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
                                         [&] { return context.IsCancelled(); }}));
     }
 
-    // The next one is read from the connection when this one was.
+    // The connection's next report is read only when this one was processed.
     void came(const std::shared_ptr<Session>& session, v1::AgentReport& report) {
         table_.arrived(*session);
         MutexLock lock(mutex_);
@@ -375,7 +376,7 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
             return session->close(status);
         }
         session->isAttached = true;
-        if (session->isClosed) {  // before it was attached
+        if (session->isClosed) {  // closed before it was attached
             table_.detach(*session);
         }
         session->readNext();

@@ -1,15 +1,14 @@
 #pragma once
-// AgentsDoor: the head's end of the agents' connections.
+// AgentsDoor: the head's listener for agents.
 //
-// Translates between messages and the NodeTable, which decides. STATE/nodes.door keeps address,
-// certificate and its key, so that agents find the next daemon with the files that they have.
-// STATE/nodes.join lets agents in under any free name; the next daemon listens at the address in it
-// even without --nodes-listen, and `down` removes it. JoinTokens has the files of invited nodes. A
-// thread of its own processes reports and writes logs, so that a slow disk makes no node look
-// silent. Threads: gRPC's, and
-// that one ("agents"); made and ended by one owner. Owns: the listening server. Bounded: one report
-// of a connection waits. Failure: of open(), a sentence with the address; of an agent, the status
-// that it is refused with, in both logs.
+// It translates between messages and the NodeTable, which decides. STATE/nodes.door keeps address,
+// certificate and its key, so that agents reach the next daemon with their existing files.
+// STATE/nodes.join lets agents attach under any free name; the next daemon listens at the address
+// in it even without --nodes-listen, and `down` removes it. JoinTokens has the files of invited
+// nodes. A thread of its own processes reports and writes logs, so that no node looks silent
+// because of a slow disk. Threads: gRPC's, and that one ("agents"); made and ended by one owner.
+// Owns: the listening server. Bounded: one report per connection waits. Failure: open() returns a
+// sentence with the address; an agent is refused with a status that is in both logs.
 #include <functional>
 #include <memory>
 #include <string>
@@ -23,8 +22,8 @@
 
 namespace millrace::nodes {
 
-/// Whether a daemon of before listened for agents that have not been told to end. Fills in where,
-/// if `config` does not say.
+/// Returns whether an earlier daemon listened for agents that have not been told to end. Fills in
+/// its address if `config` has none.
 bool listenAsBefore(config::DaemonConfig& config);
 
 class AgentsDoor {
@@ -34,7 +33,7 @@ class AgentsDoor {
                                                     std::string buildId, agent::NodeTable& table,
                                                     agent::JoinTokens& tokens, const Clock& clock,
                                                     KeepCheckpoint keep);
-    /// Ends the connections; agents come again as long as their workers go.
+    /// Ends the connections; agents reconnect as long as their workers run.
     ~AgentsDoor();
     /// "unix:PATH" or "HOST:PORT", as in join files.
     const std::string& address() const;

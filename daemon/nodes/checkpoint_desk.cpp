@@ -23,7 +23,7 @@ namespace {
 using checkpoint::CheckpointName;
 using checkpoint::PartialFile;
 
-/// One of the calls, as long as it lives.
+/// Counts one of the calls while it exists.
 class Place {
  public:
     explicit Place(std::atomic<int>& numCalls) : numCalls_(numCalls), number_(++numCalls) {}
@@ -55,11 +55,11 @@ Status callEnded() {
 
 }  // namespace
 
-/// One file that comes: a checkpoint, or the scores of an evaluation.
+/// One file that is being received: a checkpoint, or the scores of an evaluation.
 class CheckpointDesk::Arrival {
  public:
-    /// `first`: what the agent says of it. The name is the attempt's own: a node names no other
-    /// file here.
+    /// `first`: the agent's description of the file. The name must be one of the attempt: a node
+    /// cannot name any other file here.
     static Result<Arrival> of(const CheckpointDesk& desk, const Caller& caller,
                               const v1::FilePart& first) {
         const auto checkpoint = CheckpointName::parse(first.name());
@@ -89,8 +89,9 @@ class CheckpointDesk::Arrival {
         ASSIGN_OR_RETURN(facts_, checkpoint::verify(fd, path(), {caller_.hasLeft, {}}));
         return okStatus();
     }
-    /// Whether an earlier transfer, whose last word was not heard, brought the same file. An
-    /// evaluation of the same step may have been repeated.
+    /// Returns whether an earlier transfer already brought the same file, if the agent did not
+    /// receive its confirmation. Compares contents, because an evaluation of the same step may have
+    /// been repeated.
     Result<bool> isHere() {
         const UniqueFd fd(::open(path().c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
         struct stat info{};
@@ -106,7 +107,7 @@ class CheckpointDesk::Arrival {
         RETURN_IF_ERROR(verify(fd.get()));
         return true;
     }
-    /// It is whole and on disk: it counts from now on.
+    /// Called when the file is whole and on disk: it counts from now on.
     Status keep() const {
         if (scores_) {
             scores::dropOthers(directory_, *scores_);
@@ -169,7 +170,7 @@ Status CheckpointDesk::takeAll(const Caller& caller, HandedOver& stream) const {
     }
     RETURN_IF_ERROR(file.finish([&](int fd) { return arrival.verify(fd); }));
     const Status kept = arrival.keep();
-    if (absl::IsAborted(kept) || absl::IsInvalidArgument(kept)) {  // nobody would remove it
+    if (absl::IsAborted(kept) || absl::IsInvalidArgument(kept)) {  // nothing else would remove it
         ::unlink(arrival.path().c_str());
     }
     RETURN_IF_ERROR(kept);
@@ -177,7 +178,7 @@ Status CheckpointDesk::takeAll(const Caller& caller, HandedOver& stream) const {
     return stream.Write(stateOf(file.offset(), true)) ? okStatus() : callEnded();
 }
 
-// Which file it is, the job of the attempt says.
+// The job of the attempt determines which file it is.
 Status CheckpointDesk::give(const Caller& caller, const v1::FileWanted& wanted,
                             Fetched& stream) const {
     const auto mayHave = [&] {

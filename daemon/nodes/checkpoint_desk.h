@@ -1,11 +1,11 @@
 #pragma once
-// CheckpointDesk: the head's end of checkpoints and scores that come from nodes, and of checkpoints
-// that go there (Agents.HandOver, Agents.Fetch).
+// CheckpointDesk: the head's side of transfers: receives checkpoints and scores from nodes, sends
+// checkpoints to them (Agents.HandOver, Agents.Fetch). Used by AgentsDoor.
 //
-// A file counts only when it is whole and on disk, and a checkpoint in the store too; the agent is
-// told so last. Threads: any, one of gRPC's for each call. Bounded: kCallsMost calls; a chunk of
-// each in memory. Failure: what the call ends with; the agent tries again, but at kAborted: the
-// attempt is over.
+// A file counts only when it is whole and on disk, a checkpoint only when it is in the store too;
+// the agent is told so last. Threads: any, one of gRPC's for each call. Bounded: kCallsMost calls;
+// a chunk of each in memory. Failure: the status of the call; the agent retries, except after
+// kAborted: the attempt is over.
 #include <atomic>
 #include <functional>
 #include <string>
@@ -17,7 +17,7 @@
 
 namespace millrace::nodes {
 
-/// A run's checkpoint is here, whole and on disk: it counts from now on.
+/// Called when a run's checkpoint is here, whole and on disk: it counts from now on.
 using KeepCheckpoint =
     std::function<Status(const std::string& run, const checkpoint::CheckpointFacts& facts)>;
 
@@ -31,7 +31,7 @@ class CheckpointDesk {
     CheckpointDesk(std::string runsDir, const agent::NodeTable& table, KeepCheckpoint keep)
         : runsDir_(std::move(runsDir)), table_(table), keep_(std::move(keep)) {}
 
-    /// Whose call it is.
+    /// The agent that makes a call.
     struct Caller {
         const agent::NodeSession& session;
         std::string run;

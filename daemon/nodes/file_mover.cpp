@@ -31,12 +31,12 @@ std::string nameOf(const std::string& path) {
     return std::filesystem::path(path).filename().string();
 }
 
-/// A call to the head for one file; a stop ends it.
+/// A call to the head for one file; a stop cancels it.
 class Call {
  public:
     Status open(const FileMoverOptions& options, const std::string& key) {
         const auto file = transport::JoinFile::read(options.joinPath);
-        if (!file.ok()) {  // of a head that comes
+        if (!file.ok()) {  // the head may still write the file
             return unavailable(messageOf(file.status()));
         }
         ASSIGN_OR_RETURN(const auto channel, transport::openChannel(*file));
@@ -59,13 +59,14 @@ Status verify(int fd, const std::string& path) {
     return areScores(path) ? scores::verifyScores(fd, path) : checkpoint::verify(fd, path).status();
 }
 
-// For people. An agent whose connection to the head is new may send before it is attached: that
-// passes by itself.
+// Returns a text for people. A newly connected agent may send before it is attached: that error
+// passes by itself, so it has no text.
 std::string troubleOf(const Status& failure) {
     return absl::IsUnauthenticated(failure) ? "" : std::string(messageOf(failure));
 }
 
-// Before its transfer begins the lane does not know it; 0: it cannot be read.
+// Looks at the file, because the lane does not know the size before the transfer begins; 0: it
+// cannot be read.
 std::uint64_t sizeOf(const std::string& path, const TransferLane::Standing& standing) {
     std::error_code error;
     const std::uintmax_t size =
@@ -73,7 +74,7 @@ std::uint64_t sizeOf(const std::string& path, const TransferLane::Standing& stan
     return error ? 0 : size;
 }
 
-// A file that the head refused for good is not sent again.
+// Renames a file that the head refused for good, so that it is not sent again.
 Status setAsideIfUnfit(const std::string& path, int fd, const Status& why) {
     const bool isForeign = absl::IsInvalidArgument(why) || absl::IsFailedPrecondition(why);
     const bool isDamaged = absl::IsDataLoss(why) && absl::IsDataLoss(verify(fd, path));
@@ -114,8 +115,8 @@ void FileMover::drop(const std::string& key) {
     wanted_.erase(key);
 }
 
-// Oldest first. The head's are removed but for the newest of all, to which rank 0 may be about to
-// give its second name.
+// Oldest first. Removes the files that the head has, except the newest of all, because rank 0 may
+// be about to give it its second name.
 Result<FileMover::Names> FileMover::unsent(const CheckpointDirectory& directory, int attempt,
                                            const std::set<CheckpointName>& kept) const {
     ASSIGN_OR_RETURN(Names names, directory.list());
@@ -173,7 +174,7 @@ std::optional<values::HandOver> FileMover::handOver(const std::string& key) {
     return handOverScores(key, paths->checkpoints(), given);
 }
 
-// They stay where they are: the rank replaces them.
+// Scores are not removed: the rank replaces them.
 std::optional<values::HandOver> FileMover::handOverScores(const std::string& key,
                                                           const std::string& directory,
                                                           Given& given) {
@@ -196,7 +197,7 @@ std::optional<values::HandOver> FileMover::handOverScores(const std::string& key
         return std::nullopt;
     }
     if (now.isDone) {
-        out_.drop(key);  // what has taken their place meanwhile is another order
+        out_.drop(key);  // scores that replaced them meanwhile are another order
         given.scores = std::exchange(given.movingScores, {});
         return given.scores == file ? std::nullopt : handOverScores(key, directory, given);
     }

@@ -1,14 +1,14 @@
 #pragma once
-// FileMover: moves checkpoints and scores between this node and its head, by calls of their own, so
-// that signs of life never wait behind bytes.
+// FileMover: moves checkpoints and scores between this node and its head, by separate calls, so
+// that signs of life never wait behind bytes. Used by Slot.
 //
 // It sends the checkpoints of rank 0 in the order of their steps, within the rate limit, and
 // removes each one once the head has it; then the scores of the latest evaluation. It fetches the
 // checkpoint that a job resumes from to the job's directory. An interrupted transfer resumes where
 // it stopped, also after a restart of agent or head: the partial file is the only record. Threads:
 // one owner; a lane for each direction. Owns: the lanes and their calls. Bounded: one chunk in
-// memory; kMostWaiting checkpoints wait behind the current one, others between are removed so that
-// a slow link does not fill the disk. Failure: as HeadFiles; failed transfers are retried.
+// memory; kMostWaiting checkpoints wait behind the current one. Others in between are removed, so
+// that a slow link does not fill the disk. Failure: as HeadFiles; failed transfers are retried.
 #include <cstdint>
 #include <map>
 #include <set>
@@ -43,17 +43,17 @@ class FileMover final : public HeadFiles {
     using Order = TransferLane::Order;
     using Names = std::vector<checkpoint::CheckpointName>;
 
-    /// Which scores: another evaluation of the same step has the same name.
+    /// Identifies scores: another evaluation of the same step has the same name.
     struct ScoresFile {
         std::string path;
         std::uint64_t inode = 0;
         std::int64_t modifiedNs = 0;
         bool operator==(const ScoresFile&) const = default;
     };
-    /// Of one gang.
+    /// What was sent for one gang.
     struct Given {
         std::set<checkpoint::CheckpointName> kept;  ///< at the head
-        ScoresFile scores, movingScores;            ///< at the head; on their way, "": none
+        ScoresFile scores, movingScores;            ///< at the head; being sent, "": none
         bool isGivenUp = false;
     };
 

@@ -8,14 +8,14 @@
 namespace millrace::nodes {
 namespace {
 
-// Reports that have not gone out; more would only be older ones.
+// Most reports that wait to be sent; more would only be older ones.
 constexpr std::size_t kWaitingMost = 4;
-// The head counts a node as away after three.
+// The head counts a node as away after three of these.
 constexpr std::chrono::milliseconds kBetweenSigns{1'000};
 // After this time without a call the owner counts as hung.
 constexpr std::int64_t kHungNs = 300'000'000'000;
 
-// A feed's file has an attempt, or the token of relays.
+// Refuses a feed's file, which has an attempt or the token of relays.
 Result<transport::JoinFile> readJoinFile(const std::string& path) {
     ASSIGN_OR_RETURN(transport::JoinFile file, transport::JoinFile::read(path));
     if (file.attempt != 0 || !file.relayToken.empty()) {
@@ -53,7 +53,7 @@ HeadLink::~HeadLink() {
     close();
 }
 
-// A report without news is one.
+// A report without news is a sign of life.
 void HeadLink::giveSigns(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
         std::shared_ptr<Stream> stream;

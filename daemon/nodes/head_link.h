@@ -1,11 +1,12 @@
 #pragma once
-// HeadLink: the agent's connection to its head, made again whenever it ends.
+// HeadLink: the agent's connection to its head; it reconnects whenever the connection ends. Used by
+// Slot.
 //
-// Threads: one owner for all but `onNews`, which is called on gRPC's, when orders have come or the
-// connection has ended. Owns: the call, and the thread that gives signs of life ("head-link"), for
-// as long as the owner has asked for orders within the last 5 minutes. Bounded: what waits to be
-// sent, by isReady(); orders, by what the head has placed. Failure: none that ends it; why a head
-// cannot be reached, or refuses, is logged once for each reason.
+// Threads: one owner for all but `onNews`, which is called on gRPC's threads when orders have
+// arrived or the connection has ended. Owns: the call, and the thread that sends signs of life
+// ("head-link"), for as long as the owner has asked for orders within the last 5 minutes. Bounded:
+// unsent reports, by isReady(); orders, by what the head has placed. Failure: no failure ends it;
+// the reason why a head cannot be reached, or refuses, is logged once.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -22,14 +23,14 @@
 
 namespace millrace::nodes {
 
-/// Whether an agent could call its head with this join file. kNotFound: it is not there (yet).
-/// kInvalidArgument: it is damaged, or a feed's.
+/// Returns whether an agent could call its head with this join file. kNotFound: the file does not
+/// exist (yet). kInvalidArgument: it is damaged, or a feed's.
 Status checkJoinFile(const std::string& path);
 
 class HeadLink final : public Uplink {
  public:
-    /// `joinPath` is read for each attempt: a head that listens elsewhere now has written it anew.
-    /// `tunnelKey`: with which this agent's RankTunnels show whose they are.
+    /// `joinPath` is read for each attempt, because a head that listens elsewhere now has rewritten
+    /// it. `tunnelKey`: identifies this agent's RankTunnels to the head.
     HeadLink(std::string joinPath, std::string buildId, std::string tunnelKey, const Clock& clock,
              std::function<void()> onNews);
     ~HeadLink() override;
@@ -44,7 +45,7 @@ class HeadLink final : public Uplink {
 
  private:
     using Stream = transport::ClientDuplex<v1::HeadOrders, v1::AgentReport>;
-    /// What gRPC's threads leave for the owner.
+    /// What gRPC's threads store for the owner.
     struct Inbox {
         Mutex mutex;
         std::vector<v1::HeadOrders> orders MR_GUARDED_BY(mutex);
@@ -62,8 +63,8 @@ class HeadLink final : public Uplink {
     const Clock& clock_;
     Mutex mutex_;
     CondVar wake_;
-    std::shared_ptr<Stream> alive_ MR_GUARDED_BY(mutex_);  ///< stream_, of the other thread
-    std::int64_t askedNs_ MR_GUARDED_BY(mutex_) = 0;       ///< when the owner asked for orders
+    std::shared_ptr<Stream> alive_ MR_GUARDED_BY(mutex_);  ///< stream_, for the other thread
+    std::int64_t askedNs_ MR_GUARDED_BY(mutex_) = 0;       ///< when the owner last asked for orders
     std::jthread thread_;
 };
 

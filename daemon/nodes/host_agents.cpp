@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds kLook{500}, kStartTimeout{60'000};
 constexpr std::size_t kWordsBytesMax = 500;
 constexpr std::int64_t kOutputBytesMax = 1 << 20;
 
-// Nothing of the user's configuration is forwarded or run; nobody is asked.
+// Forwards and runs nothing of the user's configuration, and never prompts.
 std::vector<std::string> sshArguments(const HostAgentsOptions& options, const Address& host) {
     std::vector<std::string> argv = {options.sshProgram, "-T", "-a", "-x"};
     if (!options.sshConfig.empty()) {
@@ -38,7 +38,7 @@ std::vector<std::string> sshArguments(const HostAgentsOptions& options, const Ad
     return argv;
 }
 
-// Of ssh, or of what it started.
+// Returns the last line of ssh, or of what it started.
 std::string lastWords(std::string_view text) {
     const std::size_t end = text.find_last_not_of("\r\n ");
     text = text.substr(0, end == std::string_view::npos ? 0 : end + 1);
@@ -81,7 +81,7 @@ void HostAgents::wait() {
     }
 }
 
-// A head that is told to go down starts none.
+// Starts no agent once the head was told to go down.
 void HostAgents::keep(const Address& host, const std::stop_token& stop) {
     const std::string& name = host.host;
     StartPace pace(clock_.steadyNs(), options_.mayComeBack);

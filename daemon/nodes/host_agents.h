@@ -1,12 +1,12 @@
 #pragma once
-// HostAgents: keeps agents on the hosts that the configuration names. One that is not there is
-// started over the system's ssh, again and again, each time later; its node shows why it fails.
+// HostAgents: keeps agents running on the hosts that the configuration names. It starts missing
+// agents over the system's ssh, and retries with growing pauses; the node shows why a start fails.
 //
-// An agent goes to the background on its host and ends by the head's word: it needs no ssh that
-// lives. ssh asks nobody (BatchMode); the join file goes over its standard input. Threads: one a
-// host ("host-agent"), which looks at its node twice a second; made and ended by one owner. Owns:
-// the ssh that runs, which dies with its thread. Bounded: one ssh a host, a minute each. Failure:
-// of a start, as its node's trouble and once a reason in the log.
+// An agent goes into the background on its host and ends when the head tells it to, so it needs no
+// permanent ssh. ssh never prompts (BatchMode); the join file is sent over its standard input.
+// Threads: one per host ("host-agent"), which looks at its node twice a second; made and ended by
+// one owner. Owns: the running ssh, which ends with its thread. Bounded: one ssh per host, a minute
+// each. Failure: a failed start is its node's trouble, and is logged once for each reason.
 #include <memory>
 #include <string>
 #include <thread>
@@ -22,17 +22,18 @@ namespace millrace::nodes {
 
 struct HostAgentsOptions {
     std::vector<Address> hosts;  ///< for ssh; a node's name is its host's
-    std::string sshConfig;       ///< in place of ~/.ssh/config; "": that
+    std::string sshConfig;       ///< instead of ~/.ssh/config; "": that file
     std::string sshProgram = "ssh";
-    bool mayComeBack = false;  ///< agents of an earlier daemon, by themselves
+    bool mayComeBack = false;  ///< agents of an earlier daemon, without a start
 };
 
 class HostAgents {
  public:
-    /// `table`, `tokens` and `clock` outlive it. Each start invites its host: the head serves.
+    /// `table`, `tokens` and `clock` outlive it. Each start invites its host, so the head must
+    /// already serve.
     HostAgents(HostAgentsOptions options, agent::NodeTable& table, agent::JoinTokens& tokens,
                const Clock& clock);
-    /// Agents stay.
+    /// Agents keep running.
     ~HostAgents();
 
  private:

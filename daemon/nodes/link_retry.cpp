@@ -8,8 +8,8 @@ namespace millrace::nodes {
 namespace {
 
 constexpr std::int64_t kFirstBackoffNs = 100'000'000, kMostBackoffNs = 2'000'000'000;
-// Refusals must last this long: a head that is just starting has written its file by then,
-// and one that is gone has let go of the node's name.
+// Refusals must last this long: a head that is just starting has written its file by then, and one
+// that has ended has released the node's name.
 constexpr std::int64_t kRefusedNs = 10'000'000'000;
 
 }  // namespace
@@ -38,7 +38,7 @@ void LinkRetry::failed(const Status& why) {
     nextNs_ = clock_.steadyNs() + backoffNs_;
 }
 
-// After a connection that was good the next call comes sooner.
+// After a working connection the next call is due sooner.
 void LinkRetry::heard() {
     backoffNs_ = 0;
     told_.clear();

@@ -1,5 +1,6 @@
 #pragma once
-// LinkRetry: when an agent calls its head again, and whether the head will ever take it in.
+// LinkRetry: decides when an agent calls its head again, and whether the head will ever accept it.
+// Used by HeadLink.
 //
 // Threads: one owner. Failure: none; each reason is logged once.
 #include <cstdint>
@@ -10,8 +11,8 @@
 
 namespace millrace::nodes {
 
-/// Whether an agent that failed so would fail so again: another token, build or name, a file that
-/// it may not read.
+/// Returns whether this failure would repeat: a wrong token, build or name, or a file that the
+/// agent may not read.
 bool isRefusal(const Status& why);
 
 class LinkRetry {
@@ -20,12 +21,13 @@ class LinkRetry {
     explicit LinkRetry(const Clock& clock) : clock_(clock) {}
 
     bool isDue() const { return clock_.steadyNs() >= nextNs_; }
-    /// Why the head does not take this agent in, once it has refused it again and again for 10 s;
-    /// OK: it may.
+    /// Returns why the head does not accept this agent, once it has refused it for 10 s; OK: it may
+    /// accept it.
     Status refusal() const { return isFinal_ ? refused_ : okStatus(); }
-    /// A call failed, or its connection ended. The next is due later each time.
+    /// Call when a call failed, or its connection ended. The pause before the next call grows each
+    /// time.
     void failed(const Status& why);
-    /// The head has answered.
+    /// Call when the head has answered.
     void heard();
 
  private:
@@ -33,7 +35,7 @@ class LinkRetry {
     std::string told_;  ///< the last reason logged
     std::int64_t backoffNs_ = 0, nextNs_ = 0;
     Status refused_ = okStatus();
-    std::int64_t refusedNs_ = 0;  ///< since when it is refused
+    std::int64_t refusedNs_ = 0;  ///< when the refusals began
     bool isFinal_ = false;
 };
 

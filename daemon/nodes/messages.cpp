@@ -95,7 +95,7 @@ engines::State fromProto(const v1::GangReport& message, std::int64_t nowMs) {
 
 namespace {
 
-// A node with a data worker and no part of the attempt gets no token that speaks for ranks.
+// A node that has a data worker but no part of the attempt gets no token that is valid for ranks.
 std::string joinFileFor(const agent::Placement& placement) {
     const auto file = transport::JoinFile::fromText(placement.joinFile, placement.key);
     const bool isData = agent::DataWorkerName::parse(placement.key).has_value();

@@ -1,8 +1,9 @@
 #pragma once
-// What head and agents tell each other as messages, both ways.
+// Converts what head and agents exchange to and from messages. Used by AgentsDoor, AgentReports and
+// Slot.
 //
-// Threads: values. Failure: what no sender of this build makes becomes what says least: a gang
-// whose phase is not known is missing.
+// Threads: values. Failure: a value that no sender of this build produces becomes the most neutral
+// one: a gang with an unknown phase counts as missing.
 #include <cstdint>
 #include <string>
 
@@ -11,9 +12,9 @@
 
 namespace millrace::nodes {
 
-/// `nowMs`: by the clock that made the state; spans are taken from it.
+/// `nowMs`: by the clock of the state's times; the message has time spans up to it.
 v1::GangReport toProto(const std::string& key, const engines::State& state, std::int64_t nowMs);
-/// Times are `nowMs` less the spans.
+/// Times are `nowMs` less the message's spans.
 engines::State fromProto(const v1::GangReport& message, std::int64_t nowMs);
 
 v1::HeadOrders toProto(const agent::NodeOrders& orders);

@@ -10,7 +10,7 @@
 namespace millrace::nodes {
 namespace {
 
-// "" where the head is this machine.
+// Returns "" if the head is this machine.
 std::string hostOfHead(const config::DaemonConfig& config) {
     const auto file = transport::JoinFile::read(config.joinFile);
     const auto address = file.ok() ? Address::parse(file->address) : file.status();

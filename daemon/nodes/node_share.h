@@ -1,7 +1,7 @@
 #pragma once
-// What an agent gives of its node, and where other nodes reach it.
+// What an agent offers of its node, and where other nodes reach it. Used by Slot.
 //
-// Threads: values. Failure: a sentence; "" for a place that is not known.
+// Threads: values. Failure: a sentence; "" for an address that is not known.
 #include <string>
 
 #include "backend/core/status.h"
@@ -10,13 +10,14 @@
 
 namespace millrace::nodes {
 
-/// As --name says, else the name that the join file is for; "": the host's.
+/// Returns the name of --name, else of the join file; "": the host's.
 std::string nodeName(const config::DaemonConfig& config);
-/// Less than the machine has to offer where CUDA_VISIBLE_DEVICES or the command line says so.
+/// Limits `info` to the share that CUDA_VISIBLE_DEVICES and the command line allow.
 Status takeShare(const config::NodeShare& share, values::NodeInfo& info);
-/// As --address says, else the address that faces the head; "": the head is this machine.
+/// Returns the address of --address, else the address that faces the head; "": the head is this
+/// machine.
 std::string ownAddress(const config::DaemonConfig& config);
-/// The interface with that address.
+/// Returns the interface with that address.
 std::string ownInterface(const config::DaemonConfig& config);
 
 }  // namespace millrace::nodes

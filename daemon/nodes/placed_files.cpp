@@ -28,14 +28,14 @@ std::string gangFile(const job::AttemptPaths& paths, const std::string& key) {
     return strCat(paths.directory(), "/placed.", key.substr(key.rfind('.') + 1), ".json");
 }
 
-// Whose join file the attempt's is.
+// Whether the feed that leads is here, so that the attempt's join file is its own.
 bool leadsHere(const job::AttemptPaths& paths, const std::string& key) {
     const auto owner = job::ownerOf(key);
     const std::string lead = agent::PartName{owner->run, owner->attempt, 0}.key();
     return ::access(gangFile(paths, lead).c_str(), F_OK) == 0;
 }
 
-// The file of a part lets a data worker of the same feed in too, and more.
+// A part's file is also valid for a data worker of the same feed, and for more.
 bool hasWiderFile(const job::AttemptPaths& paths, const std::string& text) {
     const auto here = transport::JoinFile::read(paths.joinFile());
     return here.ok() && !here->relayToken.empty() && here->ofDataWorker().toText() == text;

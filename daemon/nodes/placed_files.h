@@ -1,5 +1,5 @@
 #pragma once
-// The files of a gang that was placed on this node: what its workers are given.
+// The files of a gang that was placed on this node, for its workers. Used by Slot.
 //
 //   RUNS/<run>/a<attempt>/{placed.<gang>.json, job.json, data.join, rank.sock, feed.sock,
 //   checkpoints/, <worker>/}
@@ -13,18 +13,18 @@
 
 namespace millrace::nodes {
 
-/// The gang and its job where they are not there yet, and the join file, which may be another one
-/// now. `interface`: of this node that faces the head, "": not known.
+/// Writes the gang and its job if they do not exist yet, and the join file, which may have changed.
+/// `interface`: of this node, facing the head; "": not known.
 Status layOut(const std::string& runsDir, const agent::Placement& placement,
               const std::string& interface);
-/// A gang that was laid out, as it is to be started here.
+/// Returns a gang that was laid out, ready to start here.
 Result<engines::Gang> placedGang(const std::string& runsDir, const std::string& key,
                                  const std::string& binDir);
-/// Of a gang that has the feed that leads: with what others join it, once it listens; "": not yet,
-/// or it leads none.
+/// For a gang with the feed that leads: the text of the file with which others join it, once it
+/// listens; "": it does not listen yet, or the gang does not lead.
 std::string joinFileOfLead(const std::string& runsDir, const std::string& key);
-/// Whether this node sees the directory of checkpoints that the head sees. kFailedPrecondition: it
-/// does not, with a sentence for the run's owner; another error may pass (mayPass()).
+/// Checks that this node sees the same directory of checkpoints as the head. kFailedPrecondition:
+/// it does not, with a sentence for the run's owner; another error may pass (mayPass()).
 Status checkProbe(const agent::Placement& placement);
 
 }  // namespace millrace::nodes

@@ -21,7 +21,7 @@ Result<std::unique_ptr<RankTunnel>> RankTunnel::open(const job::AttemptPaths& pa
     return tunnel;
 }
 
-// A worker whose connection is closed comes again.
+// A worker connects again when its connection is closed.
 void RankTunnel::take(UniqueFd socket) {
     const std::string why(messageOf(call(std::move(socket))));
     if (!why.empty() && why != told_) {

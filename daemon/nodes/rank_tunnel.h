@@ -1,11 +1,11 @@
 #pragma once
-// RankTunnel: the door of an attempt on a node of one of its parts. Ranks and relay speak here as
-// they would with the head; each connection becomes a call to it (Agents.Tunnel).
+// RankTunnel: the listener of an attempt on a node of one of its parts. Ranks and relay use it like
+// the head's own listener; each connection becomes a call to the head (Agents.Tunnel).
 //
-// Nothing is kept here: when a call ends the worker's connection does, and the worker comes again
-// and sends what was not acknowledged. Threads: the gate's and the pump's; made and ended by one
-// owner. Owns: the socket, all connections. Bounded: by the pump. Failure: of open(), a sentence;
-// why the head cannot be reached stands in the log, once for each reason.
+// Nothing is kept here: when a call ends, the worker's connection ends too; the worker then
+// connects again and sends what was not acknowledged. Threads: the gate's and the pump's; made and
+// ended by one owner. Owns: the socket, all connections. Bounded: by the pump. Failure: open()
+// returns a sentence; the reason why the head cannot be reached is logged once.
 #include <memory>
 #include <string>
 
@@ -17,16 +17,16 @@
 
 namespace millrace::nodes {
 
-/// Of a key that an agent makes for its tunnels.
+/// Length of the key that an agent makes for its tunnels.
 inline constexpr std::size_t kTunnelKeyBytes = 32;
 
 class RankTunnel final : public PartTunnel {
  public:
     /// How an agent reaches its head.
     struct Way {
-        std::string joinPath;   ///< read for each connection: a head may listen elsewhere now
+        std::string joinPath;   ///< read for each connection: a head may have moved
         std::string tunnelKey;  ///< of this agent's attachment (HeadLink)
-        std::shared_ptr<transport::SharedChannel> channel;  ///< of all its tunnels
+        std::shared_ptr<transport::SharedChannel> channel;  ///< shared by all its tunnels
     };
     static Result<std::unique_ptr<RankTunnel>> open(const job::AttemptPaths& paths,
                                                     const std::string& run, int attempt, Way way);
@@ -40,7 +40,7 @@ class RankTunnel final : public PartTunnel {
     const std::string run_;
     const int attempt_;
     const Way way_;
-    std::string told_;  ///< of the gate's thread: the last reason that stands in the log
+    std::string told_;  ///< of the gate's thread: the reason logged last
     std::unique_ptr<transport::SocketPump> pump_;
     std::unique_ptr<PeerGate> gate_;  ///< ends first
 };

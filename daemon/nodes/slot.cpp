@@ -31,10 +31,11 @@ namespace millrace::nodes {
 namespace {
 
 constexpr std::chrono::milliseconds kTurn{200}, kIdleTurn{1'000};
-// Longer than the guardians' lease of 10 minutes: workers that nobody could ask for have ended.
+// Longer than the guardians' lease of 10 minutes: workers that could not be asked for have ended by
+// then.
 constexpr std::int64_t kLostNs = 11 * 60 * 1'000'000'000LL;
 constexpr std::chrono::milliseconds kEndGrace{2'000};
-// Of one report, of one log.
+// In one report, of one log.
 constexpr std::size_t kLogBytes = 256 << 10;
 
 bool isEnd(const engines::State& state) {
@@ -111,7 +112,7 @@ Slot::~Slot() {
         news();
         thread_.join();
     }
-    parts_.link.reset();  // before what its news touches
+    parts_.link.reset();  // before the objects that its callback uses
 }
 
 void Slot::news() {
@@ -153,7 +154,7 @@ void Slot::turn() {
     }
 }
 
-// Says all that lives here, and the parts that ended; what it is to have comes with the answer.
+// Reports all that lives here, and the parts that ended; the answer has what is placed here.
 void Slot::call() {
     placed_.clear();
     told_.clear();
@@ -172,7 +173,8 @@ void Slot::call() {
     parts_.link->open(std::move(first));
 }
 
-// Whether the head has heard of an end is known only when it releases the part.
+// Only the release of a part shows that the head knows of its end, so ended parts are reported
+// again.
 void Slot::recallParts() {
     for (const std::string& key : parts_.engine->recordedKeys()) {
         if (!isPart(key) || gangs_.contains(key)) {
@@ -188,8 +190,8 @@ void Slot::recallParts() {
 void Slot::obey(const v1::HeadOrders& message) {
     const agent::NodeOrders orders = fromProto(message);
     life_.heard();
-    // By an order of a connection that is over nothing begins: the head may have it elsewhere by
-    // now, and says with the next connection what is to be here.
+    // Starts nothing by an order of a connection that has ended: the head may have placed it
+    // elsewhere by now, and repeats on the next connection what is placed here.
     for (const agent::NodeOrders::Placed& order : orders.placed) {
         parts_.link->isOpen() ? place(order) : void();
     }
@@ -221,8 +223,8 @@ void Slot::endAll(std::string_view why) {
     }
 }
 
-// The folders of attempt and run go with the last worker in them. Returns whether that went well; a
-// disk that fails may do so later.
+// Removes the folders of attempt and run with the last worker in them. Returns whether that worked;
+// on a failing disk it may work later.
 bool Slot::forget(const std::string& key) {
     const auto owner = job::ownerOf(key);
     held_.erase(key);
@@ -249,8 +251,7 @@ bool Slot::forget(const std::string& key) {
     return !error;
 }
 
-// Of data workers that ended while no head was there to hear it, and that this one does not ask
-// for.
+// Forgets data workers that ended while no head was connected, and that this head does not ask for.
 void Slot::forgetOld() {
     if (std::exchange(isLookedThrough_, true)) {
         return;
@@ -289,14 +290,14 @@ void Slot::forgetUnbegun() const {
     }
 }
 
-// Only a key that makes sense names a directory.
+// Only a valid key may name a directory.
 bool Slot::mayPlace(const std::string& key) const {
     const bool mayStart = !life_.isLeaving() || gangs_.contains(key);
     return !life_.isEnding() && mayStart && parts_.engine->gangDirectory(key).ok() &&
            job::ownerOf(key).has_value();
 }
 
-// Its state is told in any case: of one that has ended while nobody was there to hear it, too.
+// Reports the state in any case, also that of a gang that ended while no head was connected.
 void Slot::place(const agent::NodeOrders::Placed& order) {
     const std::string& key = order.placement.key;
     if (!mayPlace(key)) {
@@ -314,7 +315,7 @@ void Slot::place(const agent::NodeOrders::Placed& order) {
         return;
     }
     engines::State& state = gangs_[key];
-    state.phase = engines::Phase::kSubmitting;  // what may pass, the next turn tries again
+    state.phase = engines::Phase::kSubmitting;  // errors that may pass are retried in the next turn
     state.reason = messageOf(status);
     if (!mayPass(status)) {
         giveUp(key, state, status);
@@ -366,8 +367,8 @@ void Slot::cancel(const std::string& key, std::chrono::milliseconds grace, std::
     }
 }
 
-// One that could not be started yet is not tried again. An agent that ends waits for none that it
-// cannot ask for: their guardians end such workers.
+// A gang that could not be started yet is not retried. An agent that ends does not wait for gangs
+// that it cannot ask for: their guardians end such workers.
 void Slot::dropUnplaced(const std::string& key) {
     const auto gang = gangs_.find(key);
     const Result<bool> known = parts_.engine->has(key);
@@ -378,7 +379,7 @@ void Slot::dropUnplaced(const std::string& key) {
     }
 }
 
-// What the engine says, and another worker where a place has become free.
+// Takes the engine's states, and starts what is to be started or replaced.
 void Slot::follow() {
     const auto all = parts_.engine->list();
     if (all.ok()) {
@@ -398,7 +399,7 @@ void Slot::follow() {
                 giveUp(key, state, status);
             }
         }
-        // Behind begin(): one that is placed again may have ended before.
+        // After begin(), because a gang that is placed again may have ended before.
         hold(key, state);
         if (isEnd(state)) {
             tunnels_.erase(key);
@@ -409,12 +410,13 @@ void Slot::follow() {
     }
     showWorkers();
     const bool isHeard = parts_.link->isOpen() && (!life_.isEnding() || life_.isLeaving());
-    if (!isHeard) {  // an end that nobody hears is asked about again
+    if (!isHeard) {  // ends that cannot be reported are asked for again later
         std::erase_if(gangs_, [](const auto& gang) { return isEnd(gang.second); });
     }
 }
 
-// A part is over when the head has its checkpoints and scores, too, but where this agent ends all.
+// A part is over only when the head has its checkpoints and scores, unless this agent ends
+// everything.
 void Slot::hold(const std::string& key, engines::State& state) {
     state.handOver =
         parts_.files != nullptr && !life_.isEnding() ? parts_.files->handOver(key) : std::nullopt;
@@ -428,8 +430,9 @@ void Slot::hold(const std::string& key, engines::State& state) {
     }
 }
 
-// Whether it was not possible to ask for it for longer than its workers live without an agent: one
-// of another machine or container started them over this state directory.
+// Returns whether the gang could not be asked for during a time in which its workers cannot live
+// without an agent: an agent on another machine or in another container started them over this
+// state directory.
 bool Slot::isOutOfReach(const std::string& key) {
     if (parts_.engine->has(key).ok()) {
         unreachedNs_.erase(key);
@@ -439,7 +442,7 @@ bool Slot::isOutOfReach(const std::string& key) {
     return now - unreachedNs_.try_emplace(key, now).first->second >= kLostNs;
 }
 
-// One that lives goes on without its way to the head, which is tried again.
+// A living gang continues without its connection to the head, which is retried.
 void Slot::giveUp(const std::string& key, engines::State& state, const Status& why) {
     if (state.phase == engines::Phase::kSubmitting) {
         const bool isUnseen = notLaidOut_.contains(key) && absl::IsFailedPrecondition(why);
@@ -450,7 +453,7 @@ void Slot::giveUp(const std::string& key, engines::State& state, const Status& w
     }
 }
 
-// For the samples of their processes.
+// Registers the workers, so that their processes are sampled.
 void Slot::showWorkers() {
     std::map<std::string, values::RunLive> runs;
     for (const auto& [key, state] : gangs_) {
@@ -469,7 +472,7 @@ void Slot::showWorkers() {
 void Slot::addGangs(v1::AgentReport& report) {
     for (auto gang = gangs_.begin(); gang != gangs_.end();) {
         const auto& [key, state] = *gang;
-        // Compared without the spans, which grow.
+        // Compares without the time spans, which grow.
         v1::GangReport plain = toProto(key, state, 0);
         plain.set_join_file(joinFileOfLead(config_.runsDir(), key));
         if (std::string text = plain.SerializeAsString(); told_[key] != text) {
@@ -503,7 +506,7 @@ void Slot::addLogs(v1::AgentReport& report) {
     }
 }
 
-// Whether all of it was sent before.
+// Returns whether everything was sent before.
 bool Slot::sendLog(const std::string& key, Log& log, v1::AgentReport& report) const {
     const auto block = logs_.read(log.key, log.sent, kLogBytes);
     const bool isAll = !block.ok() || (block->bytes.empty() && block->start == log.sent);
@@ -515,7 +518,7 @@ bool Slot::sendLog(const std::string& key, Log& log, v1::AgentReport& report) co
         part.set_lines(block->bytes);
         log.sent = block->end();
     } else if (block.ok()) {
-        log.sent = block->start;  // a rotation went past it
+        log.sent = block->start;  // a rotation has skipped these lines
     }
     return isAll;
 }

@@ -1,16 +1,16 @@
 #pragma once
-// Slot: the agent of a node. It keeps what a head places here, data workers and parts of attempts
-// that train, with the same guardians, files and adoption as the head's own, and tells the head how
-// they do.
+// Slot: the agent of a node. It runs what a head places here, data workers and parts of attempts
+// that train, with the same guardians, files and adoption as the head's own, and reports their
+// state.
 //
-// Workers outlive the agent and the head: when either is gone they go on, and a new agent over the
-// same state directory adopts them. Not so those of a bound agent: they end with it, and it ends
-// with its head (--lease). What is new goes to the head at most five times a second:
-// states of gangs, lines of logs, samples of the node while somebody watches. Files of a data
-// worker go when its end and its log are told; those of a part only when the head says that it is
-// to be there no more: a part that nobody remembers would be started a second time. Threads: made
-// and ended by one owner; works on a thread of its own ("slot"). Owns: engine, telemetry, the
-// connection. Failure: of start(), a sentence; later, failure().
+// Workers outlive the agent and the head: when either is gone they continue, and a new agent over
+// the same state directory adopts them. Workers of a bound agent end with it, and it ends with its
+// head (--lease). News goes to the head at most five times a second: states of gangs, log lines,
+// and samples of the node while a client watches. Files of a data worker are removed when its end
+// and its log have been reported. Files of a part are removed only when the head orders it: a part
+// without them would be started a second time. Threads: made and ended by one owner; works on a
+// thread of its own ("slot"). Owns: engine, telemetry, the connection. Failure: start() returns a
+// sentence; later, failure().
 #include <functional>
 #include <map>
 #include <memory>
@@ -35,32 +35,33 @@ namespace millrace::nodes {
 struct SlotParts {
     std::unique_ptr<engines::Engine> engine = {};
     std::unique_ptr<Uplink> link = {};
-    values::NodeInfo info = {};  ///< of the node, as the head is told
-    std::string machine = {};    ///< that it is, with its state directory
+    values::NodeInfo info = {};  ///< of the node, as reported to the head
+    std::string machine = {};    ///< identifies the machine with its state directory
     std::function<Result<std::unique_ptr<PartTunnel>>(const agent::PartName& part)> openTunnel = {};
-    std::unique_ptr<HeadFiles> files = {};  ///< null: no file goes to the head, or comes
+    std::unique_ptr<HeadFiles> files = {};  ///< null: no file is sent or fetched
 };
 
 class Slot {
  public:
-    /// `clock` outlives it. `end`: the head wants this node's agent to end, and nothing is left of
-    /// its workers; from the slot's thread.
+    /// `clock` outlives it. `end`: called on the slot's thread when the head wants this agent to
+    /// end and none of its workers is left.
     static Result<std::unique_ptr<Slot>> start(const config::DaemonConfig& config,
                                                const std::string& buildId, const Clock& clock,
                                                std::function<void()> end);
-    /// With what it works with, without a thread: turn() is for who simulates machines.
+    /// Takes its parts as arguments and starts no thread; call turn(). For tests that simulate
+    /// machines.
     Slot(const config::DaemonConfig& config, const Clock& clock, std::function<void()> end,
          SlotParts parts);
-    /// Its workers go on.
+    /// Its workers continue.
     ~Slot();
-    /// Of a bound agent: the head is told to have what is here elsewhere; `end` is called when
+    /// For a bound agent: asks the head to start elsewhere what is here. `end` is called when
     /// nothing is left, or the grace is over. From any thread.
     void leave();
-    /// Whether `end` was called, and why where nobody asked for it. kFailedPrecondition and its
-    /// like: its head will never take this agent in. From any thread.
+    /// Whether `end` was called; failure(): the reason if no order asked for it.
+    /// kFailedPrecondition and the like: its head will never accept this agent. From any thread.
     bool isOver() const { return life_.isOver(); }
     Status failure() const { return life_.failure(); }
-    /// Does what is due: obeys the head, follows the workers, reports.
+    /// Does what is due: follows the head's orders, follows the workers, reports.
     void turn();
 
  private:
@@ -69,10 +70,10 @@ class Slot {
         job::LogKey key;
         std::uint64_t sent = 0;
     };
-    /// What the head placed here, or released, on this connection.
+    /// What the head placed here, or released, over this connection.
     struct Placed {
         std::vector<Log> logs;
-        bool isReleased = false;  ///< the head asks for it no more: its files may go
+        bool isReleased = false;  ///< the head no longer asks for it: its files may be removed
     };
 
     Status open(const std::string& buildId);
@@ -106,23 +107,23 @@ class Slot {
     const config::DaemonConfig config_;
     const Clock& clock_;
     AgentEnd life_;
-    UniqueFd lifeLine_, lifeEnd_;  ///< of a bound agent: its workers end with the second
+    UniqueFd lifeLine_, lifeEnd_;  ///< of a bound agent: its workers end when the second closes
     agent::LiveTable live_;
     const job::FileLogs logs_;
     SlotParts parts_;
-    std::unique_ptr<agent::TelemetryService> telemetry_;  ///< null: there are no samples
-    // Of its thread:
-    std::map<std::string, engines::State> gangs_;  ///< that live, or whose end is not told yet
-    std::map<std::string, engines::Phase> held_;  ///< by gang: how it ended; files are on their way
+    std::unique_ptr<agent::TelemetryService> telemetry_;  ///< null: samples are off
+    // For its thread only:
+    std::map<std::string, engines::State> gangs_;  ///< alive, or with an unreported end
+    std::map<std::string, engines::Phase> held_;   ///< by gang: how it ended; its files are moving
     std::map<std::string, Placed> placed_;
-    std::map<std::string, agent::Placement> notLaidOut_;  ///< by gang: their files are not here yet
+    std::map<std::string, agent::Placement> notLaidOut_;  ///< by gang: files are not written yet
     std::map<std::string, std::unique_ptr<PartTunnel>> tunnels_;  ///< of living parts
-    std::map<std::string, std::string> troubles_;      ///< by gang: what stands in the log
-    std::map<std::string, std::int64_t> unreachedNs_;  ///< by gang: not to be asked for since
-    std::map<std::string, std::string> told_;          ///< by gang: the report that the head has
+    std::map<std::string, std::string> troubles_;      ///< by gang: the reason logged last
+    std::map<std::string, std::int64_t> unreachedNs_;  ///< by gang: first time it was out of reach
+    std::map<std::string, std::string> told_;          ///< by gang: the last report sent
     std::unique_ptr<agent::TelemetryService::Watch> watch_;
     std::uint64_t sampled_ = 0;
-    bool isLookedThrough_ = false;  ///< on this connection, for files of workers of before
+    bool isLookedThrough_ = false;  ///< on this connection, for files of old workers
 
     Mutex mutex_;
     CondVar wake_;

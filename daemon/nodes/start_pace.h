@@ -1,9 +1,8 @@
 #pragma once
-// StartPace: when the agent of one host is to be started (again).
+// StartPace: decides when the agent of one host is started (again). Used by HostAgents.
 //
-// An agent that lost its connection comes again by itself within seconds, so it is waited for
-// first; starts that lead to nothing become rarer. Pure, the time is an argument (steady ns).
-// Threads: one owner.
+// An agent that lost its connection reconnects by itself within seconds, so it is waited for first.
+// Pauses grow while starts fail. Pure, the time is an argument (steady ns). Threads: one owner.
 #include <algorithm>
 #include <cstdint>
 
@@ -14,7 +13,7 @@ class StartPace {
     static constexpr std::int64_t kComesBackNs = 5'000'000'000, kFirstNs = 5'000'000'000,
                                   kMostNs = 60'000'000'000;
 
-    /// `mayComeBack`: agents of an earlier daemon may be there.
+    /// `mayComeBack`: agents of an earlier daemon may be running.
     StartPace(std::int64_t nowNs, bool mayComeBack)
         : nextNs_(mayComeBack ? nowNs + kComesBackNs : nowNs) {}
 

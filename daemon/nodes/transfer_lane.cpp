@@ -72,7 +72,7 @@ bool TransferLane::pause(std::chrono::nanoseconds time, const std::stop_token& s
     return !stop.stop_requested();
 }
 
-// The one that has been due for the longest time.
+// Returns the order that has been due for the longest time.
 std::optional<TransferLane::Order> TransferLane::take(const std::stop_token& stop) {
     MutexLock lock(mutex_);
     while (!stop.stop_requested()) {

@@ -1,9 +1,10 @@
 #pragma once
-// TransferLane: moves files one after the other on a thread of its own, each until it is done.
+// TransferLane: moves files one after the other on a thread of its own, and retries each until it
+// is moved. Used by FileMover, one for each direction.
 //
 // Threads: its own ("hand-over", "fetch") runs the work; move() and drop() from any. Owns: the
-// thread, which its end stops and waits for. Bounded: one file a key, one transfer at a time.
-// Failure: a file whose transfer fails is tried again, after 0.2 to 5 s; move() says why.
+// thread, which the destructor stops and waits for. Bounded: one file per key, one transfer at a
+// time. Failure: a failed transfer is retried after 0.2 to 5 s; move() returns why it failed.
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -20,7 +21,7 @@ namespace millrace::nodes {
 
 class TransferLane {
  public:
-    /// How far a file is.
+    /// The progress of a file.
     struct Standing {
         std::uint64_t bytes = 0, done = 0;  ///< 0: not known yet
         bool isDone = false;
@@ -29,20 +30,20 @@ class TransferLane {
     struct Order {
         std::string key, path;
     };
-    /// Moves one file; on the lane's thread. It ends soon when `stop` is asked for.
+    /// Moves one file; on the lane's thread. It returns soon after a stop request on `stop`.
     using Work = std::function<Status(const Order& order, const std::stop_token& stop)>;
 
     TransferLane(const std::string& name, Work work);
     ~TransferLane();
 
-    /// The file at `path` is to be moved for `key`, instead of another one; asked again, how far it
-    /// is.
+    /// Orders that the file at `path` is moved for `key`, instead of any other one. Called again,
+    /// returns its progress.
     Standing move(const std::string& key, const std::string& path);
     void drop(const std::string& key);
 
     // For the work function:
     void tell(const Order& order, std::uint64_t bytes, std::uint64_t done);
-    /// False: stop.
+    /// Returns false if it must stop.
     bool pause(std::chrono::nanoseconds time, const std::stop_token& stop);
 
  private:

@@ -1,9 +1,9 @@
 #pragma once
-// TunnelGreeting: the first line through a tunnel, which says which worker speaks. AgentsDoor holds
-// it back until it shows a worker that was placed on the agent's node.
+// TunnelGreeting: checks the first line through a tunnel, which names the worker that connects.
+// AgentsDoor passes nothing on until the line names a worker that was placed on the agent's node.
 //
-// Threads: one at a time. Bounded: kHelloMost bytes and one message. Failure: take() says who was
-// refused, and who may speak.
+// Threads: one at a time. Bounded: kHelloMost bytes and one message. Failure: take() returns which
+// worker was refused, and which workers are allowed.
 #include <string>
 #include <vector>
 
@@ -15,10 +15,10 @@ class TunnelGreeting {
  public:
     static constexpr std::size_t kHelloMost = 4096;
 
-    /// `workers`: that may speak.
+    /// `workers`: that are allowed.
     explicit TunnelGreeting(std::vector<std::string> workers) : workers_(std::move(workers)) {}
-    /// What of the bytes so far may be passed on: nothing before the first line is whole, all
-    /// behind it as it is.
+    /// Returns the bytes that may be passed on: none before the first line is complete, everything
+    /// after it unchanged.
     Result<std::string> take(std::string bytes);
 
  private:

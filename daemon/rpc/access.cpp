@@ -19,7 +19,8 @@ using config::Role;
 
 constexpr std::string_view kPackage = "/millrace.v1.";
 
-// Questions about a spec name files that the daemon's user can read: they need what a submit needs.
+// Requests about a spec name files that the daemon's user can read, so they need the same role as a
+// submit.
 constexpr std::array<std::pair<std::string_view, Role>, 29> kNeeds{{
     {"Nodes/Handshake", Role::kView},
     {"Nodes/List", Role::kView},
@@ -62,7 +63,7 @@ std::string withoutBlanks(std::string text) {
     return text;
 }
 
-// It becomes the owner of runs and is shown on terminals.
+// The name becomes the owner of runs and is shown on terminals.
 bool isUsable(const std::string& name) {
     constexpr std::size_t kMostBytes = 200;
     return !name.empty() && name.size() <= kMostBytes && isUtf8(name) &&
@@ -126,7 +127,7 @@ Caller Access::callerOf(const PeerCertificate& peer) const {
         return {};
     }
     Caller caller{peer.commonName.empty() ? peer.firstAltName : peer.commonName, Role::kNone};
-    // The file may have the chain too.
+    // The file may also contain the chain.
     if (ownCertificate_.find(withoutBlanks(peer.pem)) != std::string::npos) {
         caller.trouble =
             "this certificate is the daemon's own; a client needs one of its own from the same CA";
@@ -159,7 +160,7 @@ Status Access::mayCall(const Caller& caller, std::string_view method) const {
     const std::optional<Role> need = needOf(method);
     if (!need.has_value()) {
         return permissionDenied(name,
-                                ": this daemon has no rule for who may call it over TLS; ask "
+                                ": this daemon has no rule about callers over TLS; ask "
                                 "over its unix socket");
     }
     return caller.role >= *need ? okStatus() : refuse(name, caller, *need);

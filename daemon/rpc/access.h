@@ -1,11 +1,11 @@
 #pragma once
-// Access: which caller may call which method and change which run. Every decision about it is made
-// here; RpcServer asks before each call over TLS, and RunsService before it changes a run.
+// Access: decides which caller may call which method and change which run. Every such decision is
+// made here; RpcServer asks before each call over TLS, and RunsService before it changes a run.
 //
-// The caller on a unix socket is the daemon's user (PeerGate admits nobody else) and may do
-// everything, over ssh too. A caller over TLS has the role that millraced.yaml gives to its
-// certificate (config::ClientRoles). Threads: any; immutable. Failure: kPermissionDenied with who
-// the caller is, what its role lacks and which line of millraced.yaml would allow it.
+// The caller on a unix socket is the daemon's user (PeerGate accepts no other) and may do
+// everything, also over ssh. A caller over TLS has the role that millraced.yaml gives to its
+// certificate (config::ClientRoles). Threads: any; immutable. Failure: kPermissionDenied, with the
+// caller, what its role lacks and the line of millraced.yaml that would allow the call.
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,7 +20,7 @@
 
 namespace millrace::rpc {
 
-/// What TLS found out about the other end.
+/// The peer's certificate, as TLS reports it.
 struct PeerCertificate {
     std::string commonName, firstAltName;
     std::string pem;
@@ -32,18 +32,18 @@ struct Caller {
     std::string name;  ///< of its certificate; "": the daemon's user
     config::Role role = config::Role::kAdmin;
     std::string trouble =
-        {};  ///< not "": why this certificate gets no role, whatever the file says
+        {};  ///< not "": why this certificate gets no role, whatever the file contains
 };
 
 class Access {
  public:
-    /// For a door that only the daemon's user reaches.
+    /// For a listener that only the daemon's user can reach.
     Access() = default;
-    /// As configured. Reads the daemon's own certificate, which no client may show.
+    /// As configured. Reads the daemon's own certificate, which clients must not use.
     static Result<Access> open(const config::DaemonConfig& config);
 
     /// The role that a method needs, by its gRPC path ("/millrace.v1.Runs/Stop"). Nothing: the
-    /// method is not in the table, and refused.
+    /// method is not in the table, and is refused.
     static std::optional<config::Role> needOf(std::string_view method);
 
     Caller callerOf(const PeerCertificate& peer) const;
@@ -52,10 +52,10 @@ class Access {
                                   : Caller();
     }
     Status mayCall(const Caller& caller, std::string_view method) const;
-    /// `run` is to be changed by a caller that may call the method.
+    /// Whether a caller that may call the method may change `run`.
     Status mayChange(const Caller& caller, const agent::RunService::Owned& run) const;
 
-    /// False: callers show no certificate, each is the daemon's user.
+    /// False: callers have no certificates, and each is the daemon's user.
     bool asksCertificates() const { return config_ != nullptr; }
     /// Refuses calls that mayCall() refuses, before a service sees them. This outlives it.
     std::shared_ptr<grpc::AuthMetadataProcessor> makeProcessor() const;

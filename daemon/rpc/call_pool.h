@@ -1,8 +1,10 @@
 #pragma once
-// CallPool: a few threads for calls that read the store or wait, so that gRPC's own are never held.
+// CallPool: a few threads for calls that read the store or wait, so that these calls do not block
+// gRPC's own threads. Only opening a stream looks up its runs on gRPC's thread. Used by the
+// services.
 //
-// Threads: any may hand in work. Owns: its threads. Bounded: what finds the queue full is refused,
-// and so is what still waits when the pool ends.
+// Threads: work may be added from any. Owns: its threads. Bounded: work that finds the queue full
+// is refused, and so is work that is still queued when the pool ends.
 #include <atomic>
 #include <functional>
 #include <string>
@@ -18,14 +20,15 @@ namespace millrace::rpc {
 
 class CallPool {
  public:
-    /// Called once. `isEnding`: the pool ends before its turn has come; it must only say so.
+    /// Called once. `isEnding`: the pool ends before this work has started; it must only report
+    /// that.
     using Work = std::function<void(bool isEnding)>;
 
     CallPool(const std::string& name, int numThreads, std::size_t capacity);
     ~CallPool();  ///< ends, then joins
     /// False when there is no room.
     bool tryRun(Work work);
-    /// What waits is refused, and what comes; what has begun goes on. Does not wait.
+    /// Refuses queued and new work; running work continues. Does not wait.
     void end();
 
  private:
@@ -34,7 +37,7 @@ class CallPool {
     std::vector<std::jthread> threads_;
 };
 
-/// The same code and sentence, marked as the daemon's own (rpc_options.h, kDaemonsWord).
+/// The same code and message, marked as the daemon's own (rpc_options.h, kDaemonsWord).
 grpc::Status toGrpc(const Status& status);
 
 /// A unary call whose `work` (-> Status) fills the response on the pool.

@@ -9,7 +9,7 @@
 namespace millrace::rpc {
 namespace {
 
-// The worker answers in the message's own JSON form; what else it says is for other readers.
+// The worker answers in the message's own JSON form; other members are for other readers.
 Status fill(const Result<std::string>& answer, google::protobuf::Message* response) {
     RETURN_IF_ERROR(answer.status());
     google::protobuf::util::JsonParseOptions options;

@@ -1,9 +1,9 @@
 #pragma once
-// The service Inspect: translates between messages and agent::Inspection, and nothing else.
+// The service Inspect: only translates between messages and agent::Inspection.
 //
-// Owns: the pools that its questions wait on, so that a slow dataset holds up no submit and no
-// preview holds up a check. Two are answered at a time, and one preview; one whose client has gone
-// is not asked, or no longer.
+// Owns: the pools for its requests, so that a slow dataset delays no submit and a preview delays no
+// check. It answers two requests at a time, and one preview. A request of a client that has
+// disconnected is not started, or is cancelled.
 #include <millrace/v1/inspect.grpc.pb.h>
 
 #include "daemon/agent/inspection.h"
@@ -14,7 +14,7 @@ namespace millrace::rpc {
 class InspectService final : public v1::Inspect::CallbackService {
  public:
     explicit InspectService(const agent::Inspection& inspection) : inspection_(inspection) {}
-    /// Refuses what waits; what has begun goes on. Does not wait.
+    /// Refuses queued requests; running ones continue. Does not wait.
     void end() {
         pool_.end();
         previews_.end();

@@ -76,7 +76,7 @@ grpc::ServerUnaryReactor* NodesService::Forget(Context* context,
     return answerOn(parts_.quick, context, [this, request] { return forget(request->name()); });
 }
 
-// The token goes first: the agent comes again as soon as its connection ends.
+// Removes the token first, because the agent reconnects as soon as its connection ends.
 ::millrace::Status NodesService::forget(const std::string& node) {
     const auto& hosts = facts_.config.hosts;
     if (std::any_of(hosts.begin(), hosts.end(),
@@ -94,7 +94,7 @@ grpc::ServerUnaryReactor* NodesService::Forget(Context* context,
     return nodes_.forget(node);
 }
 
-// The newest of each node, the daemon's own among them.
+// Returns the newest sample of each node, including the daemon's own.
 std::map<std::string, agent::NodeReport> NodesService::samples() const {
     std::map<std::string, agent::NodeReport> all = nodes_.samples();
     agent::NodeReport own = telemetry_.latest();
@@ -120,7 +120,8 @@ grpc::ServerWriteReactor<v1::NodeSample>* NodesService::WatchTelemetry(
     }
     auto position = std::make_shared<Position>();
     position->left = request->samples();
-    // The last sample of an earlier watch is not "now"; by its number, because clocks are set.
+    // The last sample of an earlier watch is not "now"; compared by number, because clocks can be
+    // set.
     for (const auto& [name, report] : samples()) {
         position->seen[name] = report.number;
     }
@@ -130,7 +131,8 @@ grpc::ServerWriteReactor<v1::NodeSample>* NodesService::WatchTelemetry(
     if (node != own) {
         position->watchOthers = std::make_shared<agent::NodeTable::Watch>(nodes_);
     }
-    // Looked at more often than samples come, so that a new one is sent soon; latest wins.
+    // Checked more often than samples arrive, so that a new one is sent soon; only the latest is
+    // sent.
     constexpr Pace kLook{std::chrono::milliseconds(200)};
     return openStream<v1::NodeSample>(
         parts_.pump,

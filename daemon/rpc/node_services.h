@@ -1,5 +1,6 @@
 #pragma once
-// The services Nodes and Daemon: what this node is, how it does, and its end.
+// The services Nodes and Daemon: facts about the nodes and the daemon, their samples, and the
+// daemon's end.
 #include <atomic>
 #include <functional>
 #include <map>
@@ -17,7 +18,7 @@
 
 namespace millrace::rpc {
 
-/// What both services tell about the daemon.
+/// What both services report about the daemon.
 struct DaemonFacts {
     const config::DaemonConfig& config;
     std::string address;  ///< where it really listens
@@ -68,7 +69,7 @@ class NodesService final : public v1::Nodes::CallbackService {
 
 class DaemonService final : public v1::Daemon::CallbackService {
  public:
-    /// `end` asks the process to end; called after the answer of Down is on its way.
+    /// `end` asks the process to end; it is called after the answer to Down has been sent.
     DaemonService(agent::RunController& controller, agent::NodeTable& nodes, runs::RunStore& store,
                   DaemonFacts facts, const Clock& clock, ServiceParts parts,
                   std::function<void()> end)
@@ -79,7 +80,7 @@ class DaemonService final : public v1::Daemon::CallbackService {
           clock_(clock),
           parts_(parts),
           end_(std::move(end)) {}
-    /// Looks for damage end and are refused. Does not wait.
+    /// Ends checks for damage, and refuses new ones. Does not wait.
     void end();
 
     using Context = grpc::CallbackServerContext;
@@ -98,7 +99,7 @@ class DaemonService final : public v1::Daemon::CallbackService {
     const ServiceParts parts_;
     const std::function<void()> end_;
     std::atomic<bool> isEnding_{false};
-    CallPool checks_{"checks", 1, 4};  // minutes, where the store is large
+    CallPool checks_{"checks", 1, 4};  // takes minutes if the store is large
 };
 
 }  // namespace millrace::rpc

@@ -60,8 +60,8 @@ class RpcServer::Impl {
             return;
         }
         pump_.endAll();
-        // What waits is refused and children that read datasets are ended: no call holds up the
-        // end.
+        // Queued calls are refused and child processes that read datasets are ended, so that no
+        // call delays the end.
         for (CallPool* pool : {&slow_, &quick_}) {
             pool->end();
         }

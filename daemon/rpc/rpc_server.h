@@ -1,8 +1,8 @@
 #pragma once
-// RpcServer: the services on the address that the configuration names.
+// RpcServer: the daemon's services, on the configured address. Used by main().
 //
 // Owns: the gRPC server, its pools and the unix socket's gate. Threads: start and end by one owner.
-// Failure: an address that is taken or TLS files that cannot be read are one sentence.
+// Failure: one sentence for an address that is in use or TLS files that cannot be read.
 #include <functional>
 #include <memory>
 
@@ -35,9 +35,9 @@ struct RpcServerParts {
 class RpcServer {
  public:
     static Result<std::unique_ptr<RpcServer>> start(RpcServerParts parts);
-    /// Ends streams, waits a moment for calls, ends the rest.
+    /// Ends streams, waits a moment for calls, then ends the rest.
     ~RpcServer();
-    /// Where it listens: with the real port when 0 was asked for.
+    /// The address where it listens, with the real port if 0 was configured.
     const std::string& address() const;
 
  private:

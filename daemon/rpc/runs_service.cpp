@@ -18,7 +18,7 @@ namespace {
 constexpr std::chrono::milliseconds kFollowInterval{100};
 constexpr std::uint32_t kDefaultWatchMs = 200, kLeastWatchMs = 50, kMostWatchMs = 60'000;
 
-// A call that changes `request`'s run: `work` gets the id of one that the caller may change.
+// A call that changes the run of `request`: `work` gets the run's id if the caller may change it.
 template <class Request, class Work>
 auto changeOn(CallPool& pool, const ServiceParts& parts, const agent::RunService& runs,
               grpc::CallbackServerContext* context, const Request* request, Work work) {
@@ -37,7 +37,7 @@ Status fillRun(const Result<values::RunSummary>& run, Response* response) {
     return okStatus();
 }
 
-/// Updates one by one, from changes that come in heaps.
+/// Returns updates one by one, from changes that arrive in batches.
 class UpdateSource {
  public:
     explicit UpdateSource(agent::RunWatch watch) : watch_(std::move(watch)) {}
@@ -76,8 +76,8 @@ class UpdateSource {
     bool isEnd_ = false;
 };
 
-/// Lines as chunks. The first that has caught up is told even if it is empty: the reader waits for
-/// it.
+/// Returns lines in chunks. The first chunk that has caught up is sent even if it is empty: the
+/// reader waits for it.
 class ChunkSource {
  public:
     explicit ChunkSource(agent::MetricFollower follower) : follower_(std::move(follower)) {}
@@ -279,7 +279,7 @@ RunsService::Unary* RunsService::Resume(Context* context, const v1::ResumeRunReq
 
 RunsService::Unary* RunsService::Delete(Context* context, const v1::DeleteRunRequest* request,
                                         v1::DeleteRunResponse* response) {
-    // Thousands of files go with a purge: reads and small changes do not wait behind it.
+    // A purge removes thousands of files: reads and small changes must not wait for it.
     CallPool& pool = request->purge() ? parts_.slow : parts_.quick;
     return changeOn(pool, parts_, runs_, context, request,
                     [this, request, response](const std::string& id) -> Status {

@@ -1,6 +1,6 @@
 #pragma once
-// The service Runs: translates between messages and agent::RunService, and nothing else. A call
-// stands in runs_service.cpp alone.
+// The service Runs: only translates between messages and agent::RunService. Only runs_service.cpp
+// needs to know its methods.
 #include <memory>
 
 #include <millrace/v1/runs.grpc.pb.h>
@@ -12,17 +12,17 @@
 
 namespace millrace::rpc {
 
-/// What services work with; all of it outlives the server.
+/// What services use; everything here outlives the server.
 struct ServiceParts {
     CallPool& quick;  ///< reads and small changes
     CallPool& slow;   ///< submits, which wait for datasets, and purges
-    CallPool& down;   ///< the daemon's end, which waits for nobody else
+    CallPool& down;   ///< the daemon's end, which waits for no other call
     StreamPump& pump;
-    Access access = {};  ///< who may change a run; without it, the daemon's user any
+    Access access = {};  ///< which caller may change which run; by default, the daemon's user any
 };
 
-/// `runs` outlives it. Its streams are asked again when `runs` has news: after a commit, not now
-/// and then.
+/// `runs` outlives it. Its streams are polled when `runs` reports news after a commit, not at
+/// intervals.
 std::unique_ptr<v1::Runs::CallbackService> makeRunsService(agent::RunService& runs,
                                                            ServiceParts parts);
 

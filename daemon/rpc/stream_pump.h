@@ -1,6 +1,7 @@
 #pragma once
-// StreamPump: one thread that asks every open stream for its next message, when it is due and the
-// message before has gone out. A slow reader therefore holds one message and nobody else.
+// StreamPump: one thread that asks every open stream for its next message when the stream is due
+// and its previous message has been sent. A slow reader therefore holds one message and delays no
+// other.
 //
 // Threads: any for add() and poke(); turns are on the pump's ("streams"). Owns: the streams until
 // they end.
@@ -19,8 +20,8 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 class PumpedStream {
  public:
     virtual ~PumpedStream() = default;
-    /// One turn; false when the stream is over and may be forgotten. `isEnding`: the daemon ends.
-    /// `news`: grows with tellNews().
+    /// One turn; returns false when the stream is over and may be removed. `isEnding`: the daemon
+    /// ends. `news`: grows with tellNews().
     virtual bool turn(SteadyTime now, bool isEnding, std::uint64_t news) = 0;
     /// When it wants its next turn without being poked.
     virtual SteadyTime due() const = 0;
@@ -29,15 +30,16 @@ class PumpedStream {
 class StreamPump {
  public:
     StreamPump();
-    /// Joins the thread. Streams that are still there have been told to end.
+    /// Joins the thread. Streams that are still open have been told to end.
     ~StreamPump();
 
     void add(std::shared_ptr<PumpedStream> stream);
-    /// Something happened to a stream (a write has gone out, a client has left): look at all.
+    /// Something happened to a stream (a write is complete, a client has left): looks at all
+    /// streams.
     void poke();
-    /// There is something new to tell: look at all. Cheap; from any thread.
+    /// There is news: looks at all streams. Cheap; from any thread.
     void tellNews();
-    /// Ends every stream and those that come.
+    /// Ends every stream, and new ones at once.
     void endAll();
 
  private:

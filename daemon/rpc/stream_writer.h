@@ -1,8 +1,8 @@
 #pragma once
-// openStream(): a server stream whose messages come from a source, one at a time.
+// openStream(): a server stream with messages from a source, one at a time.
 //
-// The source is asked on the pump's thread, only when the message before has gone out. Only the
-// pump's thread starts writes and finishes, so the call is there whenever the source is asked.
+// The source is called on the pump's thread, only when the previous message has been sent. Only the
+// pump's thread starts writes and finishes, so the call still exists whenever the source is called.
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -17,18 +17,18 @@
 
 namespace millrace::rpc {
 
-/// When a source is asked again that had nothing, or nothing more.
+/// When to ask a source again that had nothing, or nothing more.
 struct Pace {
-    std::chrono::milliseconds interval{0};  ///< no sooner
+    std::chrono::milliseconds interval{0};  ///< not earlier
     bool isOnNews = false;  ///< and not before StreamPump::tellNews(); else after the interval
 };
 
-/// A source's answer. Nothing and no end: ask again as the stream's pace says.
+/// A source's answer. Without a message and an end: ask again at the stream's pace.
 template <class Message>
 struct Produced {
     std::optional<Message> message;
-    bool isEnd = false;        ///< after `message` the stream is over
-    bool isMoreReady = false;  ///< ask again as soon as `message` has gone out
+    bool isEnd = false;        ///< the stream ends after `message`
+    bool isMoreReady = false;  ///< ask again as soon as `message` has been sent
 };
 
 template <class Message>
@@ -114,7 +114,7 @@ class WriterTurns final : public PumpedStream {
         writer_->StartWrite(&outgoing_);
         return true;
     }
-    // The writer deletes itself in OnDone: it is not touched after this.
+    // The writer deletes itself in OnDone: do not use it after this.
     bool finish(const grpc::Status& status) {
         writer_->Finish(status);
         return false;
@@ -126,7 +126,7 @@ class WriterTurns final : public PumpedStream {
     const Pace pace_;
     Message outgoing_;
     SteadyTime notBefore_{}, due_{};
-    std::uint64_t heardNews_ = UINT64_MAX;  // before the first turn: there may be something
+    std::uint64_t heardNews_ = UINT64_MAX;  // so that the first turn asks the source
     bool isLastSent_ = false, isMoreReady_ = false;
 };
 
@@ -137,7 +137,7 @@ grpc::ServerWriteReactor<Message>* openStream(StreamPump& pump, Source<Message> 
     return writer;
 }
 
-/// A stream that ends at once with what was wrong with the request.
+/// A stream that ends at once with the error of its request.
 template <class Message>
 grpc::ServerWriteReactor<Message>* refuse(StreamPump& pump, const Status& status) {
     return openStream<Message>(

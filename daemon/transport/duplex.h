@@ -1,12 +1,12 @@
 #pragma once
-// Duplex: one end of a stream that goes both ways, on gRPC's callback API.
+// Duplex: one end of a bidirectional stream, on gRPC's callback API.
 //
-// Messages go out in the order of send(), one at a time; the next one comes in when readNext() asks
-// for it. close() and the peer's end both lead to onClosed, once; no message comes after it.
-// Threads: send(), readNext(), finish() and close() from any; the handlers are called on gRPC's
-// threads, one onMessage at a time. Owns: itself, until gRPC has let go of it; holders share it.
-// Bounds: what waits to be sent is bounded by what the two sides owe each other (an order or a
-// request each), never by this class.
+// Messages are sent in the order of send(), one at a time; readNext() asks for the next incoming
+// one. close() and the peer's end both lead to onClosed, once; no message follows it. Threads:
+// send(), readNext(), finish() and close() from any; the handlers are called on gRPC's threads, one
+// onMessage at a time. Owns: itself, until gRPC has released it; holders share it. Bounds: the send
+// queue is bounded by what the two sides owe each other (one order or request each), never by this
+// class.
 #include <deque>
 #include <functional>
 #include <memory>
@@ -23,7 +23,7 @@ template <class In, class Out>
 struct DuplexHandlers {
     std::function<void(In&)> onMessage;
     std::function<void()> onClosed;
-    std::function<void()> onWritten = [] {};  ///< a message has gone out
+    std::function<void()> onWritten = [] {};  ///< a message has been sent
 };
 
 /// `Reactor`: gRPC's of either side, for messages In and Out.
@@ -62,8 +62,8 @@ class Duplex : public Reactor, public std::enable_shared_from_this<Duplex<Reacto
             over(false);
         }
     }
-    // That a message cannot go out is no end yet: what the peer said before its end waits to be
-    // read, and gRPC lets go only when it was. The read finds the end.
+    // A failed write does not end the stream: the peer's last messages are still to be read, and
+    // gRPC releases the stream only after that. The read finds the end.
     void OnWriteDone(bool ok) override {
         bool isOpen = false;
         {
@@ -87,15 +87,15 @@ class Duplex : public Reactor, public std::enable_shared_from_this<Duplex<Reacto
  protected:
     explicit Duplex(DuplexHandlers<In, Out> handlers) : handlers_(std::move(handlers)) {}
 
-    /// Before anything is started.
+    /// Call before anything is started.
     void keep() { self_ = this->shared_from_this(); }
-    /// gRPC has let go of it.
+    /// gRPC has released it.
     void letGo() {
         over(false);
         const std::shared_ptr<Duplex> last = std::move(self_);
     }
-    /// Nothing more is taken to be sent or read. What waits goes out first where this side wants
-    /// the end (`isOwn`); otherwise nobody is there to hear it.
+    /// Accepts nothing more to send or read. Sends what is queued first if this side wants the end
+    /// (`isOwn`); otherwise drops it, because the peer no longer reads.
     void over(bool isOwn) {
         {
             MutexLock lock(mutex_);
@@ -111,7 +111,7 @@ class Duplex : public Reactor, public std::enable_shared_from_this<Duplex<Reacto
         }
         handlers_.onClosed();
     }
-    /// Nothing more is sent, and the peer hears so behind what was; it is still read from.
+    /// Sends nothing more, and tells the peer after the queue; still reads from it.
     void finishWrites() {
         MutexLock lock(mutex_);
         isFinishDue_ = isFinishDue_ || !std::exchange(isFinished_, true);
@@ -165,7 +165,7 @@ class ServerDuplex final : public Duplex<grpc::ServerBidiReactor<In, Out>, In, O
         stream->keep();
         return stream;
     }
-    /// What the peer hears as the call's status.
+    /// The peer gets this as the call's status.
     void close(const grpc::Status& status) {
         {
             MutexLock lock(statusMutex_);
@@ -173,7 +173,7 @@ class ServerDuplex final : public Duplex<grpc::ServerBidiReactor<In, Out>, In, O
         }
         this->over(true);
     }
-    void finish() { close(grpc::Status::OK); }  ///< behind what was sent
+    void finish() { close(grpc::Status::OK); }  ///< after the queue is sent
 
     void OnCancel() override { this->over(false); }
     void OnDone() override { this->letGo(); }
@@ -201,19 +201,19 @@ class ClientDuplex final : public Duplex<grpc::ClientBidiReactor<Out, In>, In, O
     void start(const Prepare& prepare) {
         this->keep();
         prepare(&context_, static_cast<grpc::ClientBidiReactor<Out, In>*>(this));
-        this->AddHold();  // operations are begun outside of reactions
+        this->AddHold();  // operations are started outside of reactions
         this->StartCall();
     }
     grpc::ClientContext& context() { return context_; }
     void close() { this->over(true); }  ///< at once: what has not arrived may be lost
-    /// Behind what was sent: the peer hears the end when it has read all, and ends the call.
+    /// After the queue is sent: the peer sees the end after reading everything, and ends the call.
     void finish() { this->finishWrites(); }
-    /// Once gRPC has let go of it: how the call ended.
+    /// How the call ended, once gRPC has released it.
     grpc::Status status() const {
         MutexLock lock(statusMutex_);
         return status_;
     }
-    /// Blocks until gRPC has let go of it.
+    /// Blocks until gRPC has released it.
     void waitDone() const {
         MutexLock lock(statusMutex_);
         while (!isDone_) {

@@ -24,7 +24,7 @@ std::string hexOf(std::string_view bytes) {
     return text;
 }
 
-/// Empty: it is none.
+/// Empty: it is not valid.
 std::string bytesOf(std::string_view hex) {
     std::string bytes;
     const std::string_view digits(kDigits, 16);

@@ -1,14 +1,14 @@
 #pragma once
-// Messages as raw buffers, of calls that are made without copying what is large in them.
+// Messages as raw buffers, for calls that must not copy the large parts of a message.
 //
-// Threads: any. Failure: of bytes that are no such message: false.
+// Threads: any. Failure: false for bytes that are not such a message.
 #include <google/protobuf/message_lite.h>
 #include <grpcpp/grpcpp.h>
 
 namespace millrace::transport {
 
 grpc::ByteBuffer bufferOf(const google::protobuf::MessageLite& message);
-/// False: it is no such message.
+/// Returns false if it is not such a message.
 bool readBuffer(const grpc::ByteBuffer& buffer, google::protobuf::MessageLite& message);
 
 }  // namespace millrace::transport

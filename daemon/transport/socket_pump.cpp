@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kPieceBytes = 64 << 10;
 
-/// What other threads leave for the pump's.
+/// What other threads pass to the pump's thread.
 struct Note {
     enum class Kind { kOpened, kAttached, kReceived, kWritten, kClosed } kind;
     std::uint64_t id = 0;
@@ -34,8 +34,8 @@ struct Connection {
     UniqueFd socket;
     std::shared_ptr<ByteLink> link;
     std::string out;          ///< for the socket
-    bool isLinkOver = false;  ///< nothing comes from it any more
-    bool isDeaf = false;      ///< the socket takes nothing any more, or is closed
+    bool isLinkOver = false;  ///< nothing more arrives from it
+    bool isDeaf = false;      ///< the socket accepts nothing more, or is closed
     bool isDone = false;
 
     short wanted() const {
@@ -46,7 +46,7 @@ struct Connection {
 
 }  // namespace
 
-// Bounded: a link leaves the next bytes only when it was asked for them.
+// Bounded: a link adds its next bytes only when it was asked for them.
 struct SocketPump::Inbox {
     void put(Note note) {
         MutexLock lock(mutex);
@@ -154,7 +154,7 @@ class SocketPump::Impl {
         }
         const auto found = connections_.find(note.id);
         if (found == connections_.end()) {
-            if (note.link != nullptr) {  // its socket's other end is gone already
+            if (note.link != nullptr) {  // the socket was already closed
                 note.link->close();
             }
             return;
@@ -202,8 +202,8 @@ class SocketPump::Impl {
         }
     }
 
-    // What the socket said last is on its way: the link is let go of when its other side has read
-    // all and ends. What comes from there meanwhile is dropped.
+    // Its last bytes are being sent: the link is released when its other side has read everything
+    // and ends. Bytes that arrive from there meanwhile are dropped.
     static void finish(Connection& connection) {
         connection.link->finish();
         connection.socket.reset();
@@ -213,7 +213,7 @@ class SocketPump::Impl {
         }
     }
 
-    // The link is asked for more when all of it is taken.
+    // Asks the link for more once everything is written.
     static void write(Connection& connection) {
         if (!connection.isDeaf && !connection.out.empty()) {
             const ssize_t n = ::send(connection.socket.get(), connection.out.data(),
@@ -234,7 +234,7 @@ class SocketPump::Impl {
         }
     }
 
-    std::map<std::uint64_t, Connection> connections_;  ///< the thread's own
+    std::map<std::uint64_t, Connection> connections_;  ///< used by the pump's thread only
     std::jthread thread_;
 };
 

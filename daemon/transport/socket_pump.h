@@ -1,13 +1,13 @@
 #pragma once
 // SocketPump: moves bytes between local sockets and links to another machine, both ways, until
-// either side ends. What tunnels of rank lines and of a group's sockets are made of.
+// either side ends. Used by the tunnels of rank lines and of groups' sockets.
 //
 // Threads: one of its own ("tunnel"); all methods, a Port's too, from any. A link is called on the
-// pump's thread only.
-// Owns: sockets and links. The destructor ends both and waits for the links to have let go.
-// Bounded: a socket is read only while its link takes more, a link only when its socket has taken
-// what came before; at most kConnectionsMost at once, further ones are closed at once.
-// Failure: none that is told; a side that ends or breaks ends the other, behind what it said.
+// pump's thread only. Owns: sockets and links. The destructor ends both and waits until the links
+// are released. Bounded: a socket is read only while its link takes more, a link only when its
+// socket has taken the previous bytes; at most kConnectionsMost connections, further ones are
+// closed at once. Failure: none is reported; a side that ends or breaks ends the other after its
+// last bytes.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -24,16 +24,16 @@ class ByteLink {
     virtual ~ByteLink() = default;
     /// Does not wait.
     virtual void send(std::string bytes) = 0;
-    /// Little enough of what was sent waits to go out.
+    /// Whether the send queue has room.
     virtual bool takesMore() const = 0;
-    /// Asks for what comes next, once: the answer is Port::received() or Port::closed().
+    /// Asks once for the next bytes: the answer is Port::received() or Port::closed().
     virtual void readNext() = 0;
-    /// This side ends, behind what was sent; the other side's end comes as Port::closed(), when it
-    /// has read all.
+    /// Ends this side after the send queue. The other side's end arrives as Port::closed(), when it
+    /// has read everything.
     virtual void finish() = 0;
     /// Ends it at once.
     virtual void close() = 0;
-    /// After close(): nothing of it is left.
+    /// After close(): waits until the link is released.
     virtual void waitDone() = 0;
 };
 
@@ -42,7 +42,7 @@ class SocketPump {
     static constexpr std::size_t kConnectionsMost = 4096;
 
     struct Inbox;
-    /// What a link's handlers say of it; may outlive the pump, which then hears nothing.
+    /// What a link's handlers call. It may outlive the pump; its calls then do nothing.
     class Port {
      public:
         Port(std::shared_ptr<Inbox> inbox, std::uint64_t id) : inbox_(std::move(inbox)), id_(id) {}
@@ -60,7 +60,7 @@ class SocketPump {
     static Result<std::unique_ptr<SocketPump>> start();
     ~SocketPump();
 
-    /// `socket` is connected; nothing is moved before attach().
+    /// `socket` is connected; no byte is moved before attach().
     std::shared_ptr<const Port> open(UniqueFd socket);
     void attach(const Port& port, std::shared_ptr<ByteLink> link);
 
@@ -70,8 +70,8 @@ class SocketPump {
     std::unique_ptr<Impl> impl_;
 };
 
-/// A Duplex (duplex.h) as a link, whose messages have `bytes data`. `Close` and `Wait`: how its
-/// side of a call is closed, and waited for.
+/// A Duplex (duplex.h) as a link; its messages have `bytes data`. `Close` and `Wait`: how its side
+/// of a call is closed, and waited for.
 template <class Message, class Stream, class Close, class Wait>
 class DuplexLink final : public ByteLink {
  public:

@@ -18,18 +18,18 @@
 namespace millrace::transport {
 namespace {
 
-// A cut link is noticed after time + timeout; a stopped process still answers to nobody, which is
-// for the reports to find.
+// A cut link is noticed after time + timeout. A stopped process still answers (its kernel does):
+// missing reports show it.
 constexpr int kKeepAliveTimeMs = 10'000;
 constexpr int kKeepAliveTimeoutMs = 10'000;
 constexpr int kReconnectMs = 100;
 constexpr std::chrono::milliseconds kShutdownTime{1'500};
-// Chunks are 4 MiB; facts of a segment of very many frames are more.
+// Chunks are 4 MiB; the facts of a segment with very many frames are larger.
 constexpr int kMessageBytesMost = 64 << 20;
-// The most that HTTP/2 allows a data frame to be cheap for: each has a header and a lookup.
+// Large data frames are cheaper: each has a header and a lookup.
 constexpr int kHttpFrameBytes = 1 << 20;
-// Of one read, and of what the kernel holds for a unix socket: 8 and 208 KB by themselves, which
-// wakes the other side for every few pages of a frame.
+// Size of one read, and of the kernel's buffer for a unix socket. The defaults of 8 and 208 KB
+// would wake the other side for every few pages of a frame.
 constexpr int kReadBytes = 1 << 20;
 constexpr int kSocketBytes = 4 << 20;
 
@@ -84,7 +84,7 @@ void setLimits(Arguments&& set) {
     set(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, kReadBytes);
 }
 
-// As far as the system lets it (net.core.wmem_max); less is slower and no error.
+// As far as the system allows (net.core.wmem_max); a smaller buffer is slower, but not an error.
 void widen(int fd) {
     for (const int option : {SO_SNDBUF, SO_RCVBUF}) {
         ::setsockopt(fd, SOL_SOCKET, option, &kSocketBytes, sizeof kSocketBytes);
@@ -95,19 +95,19 @@ grpc::ChannelArguments channelArguments() {
     grpc::ChannelArguments arguments;
     setLimits([&](const char* name, int value) { arguments.SetInt(name, value); });
     arguments.SetMaxReceiveMessageSize(kMessageBytesMost);
-    // A channel that many calls share finds a head that was away as soon as they do.
+    // A channel that many calls share then notices a returned head as soon as its calls do.
     arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectMs);
     arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 10 * kReconnectMs);
-    // Each channel means a connection of its own.
+    // Makes each channel use a connection of its own.
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     arguments.SetSslTargetNameOverride(kCertificateName);
-    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // no way to a machine of the same cluster
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // a proxy has no way into the cluster
     return arguments;
 }
 
-/// gRPC (1.51) ends the threads of its callbacks with the last channel that has had any, and aborts
-/// where one of these threads lets go of that channel, as a call's end may. A channel that nobody
-/// lets go of keeps them: one that reaches nothing, with a call that fails at once.
+/// gRPC (1.51) ends the threads of its callbacks with the last channel that had callbacks. It
+/// aborts if one of these threads releases that channel, which can happen at a call's end. A
+/// channel that is never released keeps the threads: it has no address, and its call fails at once.
 void keepCallbackThreads() {
     struct Kept {
         std::shared_ptr<grpc::Channel> channel =

@@ -1,9 +1,9 @@
 #pragma once
-// How the members of a join file reach each other (a feed and its data workers, a head and the
-// agents of its nodes): a unix socket on one machine, TLS over TCP between machines. The listener
-// shows the certificate that the file pins, and each call over TCP shows the file's token.
+// How the users of a join file connect to its writer (data workers to a feed, agents to a head):
+// over a unix socket on one machine, over TLS and TCP between machines. The listener uses the
+// certificate that the file pins, and each call over TCP has the file's token.
 //
-// Threads: any. Failure: kUnavailable when nobody listens, kUnauthenticated for another token; a
+// Threads: any. Failure: kUnavailable if nothing listens, kUnauthenticated for another token; a
 // sentence with the address.
 #include <functional>
 #include <memory>
@@ -20,11 +20,11 @@
 
 namespace millrace::transport {
 
-/// A connection of its own to whoever wrote the join file.
+/// Opens a separate connection to the writer of the join file.
 Result<std::shared_ptr<grpc::Channel>> openChannel(const JoinFile& file);
 
-/// One connection for many calls to whoever wrote a join file, made again for another file. Over a
-/// unix socket, whose connections cannot be made again, each call gets its own. Threads: any.
+/// One connection for many calls to the writer of a join file, reopened if the file changes. Over a
+/// unix socket, which cannot reconnect, each call gets its own. Threads: any.
 class SharedChannel {
  public:
     Result<std::shared_ptr<grpc::Channel>> open(const JoinFile& file);
@@ -35,17 +35,16 @@ class SharedChannel {
     std::shared_ptr<grpc::Channel> channel_ MR_GUARDED_BY(mutex_);
 };
 
-/// Whether a call that shows this token is let in. Called on gRPC's threads, and must not wait.
+/// Returns whether a call with this token is accepted. Called on gRPC's threads, and must not wait.
 using TokenCheck = std::function<bool(std::string_view token)>;
 
-/// A listening server. Owns: socket and gate, which bounds what strangers hold over TCP (TcpGate):
-/// a call without a token reaches no service, and a connection without a call ends after
-/// kHandshakeTime. The destructor ends calls that are open, after a moment in which they may end
-/// themselves.
+/// A listening server. Owns: socket and gate. The gate bounds what strangers can hold over TCP
+/// (TcpGate): a call without a token reaches no service, and a connection without a call ends after
+/// kHandshakeTime. The destructor ends open calls, after a moment in which they may end themselves.
 class Server {
  public:
-    /// `file.address` as it is to be; a port of 0 is a free one, which `file` then names.
-    /// On a unix socket, which only this user reaches, `isToken` is not asked.
+    /// `file.address` is the wanted address; a port of 0 is replaced in `file` by a free one. On a
+    /// unix socket, which only this user can reach, `isToken` is not called.
     static Result<std::unique_ptr<Server>> start(JoinFile& file, grpc::Service& service,
                                                  TokenCheck isToken);
     ~Server();

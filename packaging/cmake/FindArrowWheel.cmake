@@ -1,9 +1,9 @@
 # Arrow C++ from the pyarrow wheel, which has versioned libraries only (libarrow.so.2600).
 #
 # ArrowWheel::arrow  ArrowWheel::compute  ArrowWheel::parquet  ArrowWheel::s3
-# libparquet exports its own OpenSSL: whoever links ArrowWheel::parquet and gRPC together must name
-# the system's ssl and crypto first, which the parquet target does. A program looks for them in ../lib of
-# its own folder (add_program), where links to them are made here: a build and a wheel lie alike.
+# libparquet exports its own OpenSSL: a target that links ArrowWheel::parquet and gRPC together must name
+# the system's ssl and crypto first, which the parquet target does. A program looks for the libraries in ../lib
+# of its folder (add_program). This file makes links to them there, so that a build has the layout of a wheel.
 set(MILLRACE_ARROW_DIR "${MILLRACE_WHEELS}/pyarrow" CACHE PATH "the pyarrow package's directory")
 find_path(ArrowWheel_INCLUDE_DIR arrow/api.h PATHS "${MILLRACE_ARROW_DIR}/include" NO_DEFAULT_PATH)
 foreach(part arrow arrow_compute parquet arrow_s3)

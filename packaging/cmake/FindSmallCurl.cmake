@@ -1,4 +1,4 @@
-# The libcurl that packaging/libcurl builds: an archive with HTTP and HTTPS alone.
+# The libcurl that packaging/libcurl builds: an archive with only HTTP and HTTPS.
 #
 # SmallCurl::libcurl
 set(MILLRACE_CURL_DIR "${MILLRACE_DEPS_DIR}/curl" CACHE PATH "where packaging/setup built libcurl")

@@ -1,6 +1,6 @@
-# LibTorch from the torch wheel. The wheel's own TorchConfig.cmake demands a CUDA toolkit, so the
-# targets are made here. Needs the wheels unpacked side by side (LibTorch's RPATH finds
-# nvidia/cu13/lib). -DMILLRACE_TORCH_DIR=<site-packages>/torch gives another one.
+# LibTorch from the torch wheel. The wheel's own TorchConfig.cmake requires a CUDA toolkit, so this file
+# defines the targets. Needs the wheels unpacked side by side (LibTorch's RPATH finds
+# nvidia/cu13/lib). -DMILLRACE_TORCH_DIR=<site-packages>/torch selects another LibTorch.
 #
 # Torch::Torch   headers and libraries, for backend/train/torch only
 set(MILLRACE_TORCH_DIR "${MILLRACE_WHEELS}/torch" CACHE PATH "the torch package's directory")

@@ -1,15 +1,15 @@
-# What is linked from archives: all but the C and C++ runtimes, Arrow, LibTorch, Qt and SLEEF. A program
-# starts in half the time, and runs where Debian's packages are not (packaging/wheel).
+# The libraries that are linked from archives: all except the C and C++ runtimes, Arrow, LibTorch, Qt and
+# SLEEF. A program then starts in half the time, and runs without Debian's packages (packaging/wheel).
 #
-# MILLRACE_ARCHIVES      of every program
-# MILLRACE_RPC_ARCHIVES  of those that speak gRPC
-# MILLRACE_MALLOC_ARCHIVES  of those that read data: their malloc, for the shared libraries as well, so its
+# MILLRACE_ARCHIVES      for every program
+# MILLRACE_RPC_ARCHIVES  for programs that use gRPC
+# MILLRACE_MALLOC_ARCHIVES  for programs that read data: their malloc. The shared libraries use it too, so its
 #                        symbols are not hidden (docs/decisions/0045-malloc-of-the-loader.md)
-# MILLRACE_HIDE_ARCHIVES the linker's option that keeps their symbols to the program: libarrow, libparquet
-#                        and LibTorch carry some of the same libraries in other versions
+# MILLRACE_HIDE_ARCHIVES the linker option that hides their symbols from shared libraries: libarrow, libparquet
+#                        and LibTorch contain some of the same libraries in other versions
 #
-# lld takes a symbol from the archive that stands first, so the shared libraries that CMake names after
-# them are not needed and dropped (--as-needed). Sanitizers' builds take the shared ones.
+# lld takes a symbol from the first archive that has it. The shared libraries that CMake names after the
+# archives are therefore not needed and dropped (--as-needed). Sanitizer builds use the shared ones.
 set(MILLRACE_ARCHIVES)
 set(MILLRACE_RPC_ARCHIVES)
 set(MILLRACE_MALLOC_ARCHIVES)

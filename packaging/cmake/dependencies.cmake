@@ -1,4 +1,4 @@
-# Every package is found here, once. docs/third_party.md names licences and origins.
+# Every package is found here, once. docs/third_party.md lists licences and origins.
 set(MILLRACE_DEPS_DIR "$ENV{MILLRACE_DEPS_DIR}" CACHE PATH "where packaging/setup unpacks the wheels")
 if(NOT MILLRACE_DEPS_DIR)
     set(MILLRACE_DEPS_DIR "${CMAKE_SOURCE_DIR}/.deps")
@@ -23,7 +23,7 @@ pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(SLEEF REQUIRED IMPORTED_TARGET sleef)
 pkg_check_modules(NCURSES REQUIRED IMPORTED_TARGET ncursesw)
-# Only millrace-ssh links it, and is not built where it is missing.
+# Only millrace-ssh links it, and is not built without it.
 pkg_check_modules(LIBSSH IMPORTED_TARGET libssh>=0.10)
 find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
 find_path(RANDOM123_INCLUDE_DIR Random123/philox.h REQUIRED)

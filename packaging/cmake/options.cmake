@@ -1,5 +1,5 @@
-# Language level, warnings and the flags that bit-for-bit repeatability depends on (SEMANTICS 2):
-# x86-64-v2 and no contraction, whatever machine builds it.
+# Language level, warnings and the flags on which bit-for-bit repeatability depends (SEMANTICS 2):
+# x86-64-v2 and no contraction, on every build machine.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -32,7 +32,7 @@ target_compile_options(millrace_flags INTERFACE
     $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
     # in a unity build every source is an included file
     $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${MILLRACE_UNITY}>>:-Wno-subobject-linkage>
-    # libstdc++ 12's own stable_sort calls what it deprecates
+    # stable_sort of libstdc++ 12 calls a function that libstdc++ deprecates
     $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations> -march=x86-64-v2 -ffp-contract=off
     $<$<BOOL:${MILLRACE_WERROR}>:-Werror>)
 if(MILLRACE_SANITIZE)

@@ -14,8 +14,8 @@ function(_millrace_resolve out)
     set(${out} ${result} PARENT_SCOPE)
 endfunction()
 
-# Neighbours of one target are compiled together, eight to a translation unit: the headers that they
-# share are read once (decision 0017). Files with options of their own stay alone.
+# Compiles eight neighbouring sources of a target as one translation unit, so that the headers that they
+# share are read once (decision 0017). Files with options of their own are compiled alone.
 function(_millrace_unity target)
     if(MILLRACE_UNITY)
         set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
@@ -38,7 +38,7 @@ function(add_room name)
     endif()
 endfunction()
 
-# Says buildId(), in a library of its own: its only source is written anew when any source has changed.
+# buildId(), in a library of its own: its only source is rewritten when any source has changed.
 add_custom_target(millrace_build_id_source
     COMMAND ${CMAKE_SOURCE_DIR}/packaging/build-id ${CMAKE_BINARY_DIR}/generated/build_id.cpp
     BYPRODUCTS ${CMAKE_BINARY_DIR}/generated/build_id.cpp VERBATIM)
@@ -46,8 +46,8 @@ add_library(millrace_build_id STATIC ${CMAKE_BINARY_DIR}/generated/build_id.cpp)
 add_dependencies(millrace_build_id millrace_build_id_source)
 target_include_directories(millrace_build_id PRIVATE ${CMAKE_SOURCE_DIR})
 
-# add_program(NAME [RPC] [MALLOC] SOURCES ... DEPS ...): an executable in build/<preset>/bin. RPC: it speaks
-# gRPC. MALLOC: it has MILLRACE_MALLOC_ARCHIVES.
+# add_program(NAME [RPC] [MALLOC] SOURCES ... DEPS ...): an executable in build/<preset>/bin. RPC: it uses
+# gRPC. MALLOC: it links MILLRACE_MALLOC_ARCHIVES.
 function(add_program name)
     cmake_parse_arguments(PROGRAM "RPC;MALLOC" "" "SOURCES;DEPS" ${ARGN})
     _millrace_resolve(deps ${PROGRAM_DEPS})
@@ -89,13 +89,13 @@ function(add_room_tests room)
         MILLRACE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" MILLRACE_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     _millrace_unity(${target})
-    # Nobody times a test's own code: half the compiler's work, and every step can be looked at.
+    # A test's own code need not be fast: this halves the compiler's work, and a debugger sees every step.
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O0>)
     gtest_discover_tests(${target} TEST_PREFIX "${T_NAME}." DISCOVERY_MODE PRE_TEST
         PROPERTIES LABELS ${T_LABEL} TIMEOUT ${T_TIMEOUT} ENVIRONMENT "${T_ENVIRONMENT}")
 endfunction()
 
-# python_tests(FILE OUT): OUT is the list of "Suite.test_name" of a file of unittest; configured anew when the file changes.
+# python_tests(FILE OUT): OUT is the list of "Suite.test_name" of a unittest file; reconfigures when the file changes.
 function(python_tests file out)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
     file(STRINGS ${file} lines REGEX "^(class [A-Za-z]+\\(|    def test_)")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes docs/reference/python.md of the docstrings: packaging/python/reference.py > docs/reference/python.md"""
+"""Makes docs/reference/python.md from the docstrings: packaging/python/reference.py > docs/reference/python.md"""
 import inspect
 import os
 import re
@@ -15,7 +15,7 @@ Made of the module's docstrings by `packaging/python/reference.py`. How it is us
 
 
 def signature(name: str, function: object) -> str:
-    """As it is called: types without `None` of an option, no `self`, no result where there is none."""
+    """The call's signature: without `self`, without `None` for options, without a result of None."""
     told = inspect.signature(function)  # type: ignore[arg-type]
     parts, is_marked = [], False
     for one in told.parameters.values():
@@ -32,7 +32,7 @@ def signature(name: str, function: object) -> str:
 
 
 def paragraphs(text: str) -> str:
-    """A docstring as Markdown: a line with an indented block below it is a point of a list."""
+    """A docstring as Markdown: a line with an indented block below it becomes a list item."""
     out = []
     for block in re.split(r"\n\n(?!    )|(?<!    )\n\n(?=    import)", inspect.cleandoc(text)):
         if re.search(r"^\S.*\n    ", block):
@@ -47,8 +47,7 @@ def paragraphs(text: str) -> str:
 
 
 def members(cls: type) -> list[str]:
-    """Attributes with a line of their own, properties and methods, in the order in which they are written; first those of a
-    base that is not public."""
+    """Attributes with docstrings, properties and methods, in source order; those of a private base class come first."""
     source = inspect.getsource(cls)
     found = []
     pattern = r'^    (\w+): ([\w\[\], .|]+?)(?: = [^\n]+)?\n(?:    """(.*?)""")?'

@@ -1,4 +1,4 @@
-"""Reads a stream by `import millrace` without PyTorch: its order is that of `millrace stream --last drop`."""
+"""Reads a stream with `import millrace`, without PyTorch, and checks that its order is that of `millrace stream --last drop`."""
 import json
 import subprocess
 import sys

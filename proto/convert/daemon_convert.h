@@ -1,5 +1,5 @@
 #pragma once
-// What a daemon tells of itself, between values and the messages of millrace.v1.
+// Converts a daemon's status between values and the messages of millrace.v1.
 //
 // Threads: any. Failure: none; what a peer left out or does not know becomes the default.
 #include <millrace/v1/daemon.pb.h>

@@ -1,5 +1,5 @@
 #pragma once
-// All that is known of one run, and its receipt, between values and the messages of millrace.v1.
+// Converts all details of one run, and its receipt, between values and the messages of millrace.v1.
 //
 // Threads: any. Failure: none; what a peer left out or does not know becomes the default.
 #include <millrace/v1/runs.pb.h>

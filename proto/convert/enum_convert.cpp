@@ -2,8 +2,8 @@
 
 namespace millrace::convert {
 
-// No `default`: an enumerator that is added and not written here is a warning, which is an error.
-// Open enums of proto3 have two more that stand for every number.
+// Without `default`: an enumerator that is added but missing here causes a warning, which is an
+// error. The open enums of proto3 have two more enumerators, which stand for all other numbers.
 
 v1::RunState toProto(values::RunState state) {
     switch (state) {

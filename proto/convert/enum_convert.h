@@ -1,5 +1,6 @@
 #pragma once
-// Enumerators between values and the messages of millrace.v1, by switches that the compiler checks.
+// Converts enumerators between values and the messages of millrace.v1, with switches that the
+// compiler checks.
 //
 // Threads: any. Failure: none; an enumerator of a newer peer becomes the value's first.
 #include <millrace/v1/runs.pb.h>
@@ -23,7 +24,7 @@ v1::RunView toProto(values::RunView view);
 values::RunView fromProto(v1::RunView view);
 
 v1::LargeDocument toProto(values::LargeDocument document);
-/// Nothing for one that this version does not know.
+/// Returns nullopt for one that this version does not know.
 std::optional<values::LargeDocument> fromProto(v1::LargeDocument document);
 
 }  // namespace millrace::convert

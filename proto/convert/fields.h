@@ -1,5 +1,5 @@
 #pragma once
-// One list of fields for both directions: a value's members stand beside the fields of their
+// One list of fields for both directions: it pairs each member of a value with a field of its
 // message once, and toProto and fromProto are made from that list, so that neither can forget one.
 //
 // A list is a function `template <class Way> void fields(Way, auto& value, auto& message)`, with
@@ -18,7 +18,7 @@ struct FromMessage {
     static constexpr bool isWriting = false;
 };
 
-/// Numbers change their type, texts go through as they are.
+/// Converts numbers to the other type; texts are unchanged.
 template <class To, class From>
 decltype(auto) plain(const From& from) {
     if constexpr (std::is_arithmetic_v<From>) {
@@ -42,14 +42,14 @@ Value read(const Message& message, void (*list)(FromMessage, Value&, const Messa
     return value;
 }
 
-// toProto and fromProto of a value from its list.
+// Defines toProto and fromProto of a value from its list.
 #define MR_BOTH_WAYS(Value, Message, list)                       \
     v1::Message toProto(const values::Value& value) {            \
         return written<values::Value, v1::Message>(value, list); \
     }                                                            \
     MR_READ(Value, Message, list)
 
-// fromProto alone.
+// Defines fromProto only.
 #define MR_READ(Value, Message, list)                           \
     values::Value fromProto(const v1::Message& message) {       \
         return read<values::Value, v1::Message>(message, list); \
@@ -63,7 +63,7 @@ Value read(const Message& message, void (*list)(FromMessage, Value&, const Messa
         value.member = plain<decltype(value.member)>(message.field());       \
     }
 
-// A path, or another text of this machine that may be no UTF-8.
+// A path, or another text of this machine that may not be UTF-8.
 #define MR_PATH(member, field)                     \
     if constexpr (Way::isWriting) {                \
         message.set_##field(toUtf8(value.member)); \
@@ -102,7 +102,7 @@ Value read(const Message& message, void (*list)(FromMessage, Value&, const Messa
         value.member = fromProto(message.field());  \
     }
 
-// A value of its own, by its own toProto and fromProto.
+// A nested value, converted by its own toProto and fromProto.
 #define MR_VALUE(member, field)                             \
     if constexpr (Way::isWriting) {                         \
         *message.mutable_##field() = toProto(value.member); \
@@ -110,7 +110,7 @@ Value read(const Message& message, void (*list)(FromMessage, Value&, const Messa
         value.member = fromProto(message.field());          \
     }
 
-// One that may be absent.
+// A nested value that may be absent.
 #define MR_MAYBE_VALUE(member, field)                            \
     if constexpr (Way::isWriting) {                              \
         if (value.member.has_value()) {                          \

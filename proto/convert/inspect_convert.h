@@ -1,6 +1,6 @@
 #pragma once
-// Questions about specs and datasets between values and the messages of millrace.v1. Answers come
-// from the loader in the form of their messages, so only clients read them.
+// Converts requests about specs and datasets between values and the messages of millrace.v1. The
+// loader writes answers in the form of their messages, so only clients convert these.
 //
 // Threads: any. Failure: none; what a peer left out or does not know becomes the default.
 #include <millrace/v1/inspect.pb.h>

@@ -1,5 +1,5 @@
 #pragma once
-// Log lines between values and the messages of millrace.v1.
+// Converts log lines between values and the messages of millrace.v1.
 //
 // Threads: any. Failure: none; what a peer left out or does not know becomes the default.
 #include <millrace/v1/runs.pb.h>

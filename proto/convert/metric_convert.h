@@ -1,5 +1,5 @@
 #pragma once
-// Metrics between values and the messages of millrace.v1: series, lines, cursors.
+// Converts metrics between values and the messages of millrace.v1: series, lines, cursors.
 //
 // fromProto never fails: columns of unequal length are cut to the shortest, what a peer left out
 // becomes the default.

@@ -1,5 +1,6 @@
 #pragma once
-// Nodes and their telemetry between values and the messages of millrace.v1. Absent stays absent.
+// Converts nodes and their telemetry between values and the messages of millrace.v1. Absent values
+// stay absent.
 //
 // Threads: any. Failure: none; what a peer left out or does not know becomes the default.
 #include <millrace/v1/nodes.pb.h>

@@ -67,7 +67,7 @@ void figureFields(Way, auto& value, auto& message) {
     MR_FIELD(attempt, attempt);
 }
 
-// What a run is: told once and for all, but for note and tags.
+// The facts of a run that never change, except note and tags.
 template <class Way>
 void nameFields(Way, auto& value, auto& message) {
     MR_FIELD(id, id);

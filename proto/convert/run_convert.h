@@ -1,5 +1,5 @@
 #pragma once
-// Runs as lists show them, and the lists, between values and the messages of millrace.v1.
+// Converts run summaries, and lists of them, between values and the messages of millrace.v1.
 //
 // Threads: any. Failure: none; what a peer left out or does not know becomes the default.
 #include <millrace/v1/runs.pb.h>

@@ -1,5 +1,5 @@
 #pragma once
-// Submits and what is wrong with a spec, between values and the messages of millrace.v1.
+// Converts submits and errors of specs between values and the messages of millrace.v1.
 //
 // Threads: any. Failure: none; what a peer left out or does not know becomes the default.
 #include <millrace/v1/runs.pb.h>

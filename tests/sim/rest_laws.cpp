@@ -52,7 +52,7 @@ void RestLaws::checkMetrics(const std::string& id) {
         }
         if (point.step != step || point.value != lossOf(point.step)) {
             return seen_.wrongOf(
-                id, strCat("the points of loss: step ", point.step, " in the place of ", step));
+                id, strCat("the points of loss: step ", point.step, " instead of ", step));
         }
     }
     while (aside.contains(step + 1)) {

@@ -32,6 +32,8 @@ class FakeAnswers {
     std::string plan, wholeReceipt;
     std::vector<std::string> warnings;  ///< of the daemon
     bool isClosed = false;              ///< its status: runs train on other nodes only
+    std::string stateDir = "/var/millrace";
+    bool doInvitedCome = false;  ///< whoever is invited is a node at once
     values::SubmitReply submitReply;
     int submitsLost = 0;
     std::vector<values::RunDetail> runs;

@@ -32,7 +32,7 @@ class FakeClient : public DaemonClient {
         values::DaemonStatus status;
         status.warnings = answers_.warnings;
         status.version = "0.1.0";
-        status.stateDir = "/var/millrace";
+        status.stateDir = answers_.stateDir;
         status.configFile = "/var/millrace/millraced.yaml";
         status.isClosed = answers_.isClosed;
         status.address = address();
@@ -163,7 +163,12 @@ class FakeClient : public DaemonClient {
     }
     Result<std::vector<values::NodeInfo>> nodes() override { return answers_.nodeInfos; }
     Status drain(const std::string&, bool) override { return okStatus(); }
-    Result<std::string> invite(const std::string&) override { return std::string("join file\n"); }
+    Result<std::string> invite(const std::string& name) override {
+        if (answers_.doInvitedCome) {
+            answers_.nodeInfos.emplace_back().name = name;
+        }
+        return std::string("join file\n");
+    }
     Status forget(const std::string&) override { return okStatus(); }
 
     std::unique_ptr<Subscription> watchRuns(const std::vector<std::string>&,

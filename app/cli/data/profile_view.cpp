@@ -36,8 +36,7 @@ std::string member(const Json& object, const char* key) {
 // A value of a column: dates (days since 1970) and times (microseconds) as people read them.
 std::string valueText(const std::string& type, const Json& object, const char* key) {
     const Json& value = jsonMember(object, key);
-    const std::string inner = type.substr(type.rfind('<') + 1);  // a list's are its elements'
-    const std::string element = inner.substr(0, inner.find('>'));
+    const std::string element = type.substr(0, type.find('['));  // a list's are its elements'
     const bool isDate = element == "date", isTime = element == "timestamp";
     const double ms = !value.is_number() ? NAN
                       : isDate           ? value.get<double>() * 86'400'000

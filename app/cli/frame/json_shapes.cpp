@@ -105,7 +105,7 @@ Json progressJson(const values::RunSummary& run) {
               {"epoch", progress.epoch},
               {"epochs", orNull(progress.epochs)},
               {"rows", progress.rows},
-              {"phase", orNull(std::string(nameOf(progress.phase)))},
+              {"phase", orNull(isEnded(run.state) ? "" : std::string(nameOf(progress.phase)))},
               {"stall_percent_now", number(progress.stallPercentNow)},
               {"steps_per_second", number(progress.stepsPerSecond)},
               {"seconds_left", number(run.secondsLeft())}};
@@ -425,8 +425,11 @@ Json jsonOf(const values::NodeSample& sample) {
 }
 
 Json jsonOf(const values::LogLine& line) {
+    constexpr const char* kLevels[] = {nullptr, "debug", "info", "warn", "error"};
+    const char* level = kLevels[static_cast<int>(line.level)];
     return {{"time", jsonTime(line.timeMs)},
             {"worker", line.worker},
+            {"level", level == nullptr ? Json() : Json(level)},
             {"text", line.text},
             {"stream", line.isStderr ? "stderr" : "stdout"},
             {"attempt", line.attempt},

@@ -101,7 +101,7 @@ int showTest(CliContext& context, const ParsedArgs& args, const std::vector<Step
     Json list = Json::array();
     Table table({{"STEP"},
                  {"", Align::kLeft, 2},
-                 {"SECONDS", Align::kRight},
+                 {"TIME", Align::kRight},
                  {"FOUND", Align::kLeft, 20, 0, true}});
     std::string failed;
     for (const Step& step : steps) {
@@ -115,7 +115,7 @@ int showTest(CliContext& context, const ParsedArgs& args, const std::vector<Step
                         {"text", step.text}});
         table.add({step.name,
                    {step.isOk ? "ok" : "no", step.isOk ? Tone::kGood : Tone::kBad},
-                   session::shortNumber(step.seconds),
+                   session::preciseDuration(1000 * step.seconds),
                    step.isOk ? step.text : "see below"});
     }
     if (args.isJson()) {
@@ -214,7 +214,7 @@ int runHost(CliContext& context, const ParsedArgs& args) {
     const std::size_t wanted = action == "ls" ? 1 : 2;
     const bool mayHaveMore = action == "add" && args.words.size() == 3;
     if (action != "add" && action != "ls" && action != "rm" && action != "test") {
-        return failUsage(context, strCat("millrace host: '", action, "' is no action",
+        return failUsage(context, strCat("millrace host: '", action, "' is not an action",
                                          nameHint(action, {"add", "ls", "rm", "test"})));
     }
     if (args.words.size() != wanted && !mayHaveMore) {

@@ -97,11 +97,11 @@ const CurveStore* CurveLayer::smoothedStore(std::size_t i) const {
 }
 
 CurveLayer::Source CurveLayer::rawSource(const Line& line) const {
-    return {*line.curve.store, storeAxis(geometry_.axis), line.offset};
+    return {*line.curve.store, storeAxis(geometry_.axis), line.offset, isTime()};
 }
 
-CurveLayer::Source CurveLayer::smoothSource(const Line& line) {
-    return {line.smoothed.store(), CurveAxis::kX, line.offset};
+CurveLayer::Source CurveLayer::smoothSource(const Line& line) const {
+    return {line.smoothed.store(), CurveAxis::kX, line.offset, isTime()};
 }
 
 // Only a view that moved to the right by whole columns, and in nothing else, is shifted: that is
@@ -326,6 +326,9 @@ void CurveLayer::drawBandEdges(const Line& line, int from, int to) {
     for (i = i > 0 ? i - 1 : 0; i + 1 < low.size() && low.place(i, axis) <= right; ++i) {
         const double place = geometry_.xToColumn(low.place(i, axis) - line.offset);
         const double next = geometry_.xToColumn(low.place(i + 1, axis) - line.offset);
+        if (isTime() && low.isAfterPause(i + 1, axis)) {
+            continue;
+        }
         const int begin = std::max(from, floorToInt(place) + 1);
         const int end = std::min(to, floorToInt(next));
         if (begin >= end) {
@@ -368,6 +371,10 @@ void CurveLayer::drawPoints(const Trace& trace, const Source& source, const Pen&
     const auto isValue = [&](std::size_t i) {
         return i < store.size() && std::isfinite(store.at(i).y);
     };
+    // A NaN between two values is a gap, and so is a pause.
+    const auto isJoinedTo = [&](std::size_t i) {
+        return i > 0 && isValue(i - 1) && isValue(i) && !source.isCut(i);
+    };
     double column = 0, row = 0;
     for (std::size_t i = begin; i < end; ++i) {
         if (!isValue(i)) {
@@ -375,11 +382,11 @@ void CurveLayer::drawPoints(const Trace& trace, const Source& source, const Pen&
         }
         const double toColumn = geometry_.xToColumn(store.place(i, source.axis) - source.offset);
         const double toRow = geometry_.yToRow(store.at(i).y);
-        const bool isJoined = i > 0 && isValue(i - 1);  // a NaN between two values is a gap
+        const bool isJoined = isJoinedTo(i);
         if (i > begin && isJoined && pen.hasLines) {
             raster_.addSegment(column, row, toColumn, toRow, pen.halfWidth);
         }
-        if (trace.density == Density::kMarked || (!isJoined && !isValue(i + 1))) {
+        if (trace.density == Density::kMarked || (!isJoined && !isJoinedTo(i + 1))) {
             raster_.addDot(toColumn, toRow,
                            std::max(pen.halfWidth, kMarkerRadius * geometry_.scale));
         }
@@ -388,7 +395,7 @@ void CurveLayer::drawPoints(const Trace& trace, const Source& source, const Pen&
     }
 }
 
-void CurveLayer::drawBins(const Trace& trace, const Source&, const Pen& pen) {
+void CurveLayer::drawBins(const Trace& trace, const Source& source, const Pen& pen) {
     const auto hasValue = [&](int k) { return trace.bins[static_cast<std::size_t>(k)].hasValue(); };
     // Round ends reach over columns: what stands a little before is drawn as well.
     const int from = std::max(0, pen.from - reachOf(geometry_.scale));
@@ -401,7 +408,11 @@ void CurveLayer::drawBins(const Trace& trace, const Source&, const Pen& pen) {
             continue;
         }
         drawBin(trace.bins[static_cast<std::size_t>(k)], k, pen);
-        if (left >= 0) {
+        const auto isCut = [&] {
+            const double border = geometry_.columnToX(k) + source.offset;
+            return source.isCut(source.store.lowerBound(source.axis, border));
+        };
+        if (left >= 0 && (left + 1 == k || !isCut())) {
             joinBins(trace, left, k, pen);
         }
         left = k;
@@ -464,7 +475,11 @@ void CurveLayer::drawToPoint(const Source& source, std::size_t i, double column,
     }
     const double atColumn = geometry_.xToColumn(source.store.place(i, source.axis) - source.offset);
     const double atRow = geometry_.yToRow(point.y);
-    if (atColumn < column) {
+    const bool isBefore = atColumn < column;
+    if (source.isCut(isBefore ? i + 1 : i)) {
+        return;
+    }
+    if (isBefore) {
         raster_.addSegment(atColumn, atRow, column, row, pen.halfWidth);
     } else {
         raster_.addSegment(column, row, atColumn, atRow, pen.halfWidth);

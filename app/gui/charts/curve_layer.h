@@ -4,7 +4,8 @@
 // rest is drawn anew.
 //
 // Dense curves are drawn from the envelope of each column (CurveStore::envelope), sparse ones from
-// their points. Units: device pixels.
+// their points. Over time a line ends where no point came for several usual intervals
+// (CurveStore::isAfterPause). Units: device pixels.
 //
 // Threads: the GUI thread. Owns: image, envelopes, averages; shares the stores.
 #include <QImage>
@@ -82,6 +83,8 @@ class CurveLayer {
         const CurveStore& store;
         CurveAxis axis;
         double offset;
+        bool isTime;
+        bool isCut(std::size_t i) const { return isTime && store.isAfterPause(i, axis); }
     };
     struct Pen {
         double halfWidth;
@@ -90,7 +93,8 @@ class CurveLayer {
     };
     static bool isSmoothed(const Line& line) { return line.curve.smoothing > 0; }
     Source rawSource(const Line& line) const;
-    static Source smoothSource(const Line& line);
+    Source smoothSource(const Line& line) const;
+    bool isTime() const { return storeAxis(geometry_.axis) == CurveAxis::kTime; }
     int shiftFor(const LayerGeometry& geometry) const;
     void shiftTrace(Trace& trace, const Source& source, int columns);
     void shift(int columns);

@@ -89,7 +89,7 @@ void PlotWidget::State::paintTickTexts(QPainter& painter, const PlotWidget& widg
     }
     const QString label = widget.xLabel().isEmpty() ? axisName(link->xAxis()) : widget.xLabel();
     const double row = area.bottom() + 3;
-    for (const TickText& text : placeTexts(xTicks, label, scale, metrics)) {
+    for (const TickText& text : placeTexts(xTicks, label, scale, metrics, nowMs)) {
         painter.drawText(QPointF(text.x, row + metrics.ascent() + 1), text.text);
     }
 }

@@ -1,9 +1,11 @@
 #pragma once
 // What a PlotWidget keeps between events. Shared by plot_widget.cpp (content, layout),
 // plot_paint.cpp and plot_input.cpp; nobody else includes it.
+#include <QDateTime>
 #include <QPixmap>
 #include <QPointer>
 #include <QSet>
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -47,6 +49,18 @@ struct PlotWidget::State {
     std::optional<QPointF> hover;  // the mouse over the plot
     bool isSteered = false;        // the crosshair stands where this chart's keys moved it
     double titleEnd = 0;
+    std::optional<double> nowMs;  // the present moment as it stands on a followed axis of times
+
+    /// Brings `nowMs` up to date where it has moved by more than a few pixels; true: it has.
+    bool moveNow() {
+        const auto now = static_cast<double>(QDateTime::currentMSecsSinceEpoch());
+        const bool isSeen = link->xAxis() == XAxis::kWallTime && link->isLive() &&
+                            now >= scale.x.low && now <= scale.x.high;
+        const bool isSame = isSeen == nowMs.has_value() &&
+                            (!isSeen || std::abs(scale.xToPixel(now) - scale.xToPixel(*nowMs)) < 6);
+        nowMs = isSame ? nowMs : isSeen ? std::optional(now) : std::nullopt;
+        return !isSame;
+    }
 
     const std::vector<Curve>& curves() const {
         static const std::vector<Curve> kNone;

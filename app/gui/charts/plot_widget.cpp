@@ -156,7 +156,7 @@ QRect PlotWidget::State::sync(PlotWidget& widget) {
     geometry.y = scale.y;
     geometry.isLogY = isLogY;
     isLayoutStale = false;
-    if (geometry != geometryBefore) {
+    if (moveNow() || geometry != geometryBefore) {
         isFrameStale = true;
     }
     // Curves alone changed: only the columns that they touched are painted. That is the case twenty

@@ -8,6 +8,11 @@ namespace {
 
 constexpr std::size_t kFirstFan = 16;
 constexpr std::size_t kFan = 4;
+// A pause lasts this long at least, and this many times as long as the intervals about it, ...
+constexpr double kPauseMs = 1'500, kUsualIntervals = 3;
+// ... of which it compares 16 on either side. If three of them are as long, the interval is usual:
+// points that were thinned out have uneven intervals.
+constexpr std::size_t kIntervalsMax = 16, kLongMax = 3;
 
 std::size_t divideUp(std::size_t value, std::size_t by) {
     return (value + by - 1) / by;
@@ -336,6 +341,25 @@ CurveStore::Block CurveStore::blockOf(std::size_t begin, std::size_t end) const 
 std::size_t CurveStore::lowerBound(CurveAxis axis, double value) const {
     const CurveColumn& values = column(axis);
     return values.search(0, values.size(), value);
+}
+
+bool CurveStore::isAfterPause(std::size_t i, CurveAxis axis) const {
+    const CurveColumn& times = column(axis);
+    const double pause = i > 0 ? times[i] - times[i - 1] : 0;
+    if (!(pause >= kPauseMs)) {
+        return false;
+    }
+    const auto numLong = [&](std::size_t begin, std::size_t end) {
+        std::size_t count = 0;
+        for (std::size_t k = begin; k < end && count < kLongMax; ++k) {
+            count += kUsualIntervals * (times[k] - times[k - 1]) >= pause ? 1 : 0;
+        }
+        return count;
+    };
+    const std::size_t begin = i > kIntervalsMax ? i - kIntervalsMax : 1;
+    const std::size_t end = std::min(times.size(), i + 1 + kIntervalsMax);
+    const bool isKnown = (i - begin) + (end - i - 1) >= kLongMax;
+    return isKnown && numLong(begin, i) < kLongMax && numLong(i + 1, end) < kLongMax;
 }
 
 CurveStore::Block CurveStore::blockBetween(CurveAxis axis, double from, double to) const {

@@ -110,6 +110,9 @@ class CurveStore {
     /// width): a call for other bins of the same grid has exactly the same borders.
     void envelope(CurveAxis axis, double from, double width, std::span<CurveBin> bins,
                   std::int64_t firstBin = 0) const;
+    /// On an axis of times: no point came for several of the intervals that are usual there, so
+    /// that point i is not joined with the one before.
+    bool isAfterPause(std::size_t i, CurveAxis axis) const;
     /// The index of the first point at or behind `value`; size() where there is none.
     std::size_t lowerBound(CurveAxis axis, double value) const;
     /// The logged point nearest to `value`, gaps left out; of equals the newest.

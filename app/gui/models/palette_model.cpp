@@ -7,9 +7,53 @@ namespace {
 
 constexpr int kMostRemembered = 8;
 constexpr int kInGroupOnly = 20;  // a word found only in the group or detail counts less
+constexpr int kBegins = 100, kBeginsAWord = 60, kIsInside = 30;
 
 QString keyOf(const PaletteEntry& entry) {
     return entry.group + QLatin1Char('\n') + entry.title;
+}
+
+// What stands together beats letters here and there: a word that begins the title, one that begins
+// a later word, one inside.
+int wholeWordScore(const QString& word, const QString& text) {
+    const auto at = text.indexOf(word, 0, Qt::CaseInsensitive);
+    if (at <= 0) {
+        return at < 0 ? 0 : kBegins;
+    }
+    for (auto i = at; i > 0; i = text.indexOf(word, i + 1, Qt::CaseInsensitive)) {
+        if (!text[i - 1].isLetterOrNumber()) {
+            return kBeginsAWord;
+        }
+    }
+    return kIsInside;
+}
+
+// Each word of the query stands in one of the texts; the places are those in the title.
+std::optional<FuzzyMatch> matchOf(const PaletteEntry& entry, const QString& query) {
+    FuzzyMatch all;
+    for (const QString& word : query.split(QLatin1Char(' '), Qt::SkipEmptyParts)) {
+        std::optional<FuzzyMatch> best = fuzzyMatch(word, entry.title);
+        if (best) {
+            best->score += wholeWordScore(word, entry.title);
+        }
+        for (const QString& text : {entry.group, entry.detail}) {
+            std::optional<FuzzyMatch> other = fuzzyMatch(word, text);
+            if (!other) {
+                continue;
+            }
+            other->score += wholeWordScore(word, text) - kInGroupOnly;
+            other->places.clear();
+            best = !best || other->score > best->score ? other : best;
+        }
+        if (!best) {
+            return std::nullopt;
+        }
+        all.score += best->score;
+        all.places.insert(all.places.end(), best->places.begin(), best->places.end());
+    }
+    std::sort(all.places.begin(), all.places.end());
+    all.places.erase(std::unique(all.places.begin(), all.places.end()), all.places.end());
+    return all;
 }
 
 QVariantList asList(const std::vector<int>& places) {
@@ -37,18 +81,11 @@ void PaletteModel::filter() {
     shown_.clear();
     for (int i = 0; i < static_cast<int>(entries_.size()); ++i) {
         const PaletteEntry& entry = entries_[static_cast<std::size_t>(i)];
-        // The title stands first, so places below its length are places in the title.
-        const QString text =
-            entry.title + QLatin1Char(' ') + entry.group + QLatin1Char(' ') + entry.detail;
-        std::optional<FuzzyMatch> match = fuzzyMatch(query_, text);
+        std::optional<FuzzyMatch> match = matchOf(entry, query_);
         if (!match.has_value()) {
             continue;
         }
-        const auto end = std::lower_bound(match->places.begin(), match->places.end(),
-                                          static_cast<int>(entry.title.size()));
-        const bool isOutside = end != match->places.end();
-        match->places.erase(end, match->places.end());
-        int score = match->score - (isOutside ? kInGroupOnly : 0) - (entry.isEnabled ? 0 : 1000);
+        int score = match->score - (entry.isEnabled ? 0 : 1000);
         if (query_.trimmed().isEmpty()) {
             const auto at = lately_.indexOf(keyOf(entry));
             score += at < 0 ? 0 : kMostRemembered - static_cast<int>(at);

@@ -32,7 +32,10 @@ QStyleOptionViewItem quietRow(const QStyleOptionViewItem& option);
 /// of that room when it cut the text: one at the right lost its beginning.
 inline void insetHeader(QStyleOptionHeader& header, int edge) {
     header.rect.adjust(edge, 0, -edge, 0);
-    header.text = header.fontMetrics.elidedText(header.text, Qt::ElideRight, header.rect.width());
+    if (!header.text.contains(QLatin1Char('\n'))) {  // lines were made to fit
+        header.text =
+            header.fontMetrics.elidedText(header.text, Qt::ElideRight, header.rect.width());
+    }
 }
 
 QSize menuItemSize(const QStyleOptionMenuItem& option, const QSize& contents);

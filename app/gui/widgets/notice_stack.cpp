@@ -166,8 +166,12 @@ void NoticeStack::place() {
     const int height = std::min(column_->heightForWidth(width) > 0 ? column_->heightForWidth(width)
                                                                    : column_->sizeHint().height(),
                                 area->height() - kSpaceLarge);
-    setGeometry(area->width() - width - kSpaceLarge, area->height() - height - kSpaceLarge, width,
-                height);
+    int bottom = area->height();
+    for (const QWidget* foot : area->findChildren<QWidget*>(QLatin1String(kFoot))) {
+        bottom = foot->isVisible() ? std::min(bottom, foot->mapTo(area, QPoint()).y()) : bottom;
+    }
+    setGeometry(area->width() - width - kSpaceLarge, std::max(0, bottom - height - kSpaceLarge),
+                width, height);
     raise();
 }
 

@@ -45,10 +45,14 @@ class NoticeStack final : public QWidget {
     Q_OBJECT
 
  public:
+    /// Notices stand above a widget of this name: it has buttons that act.
+    static constexpr char kFoot[] = "notices-above";
     static constexpr int kMostShown = 5;
     /// `area`: what it stands in, at the right lower corner.
     explicit NoticeStack(QWidget* area);
     void add(const Toast& toast);
+    /// Moves to where the page that is shown leaves room, in front of it.
+    void place();
     const std::vector<ToastCard*>& cards() const { return cards_; }
     /// The newest action that is still offered ("Undo ..."); null: none.
     ToastCard* newestAction() const;
@@ -59,7 +63,6 @@ class NoticeStack final : public QWidget {
 
  private:
     void drop(ToastCard* card);
-    void place();
 
     QVBoxLayout* column_;
     std::vector<ToastCard*> cards_;  // oldest first

@@ -1,6 +1,7 @@
 #pragma once
-// What reader and writer of checkpoint files in the C library share. The format is that of
-// backend/checkpoint, which this library cannot link (docs/formats/checkpoint.md).
+// Format constants and checksum that the C library's reader and writer of checkpoint files share.
+// The format is that of backend/checkpoint, which this library cannot link
+// (docs/formats/checkpoint.md).
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,14 +13,14 @@ inline constexpr std::string_view kCheckpointStem =
     R"({"__metadata__":{"format":"millrace-checkpoint-)";
 inline constexpr std::string_view kCheckpointBeginning =
     R"({"__metadata__":{"format":"millrace-checkpoint-2","checksum":")";
-/// Before the header lies its length; of the header, hex digits of its checksum follow behind
+/// The header's length precedes the header. In the header, the hex digits of its checksum follow
 /// kCheckpointBeginning.
 inline constexpr std::uint64_t kLengthBytes = 8, kChecksumDigits = 32, kHeaderMax = 100'000'000;
 inline constexpr std::size_t kCheckpointPiece = std::size_t{1} << 20;  ///< bytes read at once
-/// The tensors of bytes: what a script gave, and lines that are too many for the header.
+/// Names of byte tensors: a script's content, and lines that are too many for the header.
 inline constexpr std::string_view kContent = "content", kLines = "unacked";
 
-/// XXH3-128 of what was added, 32 hex digits.
+/// XXH3-128 of the added bytes, as 32 hex digits.
 class CheckpointHash {
  public:
     CheckpointHash();
@@ -34,7 +35,7 @@ class CheckpointHash {
     std::unique_ptr<State> state_;
 };
 
-/// Of the header with its length, with zeros for the checksum's own digits.
+/// Checksum of the header with its length, computed with zeros as the checksum's own digits.
 std::string headerChecksum(std::string_view header);
 
 }  // namespace millrace::ring

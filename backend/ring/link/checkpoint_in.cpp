@@ -15,7 +15,7 @@
 namespace millrace::ring {
 namespace {
 
-/// Bytes of a value; 0: there is no such type.
+/// Bytes of a value; 0: the type is unknown.
 std::int64_t widthOf(std::string_view dtype) {
     constexpr std::string_view kWidths[] = {"F64", "I64", "F32", "I32", "BF16", "F16", "U8"};
     constexpr std::int64_t kBytes[] = {8, 8, 4, 4, 2, 2, 1};
@@ -38,7 +38,7 @@ int CheckpointIn::read(bool isWhole) {
         return failed(std::strerror(errno));
     }
     if (!S_ISREG(info.st_mode)) {
-        return damaged("is no file");
+        return damaged("is not a file");
     }
     size_ = static_cast<std::uint64_t>(info.st_size);
     if (const int result = readHeader()) {
@@ -87,7 +87,7 @@ int CheckpointIn::readHeader() {
     std::uint64_t length = 0;
     std::string start(kCheckpointBeginning.size(), '\0');
     if (size_ < kLengthBytes + start.size()) {
-        return damaged("is no checkpoint (" + std::to_string(size_) + " bytes)");
+        return damaged("is not a checkpoint (" + std::to_string(size_) + " bytes)");
     }
     int result = readAt(0, reinterpret_cast<char*>(&length), sizeof length);
     result = result != 0 ? result : readAt(kLengthBytes, start.data(), start.size());
@@ -121,7 +121,7 @@ int CheckpointIn::readHeader() {
                : damaged("its checksum does not fit its header");
 }
 
-// They lie one behind the other to the file's last byte.
+// The tensors must be contiguous up to the file's last byte.
 int CheckpointIn::placeTensors() {
     std::set<std::string_view> names;
     for (const auto& [name, entry] : header_.members) {
@@ -144,7 +144,7 @@ int CheckpointIn::placeTensors() {
     std::int64_t end = 0;
     for (const Tensor& tensor : tensors_) {
         if (tensor.begin != end) {
-            return damaged("tensor " + std::string(tensor.name) + " does not lie in its place");
+            return damaged("tensor " + std::string(tensor.name) + " is not where it belongs");
         }
         if (tensor.end > room) {
             return damaged("is cut short: tensor " + std::string(tensor.name) + " ends behind it");

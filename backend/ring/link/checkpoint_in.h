@@ -1,8 +1,8 @@
 #pragma once
-// CheckpointIn: a checkpoint file, read by a rank or a program that has no other part of Millrace.
+// CheckpointIn reads a checkpoint file, for a rank or a program that has no other part of Millrace.
 //
-// Threads: one owner. Owns: the file's descriptor. Failure: read() is one of the codes of
-// feed_reader.h, and `why` a sentence.
+// Threads: one owner. Owns: the file's descriptor. Failure: read() returns one of the codes of
+// feed_reader.h, and `why` is the message.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,13 +19,15 @@ class CheckpointIn {
     CheckpointIn& operator=(const CheckpointIn&) = delete;
     ~CheckpointIn();
 
-    /// Holds the header against its checksum and the file's length, with `isWhole` also the values.
-    /// 0; CORRUPT: it is damaged; INVALID: of another format; FAILED: it cannot be read.
+    /// Checks the header against its checksum and the file's length, with `isWhole` also the
+    /// values. Returns 0; CORRUPT: it is damaged; INVALID: of another format; FAILED: it cannot be
+    /// read.
     int read(bool isWhole);
     const std::string& header() const { return text_; }
-    /// Where the tensors' values begin.
+    /// Offset at which the tensors' values begin.
     std::uint64_t values() const;
-    /// What the daemon had not acknowledged when it was written; after read(). Codes as there.
+    /// Lines that the daemon had not acknowledged when the file was written; call after read().
+    /// Returns the same codes.
     int lines(std::vector<std::string>& out);
 
     std::string why;
@@ -50,7 +52,7 @@ class CheckpointIn {
     std::string text_;
     stream::TinyJson header_;
     const stream::TinyJson* metadata_ = nullptr;
-    std::vector<Tensor> tensors_;  ///< as they lie
+    std::vector<Tensor> tensors_;  ///< in file order
 };
 
 }  // namespace millrace::ring

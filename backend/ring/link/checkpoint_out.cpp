@@ -13,7 +13,8 @@
 namespace millrace::ring {
 namespace {
 
-// JSON of lines: beyond the first, they are a tensor; beyond the second, no reader takes them.
+// Bytes of the lines' JSON: above the first limit they become a tensor; above the second, no reader
+// accepts them.
 constexpr std::size_t kLinesInHeaderMax = std::size_t{16} << 20, kLinesMax = std::size_t{1} << 30;
 constexpr std::size_t kAlignment = 8;
 
@@ -34,9 +35,9 @@ std::string entry(std::string_view name, std::uint64_t begin, std::uint64_t byte
 
 }  // namespace
 
-/// What the header says; its length does not depend on hashes.
+/// The header's content; its length does not depend on hashes.
 struct CheckpointOut::Header {
-    std::string facts, lines;  ///< of lines their JSON
+    std::string facts, lines;  ///< `lines`: as JSON
     std::uint64_t contentBytes = 0;
     std::string contentHash = std::string(kChecksumDigits, '0'), linesHash = contentHash;
 
@@ -114,7 +115,7 @@ bool CheckpointOut::failed(const std::string& place) {
     return false;
 }
 
-// An object of texts, none of which is the file's own.
+// Requires an object of texts, none of which has a name that the file itself uses.
 bool CheckpointOut::readFacts(std::string_view facts) {
     constexpr std::string_view kOwn[] = {"format", "checksum", "tensor_hashes", "weights",
                                          "unacked"};
@@ -126,7 +127,8 @@ bool CheckpointOut::readFacts(std::string_view facts) {
                  std::find(std::begin(kOwn), std::end(kOwn), member.name) == std::end(kOwn);
     }
     if (!isFine) {
-        why = path_ + ": its facts are no JSON object of texts, or one of them is the file's own";
+        why =
+            path_ + ": its facts are not a JSON object of texts, or one of them is the file's own";
         return false;
     }
     if (!object.members.empty()) {

@@ -1,8 +1,8 @@
 #pragma once
-// CheckpointOut: a script's checkpoint file while it is written, aside and then under its name.
+// CheckpointOut writes a script's checkpoint file under a temporary name and then renames it.
 //
-// A safetensors file: what the script gave is the tensor `content`, of bytes. Threads: one owner.
-// Owns: the file, removed unless it was committed. Failure: write() is false, `why` a sentence.
+// It is a safetensors file: the script's bytes are the tensor `content`. Threads: one owner.
+// Owns: the file, removed unless it was committed. Failure: write() is false, `why` is the message.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,10 +19,11 @@ class CheckpointOut {
     CheckpointOut& operator=(const CheckpointOut&) = delete;
     ~CheckpointOut();
 
-    /// `lines`: what the daemon has not acknowledged. Synced under its name when this is true.
+    /// `lines`: those that the daemon has not acknowledged. When this returns true, the file is
+    /// synced under its name.
     bool write(const millrace_run_file& file, const std::vector<std::string>& lines);
     std::uint64_t bytes() const { return at_; }
-    /// It names the file's content; after write().
+    /// Identifies the file's content; call after write().
     const std::string& checksum() const { return checksum_; }
 
     std::string why;

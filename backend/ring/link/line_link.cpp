@@ -235,8 +235,8 @@ void LineLink::fill(std::string& out) {
     }
 }
 
-/// Adds a sign of life when one is due; the milliseconds until the next one. A daemon that does not
-/// read hears nothing new from more of them.
+/// Adds a sign of life if one is due; returns the milliseconds until the next one. Adds none if the
+/// daemon does not read, as more of them would carry nothing new.
 int LineLink::addAlive(std::string& out) {
     const std::int64_t now = steadyNs();
     std::string trouble;
@@ -259,8 +259,8 @@ int LineLink::addAlive(std::string& out) {
     return static_cast<int>(options_.aliveMs);
 }
 
-/// Reports the last ended step of a rank that has sent no line since, for example because the step
-/// under way takes long: checkpoints wait for it.
+/// Reports the last ended step of a rank that has sent no line since, for example because the
+/// current step takes long: checkpoints wait for it.
 void LineLink::reportEnded() {
     const std::int64_t ended = options_.ended ? options_.ended() : 0;
     bool isUntold = false;
@@ -269,7 +269,7 @@ void LineLink::reportEnded() {
         isUntold = ended > toldEnded_;
     }
     if (isUntold) {
-        std::string why;  // where it has no room, the next line tells it
+        std::string why;  // if the line cannot be kept, the next one reports the step
         send("{\"type\":\"receipt\",\"receipt\":{}}", why);
     }
 }

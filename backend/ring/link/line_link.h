@@ -1,12 +1,14 @@
 #pragma once
-// LineLink: a worker's side of the rank socket (docs/formats/rank-protocol.md), the only one; part
-// of the C library, so it has no dependencies. For C++ rank::RankClient makes lines of values.
+// LineLink: a worker's only connection to the rank socket (docs/formats/rank-protocol.md). It is
+// part of the C library, so it has no dependencies. In C++, rank::RankClient turns values into
+// lines.
 //
 // Lines are kept until they are acknowledged, in memory and then in a file, and are sent again
-// after a reconnect. Once a second the link's thread says that the process lives, and what is wrong
-// with it. Threads: one of its own ("run-link") that takes no signals; all methods from any, none
-// waits for the daemon but waitEmpty(). Owns: the socket, the file. Failure: a daemon that is away
-// is none; a line that cannot be kept is told at send().
+// after a reconnect. Once a second the link's thread reports that the process lives, and its
+// current problems.
+// Threads: one of its own ("run-link") that takes no signals; all methods from any. Only
+// waitEmpty() waits for the daemon. Owns: the socket, the file.
+// Failure: an absent daemon is not an error; send() reports a line that cannot be kept.
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -30,16 +32,16 @@ struct LineLinkOptions {
     std::int64_t pid = 0;          ///< 0: this process
     std::int64_t aliveMs = 1'000;  ///< between two signs of life
     std::uint64_t memoryBytes = std::uint64_t{16} << 20;
-    std::string spillPath;  ///< the file of lines that memory has no room for; "": none
+    std::string spillPath;  ///< file for lines that do not fit in memory; "": none
     std::uint64_t spillBytes = LineSpool::kFileBytes;
-    std::uint64_t firstSeq = 1;  ///< of a worker that takes another's place: behind all of that one
-    /// Between two connections: it grows until the daemon is heard. Each wait is drawn from its
-    /// upper half, so that ranks that lost one daemon do not come back at once.
+    std::uint64_t firstSeq = 1;  ///< of a worker that replaces another: above all of that worker's
+    /// Delay before a reconnect: it grows until the daemon answers. Each delay is drawn from the
+    /// upper half of its range, so that ranks that lost one daemon do not reconnect at once.
     std::int64_t backoffFirstMs = 20, backoffMostMs = 1'000;
     std::function<std::int64_t()> ended;  ///< the last step that the rank has ended; 0: none
-    // Of the link's thread; quick.
+    // Called on the link's thread; must be quick.
     std::function<void()> onStop;
-    std::function<std::int64_t()> onHold;  ///< a stop is to be agreed on; the furthest step begun
+    std::function<std::int64_t()> onHold;  ///< freezes the furthest step begun and returns it
     std::function<void(std::int64_t step)> onStopBehind;
 };
 
@@ -52,25 +54,26 @@ class LineLink {
     LineLink(const LineLink&) = delete;
     LineLink& operator=(const LineLink&) = delete;
 
-    /// A line that an attempt before has not had acknowledged, from a checkpoint; before start().
-    /// False, with a sentence: it is none of unacked(), or cannot be kept.
+    /// Queues a line that an earlier attempt has not had acknowledged, from a checkpoint; call
+    /// before start(). Returns false, with a message, if it is not a line of unacked(), or cannot
+    /// be kept.
     bool preload(std::string line, std::string& why);
-    /// Starts the thread. False: there is no descriptor for it.
+    /// Starts the thread. Returns false if it gets no descriptor.
     bool start();
-    /// `object`: JSON without seq, attempt and ended, which are put in front. Its seq; 0: it cannot
-    /// be kept, `why` is the sentence.
+    /// `object`: JSON without seq, attempt and ended, which are inserted at the front. Returns its
+    /// seq, or 0 with the message in `why` if it cannot be kept.
     std::uint64_t send(const std::string& object, std::string& why);
-    /// Whether everything is acknowledged, within that time.
+    /// Waits until everything is acknowledged. Returns false if the time is up.
     bool waitEmpty(std::int64_t timeoutMs);
-    /// Lines that are not acknowledged.
+    /// Number of lines that are not acknowledged.
     std::size_t size();
-    /// Those lines, oldest first, each with its attempt and seq: for a checkpoint. False, with a
-    /// sentence: the file cannot be read, and fewer lines than there are would be lost ones.
+    /// Those lines, oldest first, each with its attempt and seq: for a checkpoint. Returns false,
+    /// with a message, if the file cannot be read: missing lines would be lost.
     bool unacked(std::vector<std::string>& lines, std::string& why);
-    /// Everything of this attempt up to it is stored; 0: nothing yet.
+    /// Everything of this attempt up to this seq is stored; 0: nothing yet.
     std::uint64_t acked();
-    /// What is wrong with `what` now ("checkpoint"), one sentence; "": it is well again. The daemon
-    /// is told at once and as long as it lasts, also a daemon that comes later.
+    /// Reports a problem with `what` ("checkpoint"), in one sentence; "": it is solved. The daemon
+    /// is notified at once and as long as it lasts, also a daemon that connects later.
     void setTrouble(const std::string& what, std::string sentence);
     /// For the leading feed: later alive lines report this rank as the one it waits for; -1: none.
     void setAwaited(std::int64_t rank) { awaited_.store(rank); }
@@ -78,8 +81,8 @@ class LineLink {
 
  private:
     void loop();
-    /// One connection; whether a byte of the daemon came over it. A tunnel to a daemon that is away
-    /// takes connections too.
+    /// Serves one connection; returns whether the daemon sent a byte over it. A tunnel accepts
+    /// connections even if the daemon is away.
     bool talk(int socket);
     void fill(std::string& out);
     int addAlive(std::string& out);
@@ -95,7 +98,7 @@ class LineLink {
     const LineLinkOptions options_;
     int wake_ = -1;
     std::thread thread_;
-    // The thread's own.
+    // Used by the thread only.
     std::int64_t nextAliveNs_ = 0;
     std::string answers_;  ///< lines that are not kept
     std::atomic<bool> isConnected_{false};
@@ -105,7 +108,7 @@ class LineLink {
     LineSpool lines_ MR_GUARDED_BY(mutex_);
     std::uint64_t nextSeq_ MR_GUARDED_BY(mutex_), acked_ MR_GUARDED_BY(mutex_) = 0;
     std::int64_t toldEnded_ MR_GUARDED_BY(mutex_) = 0;
-    std::map<std::string, std::string> troubles_ MR_GUARDED_BY(mutex_);  ///< by what they are of
+    std::map<std::string, std::string> troubles_ MR_GUARDED_BY(mutex_);  ///< by subject
     bool isAliveDue_ MR_GUARDED_BY(mutex_) = false, isEnding_ MR_GUARDED_BY(mutex_) = false;
 };
 

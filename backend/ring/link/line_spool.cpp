@@ -128,7 +128,7 @@ bool LineSpool::readAt(std::uint64_t& offset, Line& line, std::string& why) cons
     return true;
 }
 
-/// Half the memory is free before the file is read again, so that it is read in long runs.
+/// Waits until half the memory is free before it reads the file again, to read long runs.
 bool LineSpool::refill(std::string& why) {
     if (numInFile_ == 0 || usedBytes_ > memoryBytes_ / 2) {
         return true;
@@ -150,10 +150,10 @@ bool LineSpool::refill(std::string& why) {
     return ::ftruncate(file_, 0) == 0 || failed(path_, std::strerror(errno), why);
 }
 
-// The front of the file was read: a backlog that never empties must not fill the disk. A file
-// system that cannot make holes keeps it, and counts it.
+// Returns the front of the file, which was read, to the file system: a backlog that never empties
+// must not fill the disk. A file system that cannot punch holes keeps it, and it counts as used.
 void LineSpool::giveBack() {
-    constexpr std::uint64_t kBlock = 4096;  // less than one is not given back
+    constexpr std::uint64_t kBlock = 4096;  // smaller ranges are not returned
     const std::uint64_t read = readOffset_ / kBlock * kBlock;
     if (read < freedOffset_ + std::max(fileBytes_ / 8, kBlock)) {
         return;

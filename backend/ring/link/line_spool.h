@@ -1,10 +1,10 @@
 #pragma once
-// The lines a worker has said and not had acknowledged: in memory up to a limit, then in a file.
+// The lines that a worker has sent and that are not acknowledged: in memory up to a limit, then in
+// a file.
 //
-// Oldest first: memory holds the front, the file what came after it. Threads: the caller's lock.
-// Owns: the file, made on first need and removed at the end. Failure: a file that cannot be
-// written, read or made longer is false with a sentence; a line is not queued then. No
-// dependencies.
+// Oldest first: memory holds the front, the file holds the later lines. Threads: the caller's lock.
+// Owns: the file, made on first need and removed at the end. Failure: false with a message if the
+// file cannot be written, read or extended; the line is then not queued. No dependencies.
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -20,11 +20,11 @@ class LineSpool {
         std::string text;  ///< without the line end
     };
 
-    /// Of the file, at most: days of a run's lines, not a full disk, and no more than fits into a
+    /// Limit of the file: days of a run's lines, not a full disk, and no more than fits into a
     /// checkpoint (checkpoint/checkpoint_file.h).
     static constexpr std::uint64_t kFileBytes = std::uint64_t{512} << 20;
 
-    /// `path` "": memory is all there is.
+    /// `path` "": use memory only.
     LineSpool(std::string path, std::uint64_t memoryBytes, std::uint64_t fileBytes = kFileBytes)
         : path_(std::move(path)), memoryBytes_(memoryBytes), fileBytes_(fileBytes) {}
     LineSpool(const LineSpool&) = delete;
@@ -34,7 +34,7 @@ class LineSpool {
     bool push(Line line, std::string& why);
     /// Drops the lines of `attempt` up to `seq`: they are at the front.
     bool acknowledge(std::int64_t attempt, std::uint64_t seq, std::string& why);
-    /// The next line to send; null when all in memory were. Stays valid until the next call.
+    /// The next line to send; null if all in memory were sent. Valid until the next call.
     const Line* nextUnsent() const {
         return unsent_ < memory_.size() ? &memory_[unsent_] : nullptr;
     }
@@ -61,7 +61,7 @@ class LineSpool {
     std::size_t unsent_ = 0;  ///< index of the first line in memory not sent on this connection
     int file_ = -1;
     std::uint64_t readOffset_ = 0, writeOffset_ = 0;
-    std::uint64_t freedOffset_ = 0;  ///< what lies before was given back to the file system
+    std::uint64_t freedOffset_ = 0;  ///< bytes before it were returned to the file system
     std::size_t numInFile_ = 0;
 };
 

@@ -21,7 +21,7 @@ struct millrace_run {
     millrace::ring::StepPage page;
     std::unique_ptr<millrace::ring::LineLink> link;  // its thread writes to the page
 
-    /// Not in a forked child: the thread is not there, the socket is the parent's.
+    /// False in a forked child: it lacks the thread, and the socket is the parent's.
     bool isOwn() const { return ::getpid() == owner; }
 };
 

@@ -1,15 +1,15 @@
 #pragma once
-// StepPage: what the ranks of an attempt on one machine agree on, in a page of memory that they
-// share: the furthest step that any of them has begun, whether the run stops (decision 0031), the
-// last step that each of them has ended, which outlives them, and which steps end with a
-// checkpoint.
+// StepPage: a page of memory that the ranks of an attempt on one machine share to agree on steps.
+// It holds the furthest step that any rank has begun, whether the run stops (decision 0031), and
+// which steps end with a checkpoint. It also holds the last step that each rank has ended; that
+// outlives the ranks.
 //
-// A stop freezes the furthest step: whoever has not begun it yet still does, nobody begins one
-// behind it, so that all end with the same one. Where ranks are on several machines each machine's
-// page is held first, the furthest step of all pages is where all stop, and stopBehind() lets the
-// ranks of the others come up to it (decision 0040).
-// Threads, processes: any; one atomic word decides. Owns: the mapping. Failure: open() is false
-// with a sentence.
+// A stop freezes the furthest step: ranks that have not begun it still do, and none begins a later
+// one, so all end with the same step. With ranks on several machines, each machine's page is held
+// first. All stop at the furthest step of all pages, and stopBehind() lets the ranks of the other
+// pages catch up (decision 0040).
+// Threads, processes: any; one atomic word decides. Owns: the mapping. Failure: open() returns
+// false with a message.
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -39,7 +39,7 @@ class StepPage {
     bool open(const std::string& path, std::string& error) {
         const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         void* at = MAP_FAILED;
-        // Ranks come at any time: a file that has its length already is not touched.
+        // Ranks open it at any time: a file that already has its length is not changed.
         if (fd >= 0 && reserve(fd)) {
             at = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         }
@@ -57,7 +57,7 @@ class StepPage {
 
     enum class Answer { kGo, kOver, kHeld };
 
-    /// The rank has ended `step`. Ranks behind kRanks are not in the page.
+    /// Records that the rank has ended `step`. Ranks from kRanks on are not in the page.
     void end(std::int64_t rank, std::uint64_t step) const {
         if (rank < kRanks && words_->ended[rank].load(std::memory_order_relaxed) < step) {
             words_->ended[rank].store(step, std::memory_order_release);
@@ -68,8 +68,8 @@ class StepPage {
                    ? static_cast<std::int64_t>(words_->ended[rank].load(std::memory_order_acquire))
                    : 0;
     }
-    /// The last step that each of `ranks` ranks has ended, by the page of that file, whose ranks
-    /// may be gone; 0 where that is not known.
+    /// The last step that each of `ranks` ranks has ended, according to that page file, whose ranks
+    /// may be gone; 0 if it is not known.
     static std::int64_t endedByAll(const std::string& path, int ranks) {
         Words words{};
         const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -87,14 +87,14 @@ class StepPage {
         return static_cast<std::int64_t>(least);
     }
 
-    /// Rank 0's word: that many more checkpoints wait for the daemon than are on their way. Each
-    /// doubles the steps to the next one.
+    /// For rank 0: how many more checkpoints wait for the daemon than are on their way. Each
+    /// doubles the steps to the next checkpoint.
     void setExcess(std::uint64_t checkpoints) {
         words_->excess.store(std::min(checkpoints, std::uint64_t{62}), std::memory_order_release);
     }
-    /// Whether `step`, a multiple of `every`, ends with a checkpoint; asked of one step after the
-    /// other. The first rank to ask decides for all. One that is more than kDecided such steps
-    /// behind another decides by itself: ranks so far apart meet nowhere.
+    /// Whether `step`, a multiple of `every`, ends with a checkpoint; must be asked step by step.
+    /// The first rank to ask decides for all. A rank more than kDecided such steps behind another
+    /// decides for itself: ranks so far apart do not synchronize.
     bool isCheckpointDue(std::uint64_t step, std::uint64_t every) {
         const std::uint64_t excess = words_->excess.load(std::memory_order_acquire);
         bool isDue = excess == 0 || (step - lastDue_) >> excess >= every;
@@ -114,11 +114,11 @@ class StepPage {
         words_->state.fetch_or(kStop, std::memory_order_acq_rel);
         tell();
     }
-    /// No rank here begins a step behind the furthest one until stopBehind(); the furthest one.
+    /// No rank here begins a step behind the furthest one until stopBehind(). Returns the furthest.
     std::uint64_t hold() {
         return words_->state.fetch_or(kHold, std::memory_order_acq_rel) & kStep;
     }
-    /// All end with `step`, or with the furthest one that was begun here if that is behind it.
+    /// All end with `step`, or with the furthest step begun here if that is later.
     void stopBehind(std::uint64_t step) {
         std::uint64_t state = words_->state.load(std::memory_order_acquire);
         while ((state & kStop) == 0 &&
@@ -128,7 +128,7 @@ class StepPage {
         }
         tell();
     }
-    /// kOver: the run stops before `step`. kHeld: ask again. A rank's steps are begun one after the
+    /// kOver: the run stops before `step`. kHeld: ask again. A rank begins its steps one after the
     /// other.
     Answer begin(std::uint64_t step) {
         std::uint64_t state = words_->state.load(std::memory_order_acquire);
@@ -143,7 +143,7 @@ class StepPage {
         }
         return Answer::kGo;
     }
-    /// As begin(), but waits for so long while it is held.
+    /// As begin(), but waits up to `waitNs` while it is held.
     Answer beginWithin(std::uint64_t step, std::int64_t waitNs) {
         const std::uint32_t seen = words_->told.load(std::memory_order_acquire);
         Answer answer = begin(step);
@@ -164,14 +164,15 @@ class StepPage {
     static constexpr std::uint64_t kStop = std::uint64_t{1} << 63, kHold = kStop >> 1,
                                    kStep = kHold - 1;
     struct Words {
-        std::atomic<std::uint64_t> state;          ///< the furthest step begun, and the two wishes
-        std::atomic<std::uint32_t> told;           ///< futex of who is held
+        std::atomic<std::uint64_t> state;          ///< the furthest step begun, kStop, kHold
+        std::atomic<std::uint32_t> told;           ///< futex for held ranks
         std::atomic<std::uint64_t> ended[kRanks];  ///< by rank; 0: none yet
         std::atomic<std::uint64_t> excess;         ///< of checkpoints that wait for the daemon
-        std::atomic<std::uint64_t> due[kDecided];  ///< twice the step, plus 1 where it has one
+        std::atomic<std::uint64_t> due[kDecided];  ///< twice the step, plus 1 if it has one
     };
 
-    /// With its blocks: memory that a full disk has no room for would end who writes to it.
+    /// Allocates the blocks: writing to a page for which a full disk has no room would kill the
+    /// process.
     static bool reserve(int fd) {
         if (::fallocate(fd, 0, 0, kBytes) == 0) {
             return true;

@@ -1,7 +1,7 @@
 #pragma once
-// Whom to tell that something changed: one callback that can be set and taken back at any time.
+// Notifies one callback of changes. The callback can be set and removed at any time.
 //
-// Threads: any; set() must not be called from inside of the callback.
+// Threads: any; set() must not be called from inside the callback.
 #include <functional>
 #include <memory>
 #include <utility>
@@ -12,7 +12,7 @@ namespace millrace::segment {
 
 class ChangeTeller {
  public:
-    /// Null: nobody. Returns when no call of the callback before is under way.
+    /// Null removes the callback. Returns when no call of the previous callback is running.
     void set(std::function<void()> tell) {
         std::shared_ptr<const std::function<void()>> next;
         if (tell) {
@@ -25,7 +25,7 @@ class ChangeTeller {
         }
     }
 
-    /// Not under a lock.
+    /// Do not call under a lock.
     void tell() {
         std::shared_ptr<const std::function<void()>> tell;
         {

@@ -73,8 +73,9 @@ FlightItem Flight::next() const {
     return item;
 }
 
-// Not a stream's head, nor where rows of an earlier partition may come first: how many they are
-// moves the borders of all frames, and is known only when everything before is computed.
+// A stream's head must be computed here. So must a segment in front of which rows of an earlier
+// partition may come: their number moves the borders of all frames, and is known only when every
+// segment before it is computed.
 bool Flight::mayBeElsewhere(const FlightItem& item) const {
     return item.part.kind == SegmentPart::Kind::kWhole &&
            (item.isForRest || item.segment == 0 ||
@@ -110,8 +111,8 @@ stream::SegmentOrder Flight::orderOf(FlightItem& item) const {
     return order;
 }
 
-// In the order of the sequence, as far as the budget goes; the frame that delivery waits for is
-// always asked for, so what stands behind it never takes its place.
+// Requests frames in the order of the sequence, up to the budget. The frame that delivery waits for
+// is always requested, so later frames never take its room.
 std::vector<FrameAsk> Flight::asks(std::int64_t most) {
     std::vector<FrameAsk> asks;
     bool hasRoom = true;

@@ -1,8 +1,8 @@
 #pragma once
-// The segments in flight, in the order of the sequence, and what follows them: heads, rests of a
-// cursor, ends of epochs.
+// The segments in flight, in the order of the sequence, and the items that follow them: heads,
+// rests of a cursor, ends of epochs.
 //
-// A plain structure: it decides nothing about time or memory. Threads: its owner's lock.
+// A plain data structure: it decides nothing about time or memory. Threads: its owner's lock.
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -20,40 +20,41 @@
 namespace millrace::segment {
 
 struct FlightItem {
-    /// kOpen: nobody computes it. kComputing: a thread here, or as many as `out` elsewhere.
+    /// kOpen: not being computed. kComputing: by a thread here, or elsewhere under the generations
+    /// in `out`.
     enum class State { kOpen, kComputing, kReady, kFailed, kRetry };
     std::uint32_t epoch = 0;
     std::int64_t segment = 0;
-    std::int64_t flightNumber = 0;  ///< in the order in which items came into the flight
-    bool isAlone = false;           ///< memory is short: nobody helps
+    std::int64_t flightNumber = 0;  ///< in the order in which items entered the flight
+    bool isAlone = false;           ///< memory is short: no other thread helps
     SegmentPart part;
-    bool isForRest = false;   ///< only its tail is wanted, for the open rest of a cursor
-    bool isEpochEnd = false;  ///< no rows: stands behind the epoch's last segment
-    bool isHereOnly = false;  ///< nobody elsewhere may compute it
-    bool isHere = false;      ///< a thread here has claimed it: it counts for memory here
+    bool isForRest = false;   ///< only its tail is needed, for the open rest of a cursor
+    bool isEpochEnd = false;  ///< no rows: follows the epoch's last segment
+    bool isHereOnly = false;  ///< must not be computed elsewhere
+    bool isHere = false;      ///< claimed by a thread here: counts for memory here
     State state = State::kComputing;
     Status error;
-    /// Immutable to who has the turn, who has a copy: Task::frames.
+    /// Immutable to the thread that has the turn, which has a copy: Task::frames.
     std::shared_ptr<SegmentFrames> frames;
-    std::int64_t plannedBytes = 0;  ///< what the plan says that it decodes to
-    std::int64_t heldBytes = 0;     ///< what it is expected to hold, then what it does hold
+    std::int64_t plannedBytes = 0;  ///< decoded bytes according to the plan
+    std::int64_t heldBytes = 0;     ///< expected bytes while computing, then actual bytes
     int writers = 0;                ///< threads that gather frames from it
     bool isDelivered = false;
 
-    std::int64_t lastRows = 0;             ///< isForRest: how many of them
+    std::int64_t lastRows = 0;             ///< isForRest: number of its last rows that are needed
     std::uint32_t nextGeneration = 0;      ///< of the next order
-    std::vector<std::uint32_t> out;        ///< generations that are computed elsewhere
-    std::shared_ptr<RemoteFrames> remote;  ///< `frames`, when they come from elsewhere
-    std::int64_t nextFrame = 0;            ///< that delivery needs, as FrameSpan counts them
-    std::int64_t askedEnd = 0;             ///< frames before it were asked for
-    std::int64_t codedBytes = 0;           ///< of these, those that are not written yet
-    std::optional<std::int64_t> rowsKept;  ///< once it was computed, by whomever
+    std::vector<std::uint32_t> out;        ///< generations that are being computed elsewhere
+    std::shared_ptr<RemoteFrames> remote;  ///< same as `frames`, if they come from elsewhere
+    std::int64_t nextFrame = 0;            ///< next frame to deliver, as FrameSpan counts
+    std::int64_t askedEnd = 0;             ///< frames before this one were requested
+    std::int64_t codedBytes = 0;           ///< of the requested frames that are not written yet
+    std::optional<std::int64_t> rowsKept;  ///< set once it was computed, here or elsewhere
 
     stream::SegmentName name() const { return {epoch, segment}; }
     bool isElsewhere() const { return !isHere && !isEpochEnd; }
 };
 
-/// To be asked for without a lock.
+/// A request for frames, to be sent without a lock.
 struct FrameAsk {
     std::shared_ptr<RemoteFrames> frames;
     FrameSpan span;
@@ -73,32 +74,32 @@ class Flight {
     const std::deque<Item>& items() const { return items_; }
     /// Null: nothing is in flight.
     Item front() const { return items_.empty() ? nullptr : items_.front(); }
-    /// The first that is not delivered.
+    /// The earliest segment that is not delivered.
     stream::SegmentName foremost() const;
-    /// The item of that name, claimed elsewhere or open; null: none.
+    /// The item of that name that is open or claimed elsewhere; null: none.
     Item findElsewhere(const stream::SegmentName& name) const;
     std::int64_t numElsewhere() const;
 
-    /// Items or ends of epochs will come behind these.
+    /// Whether items or ends of epochs follow those in flight.
     bool isMore() const { return !rest_.empty() || epoch_ < options_.epochs; }
-    /// What comes next is an item with rows.
+    /// Whether the next to follow is an item with rows.
     bool hasNext() const { return isMore() && (!rest_.empty() || segment_ < numSegments()); }
-    /// That item; only with hasNext().
+    /// Returns that item. Requires hasNext().
     FlightItem next() const;
-    /// Puts it behind the others.
+    /// Appends the item to those in flight.
     Item take(FlightItem next);
-    /// Puts ends of epochs behind them, while at most so many are in flight that are not elsewhere.
+    /// Appends ends of epochs while at most `most` items that are not elsewhere are in flight.
     void endEpochs(std::int64_t most);
-    /// Puts the first item of the foremost epoch that is ready in front of those that are not.
+    /// Moves the first ready item of the earliest epoch in front of those that are not ready.
     void bringReady();
 
-    /// The order that has the item computed elsewhere, one generation more.
+    /// The order to compute the item elsewhere, with the next generation.
     stream::SegmentOrder orderOf(FlightItem& item) const;
-    /// What to ask for so that at most `most` bytes of coded frames are asked for or here.
+    /// The requests to send so that at most `most` bytes of coded frames are requested or here.
     std::vector<FrameAsk> asks(std::int64_t most);
-    /// A frame from elsewhere was written.
+    /// Call when a frame from elsewhere was written.
     void wrote(FlightItem& item, std::int64_t frame);
-    /// Lets go of frames from elsewhere; null: it has none.
+    /// Releases the item's frames from elsewhere; null: it has none.
     std::shared_ptr<RemoteFrames> dropRemote(FlightItem& item);
     std::int64_t codedBytes() const { return codedBytes_; }
 
@@ -109,12 +110,12 @@ class Flight {
     const StreamInput& input_;
     const Options options_;
     std::deque<Item> items_;
-    std::deque<stream::RestPart> rest_;  ///< of the cursor, that are not in flight yet
-    std::uint32_t epoch_ = 0;            ///< of what follows, and its segment
+    std::deque<stream::RestPart> rest_;  ///< of the cursor; not in flight yet
+    std::uint32_t epoch_ = 0;            ///< epoch of the next item; segment_ is its segment
     std::int64_t segment_ = 0;
     SegmentPart part_;  ///< of `segment_`: kRest once its head is in flight
     std::int64_t flightNumber_ = 0;
-    std::int64_t codedBytes_ = 0;  ///< asked for or here, of all items
+    std::int64_t codedBytes_ = 0;  ///< requested or here, over all items
 };
 
 }  // namespace millrace::segment

@@ -11,7 +11,7 @@ std::uint64_t roundUp(std::uint64_t bytes, std::uint64_t to) {
     return (bytes + to - 1) / to * to;
 }
 
-// ThreadSanitizer knows no fences; it does not see the other process either.
+// ThreadSanitizer does not support fences, and it does not see the other process either.
 void fence([[maybe_unused]] std::memory_order order) {
 #ifndef __SANITIZE_THREAD__
     std::atomic_thread_fence(order);
@@ -20,19 +20,19 @@ void fence([[maybe_unused]] std::memory_order order) {
 
 }  // namespace
 
-// A reader's half of a sequence lock: what it read comes before.
+// The reader's half of a sequence lock: its reads come before.
 std::uint64_t FrameSlab::generation() const {
     fence(std::memory_order_acquire);
     return head().load(std::memory_order_relaxed);
 }
 
-// The writer's half: what it writes comes after.
+// The writer's half of the sequence lock: its writes come after.
 void FrameSlab::begin(std::uint64_t generation) const {
     head().store(generation, std::memory_order_relaxed);
     fence(std::memory_order_release);
 }
 
-// A feed that reads still keeps the memory by its own mapping.
+// A feed that is still reading keeps the memory through its own mapping.
 FrameArena::~FrameArena() {
     MutexLock lock(mutex_);
     for (const Slab& slab : slabs_) {
@@ -55,7 +55,8 @@ Result<FrameArena::Room> FrameArena::cut(std::int64_t bytes) {
     }
 }
 
-// The one that is cut from already, else the first without frames, those that take memory first.
+// Returns the current slab if the frame fits, else the first slab without frames; prefers slabs
+// whose memory is held.
 FrameArena::Slab* FrameArena::slabForLocked(std::uint64_t bytes) {
     const auto fits = [bytes](const Slab& slab) {
         const std::uint64_t used = slab.numFrames > 0 ? slab.used : FrameSlab::kHeadBytes;

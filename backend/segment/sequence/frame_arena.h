@@ -1,13 +1,13 @@
 #pragma once
-// Coded frames in memory that the feed of the same machine maps: they are written once, here, and
-// read there; nothing is sent but where they lie.
+// Coded frames in shared memory that the feed on the same machine maps. Frames are written once,
+// here, and read there; only their positions are sent.
 //
-// The arena is made of slabs. Frames are cut from one after the other; a slab whose frames are all
-// let go of is cut anew, as its next generation. Whoever reads a frame looks at the generation when
-// it is done: another one says that the frame was let go of meanwhile and what was read is nothing.
-// Slabs count as held by the pool; what is not in use is given back when its limit is reached.
-// Threads: FrameArena: any. FrameSlab: the generation from any. The arena outlives its frames.
-// Failure: the pool's limit; what the teller of slabs says.
+// The arena consists of slabs, and frames are cut from one slab after the other. A slab whose
+// frames were all released is reused with the next generation. A reader checks the generation after
+// it has read a frame: if it changed, the frame was released meanwhile and the bytes read are
+// invalid. Slabs count as held by the pool; unused slabs are returned when its limit is reached.
+// Threads: FrameArena: any. FrameSlab: generation() from any. The arena outlives its frames.
+// Failure: the pool's limit; errors of the Show callback.
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -33,9 +33,10 @@ class FrameSlab {
     std::uint32_t id() const { return id_; }
     const SharedMemory& memory() const { return memory_; }
     std::uint64_t size() const { return memory_.bytes().size(); }
-    /// Of what was read in it before this call, by this thread.
+    /// Generation of everything that this thread read in the slab before this call.
     std::uint64_t generation() const;
-    /// What is written from now on is of this one. Of who made it.
+    /// Starts a generation: later writes belong to it. Called only by the process that made the
+    /// slab.
     void begin(std::uint64_t generation) const;
 
  private:
@@ -46,39 +47,40 @@ class FrameSlab {
     const std::uint32_t id_;
 };
 
-/// Where a frame lies, for who maps the slab too.
+/// Position of a frame, for a process that maps the slab too.
 struct SlabPlace {
     std::shared_ptr<const FrameSlab> slab;
     std::uint64_t generation = 0, offset = 0;
 
-    /// Whether what was read there is what was written for its reader.
+    /// Whether the bytes read there are still those written for this reader.
     bool isStill() const { return slab->generation() == generation; }
 };
 
 class FrameArena {
  public:
-    /// Shows a slab to who reads its frames, before the first of them is cut.
+    /// Announces a slab to the reader of its frames, before the first frame is cut from it.
     using Show = std::function<Status(const FrameSlab&)>;
-    /// `slabBytes`: of one slab; a larger frame has one of its own. `pool` outlives the arena.
+    /// `slabBytes`: size of one slab; a larger frame has a slab of its own. `pool` outlives the
+    /// arena.
     FrameArena(BufferPool& pool, std::int64_t slabBytes, Show show)
         : pool_(pool), slabBytes_(static_cast<std::uint64_t>(slabBytes)), show_(std::move(show)) {}
     ~FrameArena();
 
     struct Room {
-        std::shared_ptr<const void> owner;  ///< the room is let go of with it
+        std::shared_ptr<const void> owner;  ///< destroying it releases the room
         std::span<std::byte> bytes;         ///< aligned to 64 bytes
         SlabPlace place;
     };
     Result<Room> cut(std::int64_t bytes);
-    /// Slabs without frames take no memory any more, until they are used again.
+    /// Releases the memory of slabs without frames until they are used again.
     void giveUnusedBack();
 
  private:
     struct Slab {
         std::shared_ptr<const FrameSlab> shared;
         std::uint64_t generation = 0, used = 0;
-        std::int64_t numFrames = 0;  ///< cut and not let go of
-        bool isHeld = true;          ///< its memory counts at the pool
+        std::int64_t numFrames = 0;  ///< cut and not released
+        bool isHeld = true;          ///< its memory counts as held by the pool
     };
     Slab* slabForLocked(std::uint64_t bytes) MR_REQUIRES(mutex_);
     Room cutLocked(Slab& slab, std::uint64_t bytes) MR_REQUIRES(mutex_);
@@ -91,7 +93,7 @@ class FrameArena {
     std::atomic<std::uint32_t> nextId_{0};
     Mutex mutex_;
     std::deque<Slab> slabs_ MR_GUARDED_BY(mutex_);
-    Slab* current_ MR_GUARDED_BY(mutex_) = nullptr;  ///< that is cut from
+    Slab* current_ MR_GUARDED_BY(mutex_) = nullptr;  ///< frames are cut from this one
 };
 
 }  // namespace millrace::segment

@@ -1,7 +1,7 @@
 #pragma once
 // A segment that was computed here: frames are gathered from the decoder's columns.
 //
-// Threads: as SegmentFrames; prepend() before anybody else knows of it, or in the turn.
+// Threads: as SegmentFrames; prepend() before other threads know of the object, or in the turn.
 #include "backend/segment/segment_output.h"
 #include "backend/segment/sequence/segment_frames.h"
 

@@ -32,7 +32,7 @@ Result<OpenTails::Joined> OpenTails::rowsOf(const stream::JoinedBatch& joined) c
     Joined rows;
     for (const stream::Piece& piece : joined.pieces) {
         const auto tail = tails_.find(piece.segment);
-        if (tail == tails_.end()) {  // only a cursor that a hand changed can ask for it
+        if (tail == tails_.end()) {  // only a manually edited cursor can request it
             return failedPrecondition("the cursor's open rest asks for ", piece.rows,
                                       " rows of segment ", piece.segment, ", which keeps none");
         }

@@ -1,7 +1,8 @@
 #pragma once
-// The rows that segments leave to the open rest, as frames: they outlast their segments' memory.
+// The rows that segments leave to the open rest, copied to frames that outlast their segments'
+// memory.
 //
-// Threads: one at a time (who has the turn). Owns: the frames, in a pool's memory.
+// Threads: one at a time (whichever has the turn). Owns: the frames, in a pool's memory.
 // Failure: the pool's limit; a cursor's rest that names rows which no segment leaves.
 #include <cstdint>
 #include <map>
@@ -20,17 +21,17 @@ class OpenTails {
     /// `pool` outlives the tails.
     explicit OpenTails(BufferPool& pool) : pool_(pool) {}
 
-    /// Copies `rows` of segment `id`. `segmentRow`: what number the first of them has in the whole
+    /// Copies `rows` of segment `id`. `segmentRow`: number of the first of them in the whole
     /// segment, of which `frames` may hold a part.
     Status keep(const SegmentFrames& frames, const FrameRows& rows, const frame::FrameId& id,
                 std::int64_t segmentRow, FrameTools& tools);
-    /// What a micro-batch is put together from; valid until the next change.
+    /// The parts of a joined micro-batch; valid until the next change.
     struct Joined {
         std::vector<frame::RowRange> ranges;
         FrameKeys keys;
     };
     Result<Joined> rowsOf(const stream::JoinedBatch& joined) const;
-    /// Drops what no open rest names any more.
+    /// Drops tails that the open rest no longer names.
     void keepOnly(const std::vector<stream::RestPart>& parts);
     void clear() { tails_.clear(); }
 

@@ -52,8 +52,8 @@ void RemoteFrames::ask(const FrameSpan& span) {
     holder_->take(order_, span, shared_from_this());
 }
 
-// The checksum of one that travelled is made here, on the thread that received it, so that a
-// damaged frame never has a place in the sequence.
+// Checks the checksum of a frame that travelled on the thread that received it, so that a damaged
+// frame never enters the sequence.
 Status RemoteFrames::came(std::int64_t frame, CodedFrame coded) {
     const auto refused = [&](const std::string& what) {
         return dataLoss("frame ", frame, " of segment ", order_.name.segment, " of epoch ",
@@ -87,7 +87,7 @@ Status RemoteFrames::came(std::int64_t frame, CodedFrame coded) {
 }
 
 void RemoteFrames::drop(std::int64_t frame) {
-    CodedFrame dropped;  // its memory goes without the lock
+    CodedFrame dropped;  // frees its memory without the lock
     MutexLock lock(mutex_);
     std::swap(coded_[static_cast<std::size_t>(frame)], dropped);
 }

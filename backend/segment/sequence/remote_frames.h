@@ -1,13 +1,13 @@
 #pragma once
-// A segment that was computed elsewhere: its facts are here, its frames come when they are asked
-// for, coded, and are decoded straight into the place where they will be read.
+// A segment that was computed elsewhere. Its facts are here; its coded frames arrive on request and
+// are decoded straight into the memory where they will be read.
 //
-// Who asks is the Window: in the order of the sequence, as many as its budget of bytes allows, so
-// what is asked for is the credit and nothing arrives unasked. Threads: came() and isAtHand() from
-// any, the rest as SegmentFrames. Owns: the coded frames at hand; whoever holds the others keeps
-// them until this one's death releases them.
-// Failure: came() refuses what is damaged or is not the frame that was announced; the caller then
-// gives the order up (SegmentDesk::lost).
+// The Window requests frames in the order of the sequence, as many as its budget of bytes allows.
+// The requests are the credit: nothing arrives unrequested. Threads: came() and isAtHand() from
+// any, the rest as SegmentFrames. Owns: the coded frames at hand. The holder keeps the others until
+// this object's destructor releases them.
+// Failure: came() rejects a frame that is damaged or not the announced one; the caller then gives
+// up the order (SegmentDesk::lost).
 #include <functional>
 #include <memory>
 #include <span>
@@ -27,26 +27,26 @@ class RemoteFrames;
 struct CodedFrame {
     std::shared_ptr<const void> owner;
     std::span<const std::byte> bytes;
-    SlabPlace place{};  ///< no slab: who coded it does not share this memory
+    SlabPlace place{};  ///< no slab: the coder does not share this memory
 
     bool isShared() const { return place.slab != nullptr; }
 };
 
-/// Consecutive frames: the full ones by their index, and behind the last of these the tail.
+/// Consecutive frames. Full frames count by their index; the tail's index follows the last of them.
 struct FrameSpan {
     std::int64_t first = 0, count = 0;
 };
 
-/// Whoever holds coded frames: a worker at the other end of a connection, or a SegmentServer in
-/// this process. Threads: both from any. Neither blocks.
+/// Holds coded frames: a worker at the other end of a connection, or a SegmentServer in this
+/// process. Threads: both calls from any. Neither blocks.
 class FrameHolder {
  public:
     virtual ~FrameHolder() = default;
-    /// Asks for these frames of the order, each exactly once; they come through to.came(), in any
-    /// order, from any thread, also from inside of this call.
+    /// Requests these frames of the order, each exactly once. They arrive through to.came(), in any
+    /// order, from any thread, possibly from inside this call.
     virtual void take(const stream::SegmentOrder& order, const FrameSpan& span,
                       const std::shared_ptr<RemoteFrames>& to) = 0;
-    /// Nobody will ask for frames of the order any more, or reads one.
+    /// Call when the order's frames are no longer read and will not be requested.
     virtual void release(const stream::SegmentOrder& order) = 0;
 };
 
@@ -61,19 +61,19 @@ class RemoteFrames final : public SegmentFrames, public std::enable_shared_from_
 
     const stream::SegmentOrder& order() const { return order_; }
     const SegmentFacts& facts() const { return facts_; }
-    /// Full ones, and one more for a tail of rows.
+    /// Number of full frames, plus one if there is a tail.
     std::int64_t numFrames() const;
-    /// As announced; `frame` below numFrames().
+    /// As announced; `frame` must be below numFrames().
     std::uint64_t codedBytes(std::int64_t frame) const;
 
-    /// From the holder: frame `frame` of the span asked for. kDataLoss when its bytes are damaged
-    /// or it is not what the facts say. A frame that is here already is left alone.
+    /// The holder passes in frame `frame` of the requested span. kDataLoss when its bytes are
+    /// damaged or differ from the facts. A frame that is already here is ignored.
     Status came(std::int64_t frame, CodedFrame coded);
-    /// Called without a lock after each frame that came. Null: nobody any more; returns when no
-    /// call is under way.
+    /// Sets a callback for each frame that arrives, called without a lock. Null removes it; returns
+    /// when no call is running.
     void onCame(std::function<void()> tell) { teller_.set(std::move(tell)); }
     void ask(const FrameSpan& span);
-    /// The frame was written and will not be again: its bytes go.
+    /// Releases the bytes of a frame that was written and will not be written again.
     void drop(std::int64_t frame);
 
     const RowCounts& counts() const override { return facts_.counts; }
@@ -98,7 +98,7 @@ class RemoteFrames final : public SegmentFrames, public std::enable_shared_from_
     const SegmentFacts facts_;
     const std::shared_ptr<FrameHolder> holder_;
     mutable Mutex mutex_;
-    std::int64_t askedEnd_ MR_GUARDED_BY(mutex_) = 0;      ///< behind the last frame asked for
+    std::int64_t askedEnd_ MR_GUARDED_BY(mutex_) = 0;      ///< end of the requested frames
     std::vector<CodedFrame> coded_ MR_GUARDED_BY(mutex_);  ///< by index; no owner: not here
     ChangeTeller teller_;
 };

@@ -9,7 +9,7 @@
 namespace millrace::segment {
 namespace {
 
-// A frame is kept where it was coded unless this much of the room would stay empty.
+// A frame stays in the memory where it was coded unless more than 1/kWasteShare of it is unused.
 constexpr std::int64_t kWasteShare = 4;
 
 }  // namespace
@@ -48,7 +48,7 @@ Result<CodedSegment> SegmentCoder::code(const LocalFrames& segment,
     return coded;
 }
 
-// One that is not coded is gathered where it stays.
+// Without codecs, the frame is gathered straight into the memory where it stays.
 Status SegmentCoder::codeFrame(const LocalFrames& segment, const FrameRows& rows,
                                const frame::FrameId& id, FrameFacts& facts, CodedSegment& into) {
     StageTimer timer(counters_);

@@ -1,8 +1,9 @@
 #pragma once
-// Codes a computed segment: every frame gathered, coded and named, so that its columns can go.
+// Codes a computed segment: gathers, codes and describes every frame, so that the columns can be
+// released.
 //
-// Threads: one coder a thread; it keeps its scratch memory between frames. Owns: nothing of what it
-// made; coded frames live in the pool, which outlives them.
+// Threads: one coder per thread; it reuses its scratch memory between frames. Owns: no results;
+// coded frames are in the pool, which outlives them.
 // Failure: the pool's limit.
 #include <cstdint>
 #include <functional>
@@ -25,20 +26,20 @@ namespace millrace::segment {
 struct CodedSegment {
     SegmentFacts facts;
     std::vector<CodedFrame> frames;  ///< as FrameSpan counts them
-    std::int64_t bytes = 0;          ///< of memory that they hold
+    std::int64_t bytes = 0;          ///< of memory that the frames hold
 };
 
 class SegmentCoder {
  public:
-    /// Sees each frame before it is coded.
+    /// Called with each frame before it is coded.
     using Look = std::function<void(const frame::FrameView&)>;
     struct Options {
-        frame::CodecPlan codecs;  ///< one a column, or none
+        frame::CodecPlan codecs;  ///< one per column, or empty
         std::shared_ptr<FrameArena>
-            arena{};  ///< where frames without codecs lie; null: in the pool
-        Look look{};  ///< null: nobody
+            arena{};  ///< memory for frames without codecs; null: they are in the pool
+        Look look{};  ///< null: no callback
     };
-    /// Everything outlives the coder.
+    /// All arguments outlive the coder.
     SegmentCoder(const StreamShape& shape, BufferPool& pool, StageCounters& counters,
                  Options options);
 

@@ -1,12 +1,12 @@
 #pragma once
-// What whoever has segments computed elsewhere sees of a stream: what to have computed next, and
-// where answers go. The threads of the stream are one more claimant at the same desk.
+// The interface of a stream for having its segments computed elsewhere: which segment to compute
+// next, and where answers go. The stream's own threads are one more claimant at the same desk.
 //
-// A segment is claimed in the order of the sequence; one that was lost is claimed again, before all
-// that nobody has begun, with a generation one higher. Of several answers the first is taken, so at
-// most one generation of a segment is ever delivered.
+// Segments are claimed in the order of the sequence. A lost segment is claimed again, before all
+// that were never claimed, with the next generation. If several answers arrive, the first is taken,
+// so at most one generation of a segment is ever delivered.
 // Threads: any; no call blocks. The desk lives as long as its Sequencer.
-// Bounds: DeskLimits; claim() gives nothing beyond them.
+// Bounds: DeskLimits; claim() never exceeds them.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -20,16 +20,16 @@
 namespace millrace::segment {
 
 struct DeskLimits {
-    std::int64_t segments = 0;    ///< elsewhere at once, from claim() to delivery; 0: none ever
-    std::int64_t codedBytes = 0;  ///< of coded frames asked for or here; one frame fits always
+    std::int64_t segments = 0;    ///< elsewhere at once, from claim() to delivery; 0: never any
+    std::int64_t codedBytes = 0;  ///< of coded frames requested or here; one frame always fits
 };
 
-/// For whoever decides how many workers there should be.
+/// For deciding how many workers there should be.
 struct DeskState {
-    stream::SegmentName foremost;  ///< the first that is not delivered
+    stream::SegmentName foremost;  ///< the earliest that is not delivered
     std::int64_t numOut = 0;       ///< claimed elsewhere and not answered
     std::int64_t numArrived = 0;   ///< answered from elsewhere and not delivered
-    std::int64_t codedBytes = 0;   ///< asked for or here
+    std::int64_t codedBytes = 0;   ///< requested or here
     bool isForemostOut = false;    ///< delivery waits for an answer
     bool isAtEnd = false;          ///< nothing will be claimed any more
 };
@@ -38,34 +38,35 @@ class SegmentDesk {
  public:
     virtual ~SegmentDesk() = default;
 
-    /// The next in order that nobody computes and that may be computed elsewhere. Not: a stream's
-    /// head, and the first segment of a partition but the first, whose frames depend on those
-    /// before.
+    /// Claims the next segment in order that is not being computed and may be computed elsewhere.
+    /// Excluded are a stream's head, and the first segment of every partition except the first: its
+    /// frames depend on the segments before it.
     virtual std::optional<stream::SegmentOrder> claim() = 0;
-    /// One that is out already, for a second worker too; nothing when it is not.
+    /// Claims a segment that is already out for a second worker; nothing if it is not out.
     virtual std::optional<stream::SegmentOrder> claimAgain(const stream::SegmentName& name) = 0;
 
-    /// The answer. False: another one was taken before, or the order is not known; let go of it.
+    /// Delivers an answer. False: another answer was taken before, or the order is unknown; release
+    /// it.
     virtual bool arrived(const std::shared_ptr<RemoteFrames>& frames) = 0;
-    /// The order will not be answered, or its frames can be had no more: what is delivered of it
-    /// stays, the rest is claimed again.
+    /// The order will not be answered, or its frames are no longer available. What was delivered of
+    /// it stays; the rest is claimed again.
     virtual void lost(const stream::SegmentOrder& order) = 0;
-    /// Nobody elsewhere shall try it any more.
+    /// The segment must no longer be computed elsewhere.
     virtual void claimHere(const stream::SegmentName& name) = 0;
-    /// It cannot be computed: the stream ends in its place with this error, unless another answer
-    /// was taken before.
+    /// The segment cannot be computed: the stream ends at its position with this error, unless
+    /// another answer was taken before.
     virtual void failed(const stream::SegmentOrder& order, const Status& error) = 0;
 
-    /// Whether threads here begin segments that others could have computed. True at first; false:
-    /// they compute only what nobody else may, and deliver.
+    /// Whether threads here start segments that could be computed elsewhere. True at first. False:
+    /// they compute only what must be computed here, and deliver.
     virtual void setComputesHere(bool computes) = 0;
     virtual DeskState state() const = 0;
-    /// Of an error's sentence: "segment 12 of epoch 0 (part-3.parquet rows 0 to 8,191, ...)".
+    /// For error messages: "segment 12 of epoch 0 (part-3.parquet rows 0 to 8,191, ...)".
     virtual std::string describe(const stream::SegmentName& name) const = 0;
 
-    /// Called without a lock, from threads of the stream and from whoever answers, when there may
-    /// be something to claim or the foremost segment is another; it must not block. Null: nobody
-    /// any more; returns when no call is under way.
+    /// Sets a callback for when there may be something to claim or the earliest segment changed. It
+    /// is called without a lock, from threads of the stream and threads that answer; it must not
+    /// block. Null removes it; returns when no call is running.
     virtual void onChange(std::function<void()> tell) = 0;
 };
 

@@ -7,7 +7,7 @@
 namespace millrace::segment {
 namespace {
 
-// Of one frame; far above what any machine's memory holds of it.
+// Bytes of one frame; far above any machine's memory.
 constexpr std::uint64_t kMostFrameBytes = std::uint64_t{1} << 40;
 
 bool isCount(std::int64_t count) {

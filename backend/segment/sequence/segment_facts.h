@@ -1,9 +1,9 @@
 #pragma once
-// What is known of a computed segment without its frames: how many rows, what became of them, and
-// of each frame what delivery needs before it is there, or instead of it.
+// What is known of a computed segment without its frames: the number of rows, the counts of each
+// step, and for each frame what delivery needs before the frame arrives, or instead of it.
 //
-// Threads: values. Failure: checkFacts() refuses what does not hold together; facts may come from
-// another machine.
+// Threads: values. Failure: checkFacts() rejects inconsistent facts; they may come from another
+// machine.
 #include <cstdint>
 #include <vector>
 
@@ -16,12 +16,12 @@
 
 namespace millrace::segment {
 
-/// Of one frame.
+/// Facts of one frame.
 struct FrameFacts {
     std::uint64_t bytes = 0;       ///< in memory
-    std::uint64_t codedBytes = 0;  ///< as it travels
+    std::uint64_t codedBytes = 0;  ///< as sent
     Sum128 rowIds;                 ///< stream::rowIdsHash() of its rows
-    /// As BatchMix: different requests, and rows of the largest user; 0: no such column.
+    /// As BatchMix: distinct requests, and rows of the largest user; 0: no such column.
     std::int64_t requests = 0, userRows = 0;
 
     BatchMix mix(std::int64_t rows) const;
@@ -31,16 +31,16 @@ struct FrameFacts {
 struct SegmentFacts {
     RowCounts counts;
     std::vector<FrameFacts> frames;  ///< of the full micro-batches, in order; none for a tail alone
-    std::int64_t tailRows = 0;       ///< behind these; below a micro-batch
-    FrameFacts tail;                 ///< of the frame that holds them; none with no rows
-    /// Of the tail's rows; empty where the spec names no such column.
+    std::int64_t tailRows = 0;       ///< rows behind these; fewer than a micro-batch
+    FrameFacts tail;                 ///< of the frame that holds them; unset if there are none
+    /// Keys of the tail's rows; empty if the spec names no such column.
     std::vector<std::uint64_t> tailRequestKeys, tailUserKeys;
 
-    /// In memory, of all frames.
+    /// Bytes of all frames in memory.
     std::uint64_t frameBytes() const;
 };
 
-/// kDataLoss with what is wrong, when these cannot be the facts of that order.
+/// kDataLoss, with the reason, when these cannot be the facts of that order.
 Status checkFacts(const SegmentFacts& facts, const stream::SegmentOrder& order,
                   const StreamShape& shape);
 

@@ -19,12 +19,12 @@
 namespace millrace::segment {
 namespace {
 
-// Guesses before the first segment was computed: what it takes, of what the plan says that it
-// decodes to.
+// Estimates before the first segment was computed: its columns and its coded frames as multiples of
+// the plan's decoded bytes.
 constexpr double kColumnsAtFirst = 2.0, kCodedAtFirst = 1.5;
 // While it is computed a segment holds its columns and what the recipe makes of them.
 constexpr double kComputingFactor = 1.5;
-// Added to every guess, so that many tiny segments count for something too.
+// Added to every estimate, so that many tiny segments are not estimated as 0 bytes.
 constexpr std::int64_t kSmallSegment = 1 << 16;
 
 std::int64_t scaled(std::int64_t bytes, double factor) {
@@ -75,12 +75,12 @@ class SegmentServer::Impl {
     struct Entry {
         stream::SegmentOrder order;
         Phase phase = Phase::kWaiting;
-        bool isWithdrawn = false;      ///< while it is computed
-        bool isAlone = false;          ///< nothing else may be computed beside it
-        bool isRead = false;           ///< a frame of it was asked for
-        bool isGivenUp = false;        ///< told so; kept while it may be read
+        bool isWithdrawn = false;      ///< withdrawn while it is computed
+        bool isAlone = false;          ///< must be computed with no other segment beside it
+        bool isRead = false;           ///< a frame of it was requested
+        bool isGivenUp = false;        ///< reported as given up; kept while it may be read
         std::int64_t columnBytes = 0;  ///< expected, while it is computed
-        std::int64_t heldBytes = 0;    ///< expected, then what is held
+        std::int64_t heldBytes = 0;    ///< expected, then actual
         std::vector<CodedFrame> frames;
     };
     using Key = std::pair<stream::SegmentName, std::uint32_t>;
@@ -90,7 +90,7 @@ class SegmentServer::Impl {
         std::uint64_t version = 0;
         std::optional<SegmentCoder> coder;
     };
-    /// What is to be done, and told, without the lock.
+    /// What to do, and to report, without the lock.
     struct Work {
         std::optional<stream::SegmentOrder> order;
         std::vector<SegmentDone> givenUp;
@@ -102,7 +102,7 @@ class SegmentServer::Impl {
     Work next();
     bool beginLocked(Work& work) MR_REQUIRES(mutex_);
     bool hasRoomLocked(const Key& key, std::int64_t bytes, Work& work) MR_REQUIRES(mutex_);
-    /// Its memory may be read by another process.
+    /// Whether another process may be reading its memory.
     bool isRead(const Entry& entry) const { return options_.arena != nullptr && entry.isRead; }
     std::int64_t columnsLimit() const { return ahead_.leftOf(pool_.limitBytes()) - heldMax_; }
     Result<CodedSegment> compute(const stream::SegmentOrder& order, SegmentRunner& runner,
@@ -128,14 +128,14 @@ class SegmentServer::Impl {
     std::uint64_t codecsVersion_ MR_GUARDED_BY(mutex_) = 1;
     std::int64_t numComputing_ MR_GUARDED_BY(mutex_) = 0;
     std::int64_t columnBytes_ MR_GUARDED_BY(mutex_) = 0;
-    std::int64_t heldBytes_ MR_GUARDED_BY(mutex_) = 0;  ///< what is computed counts as expected
+    std::int64_t heldBytes_ MR_GUARDED_BY(mutex_) = 0;  ///< expected, then actual
     double columnsPerPlanned_ MR_GUARDED_BY(mutex_) = kColumnsAtFirst;
     double codedPerPlanned_ MR_GUARDED_BY(mutex_) = kCodedAtFirst;
     bool isStopped_ MR_GUARDED_BY(mutex_) = false;
     std::vector<std::jthread> threads_;
 };
 
-// Announced before a thread may begin with it: what is announced later would never be released.
+// Announces before a thread may start the order: a later announcement would never be released.
 void SegmentServer::Impl::order(const stream::SegmentOrder& order) {
     {
         MutexLock lock(mutex_);
@@ -150,7 +150,7 @@ void SegmentServer::Impl::order(const stream::SegmentOrder& order) {
 }
 
 void SegmentServer::Impl::withdraw(const stream::SegmentOrder& order, bool isReadKept) {
-    Entry dropped;  // its memory goes without the lock
+    Entry dropped;  // frees its memory without the lock
     {
         MutexLock lock(mutex_);
         const auto at = entries_.find(keyOf(order));
@@ -243,7 +243,7 @@ SegmentServer::Impl::Work SegmentServer::Impl::next() {
     return work;
 }
 
-// The foremost that is not begun, or nothing: a later one never passes it.
+// Starts the earliest waiting order, or none: a later order never overtakes it.
 bool SegmentServer::Impl::beginLocked(Work& work) {
     const auto first = std::find_if(entries_.begin(), entries_.end(), [](const auto& entry) {
         return entry.second.phase == Phase::kWaiting;
@@ -270,8 +270,8 @@ bool SegmentServer::Impl::beginLocked(Work& work) {
     return true;
 }
 
-// Whether what is held leaves room. For an order that comes before them the last ones are given up:
-// they will be released only after it, so it would wait for ever.
+// Whether held segments leave room. For an order that comes before them the last ones are given up:
+// they are released only after it, so it would wait forever.
 bool SegmentServer::Impl::hasRoomLocked(const Key& key, std::int64_t bytes, Work& work) {
     const auto isFull = [&]() MR_REQUIRES(mutex_) {
         return heldBytes_ > 0 && heldBytes_ + bytes > heldMax_;
@@ -314,7 +314,7 @@ Result<CodedSegment> SegmentServer::Impl::compute(const stream::SegmentOrder& or
     ASSIGN_OR_RETURN(SegmentOutput output, runner.run(order.name.epoch, order.name.segment));
     columnBytes = output.decodedBytes;
     ASSIGN_OR_RETURN(CodedSegment coded, coder.coder->code(LocalFrames(std::move(output)), order));
-    // A file that changed while it was read gave rows of nobody knows which version.
+    // If a file changed during the read, it is unknown which version the rows come from.
     RETURN_IF_ERROR(input_->dataset()->verifyFiles(order.files));
     return coded;
 }
@@ -350,7 +350,8 @@ void SegmentServer::Impl::finish(const stream::SegmentOrder& order, Result<Coded
     done_(std::move(done));
 }
 
-// False: memory was short while others held some; it waits to be computed alone.
+// Returns false if memory ran out while other segments held some; the order then waits to be
+// computed alone.
 bool SegmentServer::Impl::settleLocked(Entry& entry, Result<CodedSegment>& coded,
                                        std::int64_t columnBytes) {
     const double planned = static_cast<double>(std::max<std::int64_t>(entry.order.decodedBytes, 1));

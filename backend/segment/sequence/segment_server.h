@@ -1,16 +1,18 @@
 #pragma once
-// A data worker's engine: takes orders, computes segments on its threads under its memory limit,
-// codes every frame at once, lets go of the columns, and holds the coded frames until released.
+// The engine of a data worker: takes orders, computes segments on its threads under its memory
+// limit, codes every frame at once, releases the columns, and holds the coded frames until
+// released.
 //
-// No network in it: who receives orders and sends frames is somebody else.
-// Objects of a store are fetched ahead for the orders that wait, and for no other segment.
-// Order: the foremost order in the sequence is begun first. Memory: everything lives in the pool.
-// Coded frames are bounded by heldBytesMax, columns by the rest of the pool's limit; a segment that
-// runs out of memory beside others is computed again alone. An order that comes before what is held
-// never waits for room: the last ones held are given up for it (SegmentDone::isGivenUp).
-// Threads: all calls from any; its own are named "data-N" and joined by the destructor, which waits
-// for the segments that are being computed. The callbacks come from these, without a lock.
-// Failure: of a segment: told in its answer, with file and row group or row.
+// It does no networking: its caller receives orders and sends frames. It fetches objects of a store
+// ahead for waiting orders only.
+// Order: the order earliest in the sequence starts first. Memory: everything is in the pool. Coded
+// frames are bounded by heldBytesMax, columns by the rest of the pool's limit. A segment that runs
+// out of memory beside others is computed again alone. An order that comes before held segments in
+// the sequence never waits for room: the last held segments are given up for it
+// (SegmentDone::isGivenUp).
+// Threads: all calls from any. Its own threads are named "data-N" and joined by the destructor,
+// which waits for the segments that are being computed. They call the callbacks without a lock.
+// Failure: a segment's error is in its answer, with file and row group or row.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -30,10 +32,10 @@ namespace millrace::segment {
 /// The answer to an order.
 struct SegmentDone {
     stream::SegmentOrder order;
-    /// Not OK: no facts. kResourceExhausted: a machine with more memory may do it.
+    /// Not OK: no facts. kResourceExhausted: a machine with more memory may succeed.
     Status status;
-    /// It is held no more, as it made room for one before it: to be ordered again. May follow an
-    /// answer that was given.
+    /// The segment was dropped to make room for an earlier one and must be ordered again. May
+    /// follow a successful answer.
     bool isGivenUp = false;
     SegmentFacts facts;
 };
@@ -41,17 +43,17 @@ struct SegmentDone {
 struct SegmentServerOptions {
     int threads = 1;
     std::int64_t heldBytesMax = std::int64_t{1} << 30;  ///< at most half of the pool's limit
-    frame::CodecPlan codecs;                            ///< empty: none is coded
-    /// Where the feed reads frames; null: they are sent. What was asked for there is kept until it
-    /// is withdrawn by its name.
+    frame::CodecPlan codecs;                            ///< empty: frames are not coded
+    /// Where a feed on this machine reads frames; null: frames are sent. A segment of which a frame
+    /// was requested stays in the arena until withdraw() names it.
     std::shared_ptr<FrameArena> arena;
-    /// Sees each frame before it is coded, from the server's threads; null: nobody.
+    /// Called with each frame before it is coded, from the server's threads; null: no callback.
     std::function<void(const frame::FrameView&)> look;
 };
 
 class SegmentServer {
  public:
-    /// `begun`: a thread begins with an order; null: nobody is told.
+    /// Called when a thread starts an order; null: no callback.
     using Begun = std::function<void(const stream::SegmentOrder&)>;
     using Done = std::function<void(SegmentDone)>;
     /// `pool` and `counters` outlive the server and the frames that it made.
@@ -59,21 +61,23 @@ class SegmentServer {
                   BufferPool& pool, StageCounters& counters, Begun begun, Done done);
     ~SegmentServer();
 
-    /// An order that is known already is left alone.
+    /// Ignores an order that is already known.
     void order(const stream::SegmentOrder& order);
-    /// Nobody wants it (any more): what is not begun is not begun, what is held goes, and no answer
-    /// follows, though one may be under way. What is being computed is answered with kCancelled.
+    /// The order is no longer needed. If it waits it is dropped; if it is held its frames are
+    /// freed. No answer follows, but one may be on its way. If it is being computed it is answered
+    /// with kCancelled.
     void withdraw(const stream::SegmentOrder& order);
-    /// Likewise, but for what a feed may read in the arena: that goes when it is withdrawn.
+    /// Like withdraw(), but keeps what a feed may be reading in the arena until withdraw() names
+    /// it.
     void withdrawUnread(const stream::SegmentOrder& order);
-    /// Nothing: not held. `frame` as FrameSpan counts them.
+    /// Returns nothing if the order is not held. `frame` as FrameSpan counts them.
     std::optional<CodedFrame> frame(const stream::SegmentOrder& order, std::int64_t frame) const;
-    /// Of frames coded from now on.
+    /// Applies to frames coded from now on.
     void setCodecs(frame::CodecPlan codecs);
 
     struct State {
-        /// Further orders that it should have, so that no thread waits for one. Those for which
-        /// what it holds leaves no room wait; one that comes before that does not.
+        /// Further orders to send so that no thread waits for one. An order waits while held
+        /// segments leave no room for it, unless it comes before them in the sequence.
         std::int64_t numFree = 0;
         std::int64_t numOrders = 0;  ///< not answered
         std::int64_t numHeld = 0;

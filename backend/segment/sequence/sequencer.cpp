@@ -23,18 +23,18 @@ namespace millrace::segment {
 
 namespace {
 
-// Of one thread: what it computes segments and writes frames with, used from one to the next.
+// One thread's tools for computing segments and writing frames, reused for each.
 struct ThreadContext {
     SegmentRunner runner;
     FrameTools tools;
 };
 
-// The foremost and one a thread; one more where a thread may be done before the foremost is.
+// The earliest segment, one per thread, and one more in case a thread finishes before the earliest.
 constexpr int windowSize(int threads) {
     return threads > 1 ? threads + 2 : 2;
 }
 
-/// What the segments may hold: of the pool what neither is read ahead nor for expressions.
+/// The segments' share of the pool: what neither the read-ahead nor expressions need.
 std::int64_t windowBytes(const StreamInput& input, const ObjectsAhead& ahead,
                          const SequencerOptions& options, const BufferPool& pool) {
     const std::int64_t bytes =
@@ -88,15 +88,15 @@ class Sequencer::Impl {
     using Item = std::shared_ptr<FlightItem>;
     using Task = Window::Task;
 
-    // Rows that fill up the rest of an earlier partition come first, and how many is known only
-    // when the whole segment is: no head then.
+    // Rows that fill up the rest of an earlier partition come first. Their number is known only
+    // when the whole segment is computed, so such a segment gets none.
     bool mayHaveHead() const {
         const auto& rest = options_.start.rest;
         return options_.isOrdered &&
                (rest.empty() ||
                 rest.front().segment >= input_->partitionStart(options_.start.segment));
     }
-    // All but work() and compute() belong to whoever has the turn (docs/architecture/sequencer.md).
+    // All but work() and compute() require the turn (docs/architecture/sequencer.md).
     void work(bool mayCompute);
     void compute(const Item& item, ThreadContext& context);
     void deliver(Task& task, ThreadContext& context);
@@ -112,8 +112,8 @@ class Sequencer::Impl {
     void endHead(const Task& task);
     Status keepRows(const Task& task, const FrameRows& rows, std::int64_t segmentRow,
                     ThreadContext& context);
-    /// Of the stream whose objects may be fetched ahead: what is computed elsewhere is fetched
-    /// there.
+    /// Number of epochs whose objects are fetched ahead; 0 with workers elsewhere, which fetch
+    /// themselves.
     std::uint32_t epochsAhead() const {
         return options_.elsewhere.segments > 0 ? 0 : options_.epochs;
     }
@@ -146,17 +146,17 @@ class Sequencer::Impl {
     const CountNames countNames_;
     std::stop_source stop_;
 
-    // Of the delivering thread: handed on with the turn, under the window's lock. After
-    // Window::delivered() they are another thread's.
+    // State of the delivering thread, passed on with the turn under the window's lock. After
+    // Window::delivered() it belongs to another thread.
     stream::OpenRest rest_;
-    OpenTails tails_;  ///< those that the open rest names
+    OpenTails tails_;  ///< of the segments that the open rest names
     BatchMeter joinedMeter_;
-    const FlightItem* current_ = nullptr;  ///< whose frames are being delivered; never followed
+    const FlightItem* current_ = nullptr;  ///< item whose frames are being delivered; only compared
     stream::SegmentShare share_;           ///< of the current item, then of its whole segment
-    std::vector<stream::RestPart> restBefore_;  ///< the segment: what a cursor inside of it holds
-    std::int64_t nextFrame_ = 0;                ///< of the segment
-    std::int64_t firstFrame_ = 0;  ///< of the current item: those before are the head's
-    RowCounts counts_;             ///< of the current segment, as far as its items have come
+    std::vector<stream::RestPart> restBefore_;  ///< the rest before the segment; for its cursors
+    std::int64_t nextFrame_ = 0;                ///< index in the segment
+    std::int64_t firstFrame_ = 0;            ///< of the current item: earlier ones are the head's
+    RowCounts counts_;                       ///< of the current segment's items so far
     std::optional<SegmentOutput> headLeft_;  ///< rows of a head that fill no frame
 
     mutable Mutex mutex_;
@@ -243,23 +243,23 @@ void Sequencer::Impl::deliver(Task& task, ThreadContext& context) {
         fail(status);
     }
     if (isDone) {
-        task.frames.reset();  // its memory is the item's alone from here on
+        task.frames.reset();  // from here on only the item holds the memory
         window_.delivered(task.item, true);
     }
 }
 
-// An error that is not the sink's own: the reader hears it where it happened.
+// Passes an error that is not the sink's own to the reader, at its position in the sequence.
 Status Sequencer::Impl::report(const Status& status) {
     if (!status.ok()) {
         const Status ignored = sink_.error(status, stop_.get_token());
-        (void)ignored;  // the reader may be gone; the error itself is what run() returns
+        (void)ignored;  // the reader may be gone; run() returns the error itself
     }
     return status;
 }
 
-// One piece of delivery: a micro-batch, or what stands between two items. Several calls make an
-// item, each by whichever thread has the turn then. The turn is either given away inside (a frame)
-// or by the caller (isDone: the item is behind us); on an error the run ends, so it stays.
+// Delivers one unit: a micro-batch, or the step between two items. An item takes several calls,
+// each on the thread that has the turn at the time. The turn is passed on either inside (a frame)
+// or by the caller (isDone: the item is finished). On an error the run ends, so the turn stays.
 Status Sequencer::Impl::deliverNext(Task& task, ThreadContext& context, bool& isDone) {
     const Item& item = task.item;
     isDone = true;
@@ -272,7 +272,7 @@ Status Sequencer::Impl::deliverNext(Task& task, ThreadContext& context, bool& is
     if (item->isForRest) {
         return keepForRest(task, context);
     }
-    if (current_ != item.get()) {  // null after each item, so an address used again is new
+    if (current_ != item.get()) {  // null after each item, so a reused address counts as new
         if (mustBeHere(task)) {
             isDone = false;
             window_.returned(item);
@@ -309,15 +309,15 @@ Status Sequencer::Impl::deliverNext(Task& task, ThreadContext& context, bool& is
     return status;
 }
 
-// Rows of an earlier partition fill up with this segment's first ones: all borders of its frames
-// move, and those that were cut elsewhere will not do.
+// If rows of an earlier partition fill up with this segment's first rows, all borders of its frames
+// move. Frames that were cut elsewhere are then unusable.
 bool Sequencer::Impl::mustBeHere(const Task& task) const {
     return task.frames->here() == nullptr &&
            rest_.isOfEarlier(input_->partitionStart(task.item->segment)) &&
            rest_.rows() + task.frames->rowsHeld() >= input_->microRows();
 }
 
-// The last rows of a segment that lies before the cursor.
+// Keeps the last rows of a segment before the cursor.
 Status Sequencer::Impl::keepForRest(const Task& task, ThreadContext& context) {
     const std::int64_t held = task.frames->rowsHeld();
     const std::int64_t rows = std::min(held, rowsInStartRest(task.item->segment));
@@ -325,8 +325,8 @@ Status Sequencer::Impl::keepForRest(const Task& task, ThreadContext& context) {
                     task.frames->counts().rowsKept - rows, context);
 }
 
-// The turn comes to an item with rows for the first time. What a head left over stands before the
-// rows of the rest, and is counted already.
+// Called when delivery first reaches an item with rows. Rows left over by a head come before those
+// of the rest, and are already counted.
 void Sequencer::Impl::startPart(const Task& task) {
     const Item& item = task.item;
     const bool isFirst = item->part.kind != SegmentPart::Kind::kRest;
@@ -352,7 +352,7 @@ void Sequencer::Impl::startPart(const Task& task) {
     share_.full = firstFrame_ + task.frames->rowsHeld() / input_->microRows();
 }
 
-// All rows of the segment are there, so its share of the sequence is known. The record goes out
+// All rows of the segment are computed, so its share of the sequence is known. The record goes out
 // first: a reader that has seen a micro-batch of a later segment has all records before it.
 Status Sequencer::Impl::startSegment(const Task& task, ThreadContext& context) {
     const Item& item = task.item;
@@ -364,9 +364,9 @@ Status Sequencer::Impl::startSegment(const Task& task, ThreadContext& context) {
     return share_.lead > 0 ? deliverLead(task, context) : okStatus();
 }
 
-// What was left of an earlier partition, filled up with the segment's first rows. Inside of the
-// segment the cursor still names the rest as it was before it: a resume adds the segment anew and
-// comes to the same lead.
+// Delivers the rest of an earlier partition, filled up with the segment's first rows. Inside the
+// segment the cursor still names the rest from before the segment. A resume adds the segment again
+// and computes the same lead.
 Status Sequencer::Impl::deliverLead(const Task& task, ThreadContext& context) {
     const Item& item = task.item;
     RETURN_IF_ERROR(keepRows(task, {FrameRows::kLead, 0, share_.lead}, 0, context));
@@ -398,7 +398,7 @@ bool Sequencer::Impl::isWanted(std::uint32_t epoch, std::int64_t number) const {
     return !isBefore(epoch, number) && sink_.wants(epoch, number);
 }
 
-// A full micro-batch that the sink does not want: it hears of its rows all the same.
+// Reports the row ids of a full micro-batch that the sink does not want.
 Status Sequencer::Impl::leaveOut(const Task& task, ThreadContext& context) {
     const std::uint32_t epoch = task.item->epoch;
     const std::int64_t number = share_.first + share_.firstFull() + nextFrame_;
@@ -441,9 +441,9 @@ void Sequencer::Impl::setPosition(const stream::Cursor& position, std::int64_t r
     }
 }
 
-// In the turn: measure, reserve, count on. Then the turn goes to whoever is free, and from there on
-// nothing of the delivering thread may be touched: `context`, `item` (kept by enter()) and the slot
-// are this thread's own, position and totals have their lock.
+// In the turn: measures, reserves, advances the position. Then the turn passes to a free thread,
+// and this thread must no longer touch the turn's state. `context`, `item` (kept by enter()) and
+// the slot are its own; position and totals have their lock.
 Status Sequencer::Impl::deliverFrame(Task& task, std::int64_t index, ThreadContext& context,
                                      bool& gaveTurn) {
     const Item& item = task.item;
@@ -467,7 +467,7 @@ Status Sequencer::Impl::deliverFrame(Task& task, std::int64_t index, ThreadConte
                                         static_cast<std::uint32_t>(inSegment)});
     counters_.addMix(task.frames->mix(rows, context.tools));
     window_.wrote(item, *task.frames, index);
-    task.frames.reset();  // its memory goes with the last writer
+    task.frames.reset();  // the last writer frees its memory
     window_.leave(item);
     timer.stop(Stage::kCollate, rows.rows, static_cast<std::int64_t>(bytes));
     if (status.ok()) {
@@ -477,8 +477,8 @@ Status Sequencer::Impl::deliverFrame(Task& task, std::int64_t index, ThreadConte
     return status;
 }
 
-// Copies rows that outlast their segment's memory. `segmentRow`: what number the first of them has
-// in the whole segment, of which the frames may hold a head's remainder.
+// Copies rows that outlast their segment's memory. `segmentRow`: number of the first of them in the
+// whole segment, of which the frames may hold only what a head left over.
 Status Sequencer::Impl::keepRows(const Task& task, const FrameRows& rows, std::int64_t segmentRow,
                                  ThreadContext& context) {
     if (rows.rows == 0) {
@@ -490,12 +490,12 @@ Status Sequencer::Impl::keepRows(const Task& task, const FrameRows& rows, std::i
                        context.tools);
 }
 
-// Behind the segment's full micro-batches. Its frames may still be being written by others; its
-// tail is copied here, before the item is given up.
+// Runs after the segment's full micro-batches. Other threads may still be writing its frames; the
+// tail is copied here, before the item is released.
 Status Sequencer::Impl::endSegment(const Task& task, ThreadContext& context) {
     const Item& item = task.item;
     const std::int64_t rows = input_->microRows();
-    jobs_.firstIsDelivered();  // also where filters leave it no full frame
+    jobs_.firstIsDelivered();  // also if filters leave no full frame
     const std::int64_t ahead = share_.lead + share_.full * rows;
     RETURN_IF_ERROR(keepRows(task, {FrameRows::kTail, ahead - firstFrame_ * rows, share_.tailRows},
                              ahead, context));
@@ -510,7 +510,7 @@ Status Sequencer::Impl::endSegment(const Task& task, ThreadContext& context) {
     return okStatus();
 }
 
-// Puts a micro-batch together from tails; small, so the turn is kept until it is committed.
+// Joins a micro-batch from tails. It is small, so the turn is kept until it is committed.
 Status Sequencer::Impl::deliverJoined(const stream::JoinedBatch& joined, std::uint32_t epoch) {
     if (isBefore(epoch, joined.number)) {
         return okStatus();
@@ -539,8 +539,8 @@ Status Sequencer::Impl::endEpoch(const Item& item) {
         RETURN_IF_ERROR(deliverJoined(*joined, item->epoch));
     }
     tails_.clear();
-    // A file that changed while it was read gave rows of nobody knows which version: said before
-    // the epoch counts as whole.
+    // If a file changed during the read, it is unknown which version the rows come from. Checked
+    // before the epoch is reported as complete.
     RETURN_IF_ERROR(report(input_->dataset()->verifyFiles()));
     RETURN_IF_ERROR(sink_.endOfEpoch(item->epoch, rest_.next(), stop_.get_token()));
     rest_.startEpoch();

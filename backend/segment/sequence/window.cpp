@@ -12,8 +12,8 @@ namespace millrace::segment {
 
 namespace {
 
-// Added to every guess, so that many tiny segments count for something too; plans below it say
-// nothing of the ratio.
+// Added to every estimate, so that many tiny segments are not estimated as 0 bytes. Segments
+// planned smaller than this do not update the ratio.
 constexpr std::int64_t kSmallSegment = 1 << 20;
 // While it is computed a segment holds its columns and what the recipe makes of them.
 constexpr double kComputingFactor = 1.5;
@@ -29,7 +29,7 @@ Window::~Window() {
     close();
 }
 
-// Frames that come from now on find nobody to tell, and answers nobody to take them.
+// Frames that arrive later notify no one, and answers are not taken.
 void Window::close() {
     std::vector<std::shared_ptr<RemoteFrames>> left;
     {
@@ -58,10 +58,9 @@ void Window::wake() {
     changed_.notifyAll();
 }
 
-// The order of the questions is the policy (docs/architecture/sequencer.md): deliver what is ready,
-// then compute what failed for memory, then what was given back or is new, then help. So memory is
-// given back before more is taken, and a thread that could begin a later segment only helps when it
-// may not.
+// The order of these checks is the policy (docs/architecture/sequencer.md): deliver what is ready,
+// then compute what ran out of memory, then what was returned or is new, then help. Memory is thus
+// freed before more is taken, and a thread helps only when it may not start a later segment.
 Window::Task Window::next(bool mayCompute) {
     MutexLock lock(mutex_);
     while (!isStopped_) {
@@ -92,9 +91,9 @@ Window::Task Window::next(bool mayCompute) {
     return {};
 }
 
-// A thread that could compute one more segment has no room for it (the sink is slow, or memory is
-// short: blocked); all others have nothing ready (starved). Every change of an item wakes all:
-// there are as many sleepers as threads at most, and what one of them may do depends on all items.
+// Blocked: a thread that could compute one more segment has no room for it, as the sink is slow or
+// memory is short. Starved: nothing is ready. Every change of an item wakes all threads, since what
+// a thread may do depends on all items; there are at most as many sleepers as threads.
 void Window::waitLocked(bool mayCompute) {
     const bool isMore = flight_.isMore();
     const auto start = std::chrono::steady_clock::now();
@@ -130,9 +129,9 @@ bool Window::hasRetryLocked() const {
                        [](const Item& item) { return item->state == FlightItem::State::kRetry; });
 }
 
-// In plan order only: a later segment that would fit never passes one that does not, so the
-// window's front is always the foremost, and nothing waits for what stands behind it. While one
-// waits to be tried again nothing new is begun: it needs the memory.
+// Claims in plan order only: a later segment that would fit never overtakes one that does not. The
+// window's front is therefore always the earliest, and nothing waits for a later item. While an
+// item waits for a retry nothing new starts: the retry needs the memory.
 Window::Item Window::claimHereLocked() {
     if (const Item open = openHereLocked()) {
         return claimOpenLocked(open);
@@ -151,7 +150,7 @@ Window::Item Window::claimHereLocked() {
     return item;
 }
 
-// The first that came back from elsewhere, or was left for here.
+// The first item that came back from elsewhere, or that must be computed here.
 Window::Item Window::openHereLocked() const {
     for (const Item& item : flight_.items()) {
         if (item->state == FlightItem::State::kOpen && (computesHere_ || item->isHereOnly)) {
@@ -161,8 +160,8 @@ Window::Item Window::openHereLocked() const {
     return nullptr;
 }
 
-// The foremost does not wait for room: what others hold behind it is given up, as for one that ran
-// out of memory.
+// The earliest item does not wait for room. Later items give up what they hold, as for an item that
+// ran out of memory.
 Window::Item Window::claimOpenLocked(const Item& open) {
     const bool isFront = open == flight_.front();
     guessLocked(*open);
@@ -201,9 +200,9 @@ void Window::unholdLocked(FlightItem& item) {
     --numHeld_;
 }
 
-// The foremost item when it ran out of memory: once everything else has let go of its own. Segments
-// that are ready behind it are thrown away and computed again later, to the same bytes; those that
-// are being computed or written from are waited for.
+// Retries the earliest item after it ran out of memory, once all others have released theirs. Later
+// segments that are ready are dropped and computed again later, to the same bytes. Waits for those
+// that are being computed or written from.
 Window::Item Window::retryLocked() {
     const Item front = flight_.front();
     if (!front || front->state != FlightItem::State::kRetry) {
@@ -229,9 +228,9 @@ void Window::computed(const std::shared_ptr<FlightItem>& item, Result<SegmentOut
     if (!output.ok()) {
         failedLocked(*item, output.status());
     } else if (takeRowsLocked(*item, output->counts.rowsKept)) {
-        // The guess goes, what it does hold comes. The factor is the last
-        // segment's, but not below 1: too small a guess costs a segment that is computed twice, too
-        // large a one a thread that waits.
+        // Replaces the estimate with the actual bytes. The factor becomes the last segment's, but
+        // not below 1: too low an estimate costs a segment that is computed twice, too high a one
+        // costs a thread that waits.
         const std::int64_t held = output->decodedBytes + kSmallSegment;
         heldBytes_ += held - item->heldBytes;
         item->heldBytes = held;
@@ -246,8 +245,8 @@ void Window::computed(const std::shared_ptr<FlightItem>& item, Result<SegmentOut
     changed_.notifyAll();
 }
 
-// A segment is a pure function: whoever computes it again finds the same rows. A head's and its
-// rest's are two items.
+// A segment is a pure function: computing it again must yield the same rows. A head and its rest
+// are two items.
 bool Window::takeRowsLocked(FlightItem& item, std::int64_t rowsKept) {
     if (!item.rowsKept || *item.rowsKept == rowsKept) {
         item.rowsKept = rowsKept;
@@ -264,8 +263,8 @@ bool Window::takeRowsLocked(FlightItem& item, std::int64_t rowsKept) {
 
 void Window::failedLocked(FlightItem& item, const Status& error) {
     unholdLocked(item);
-    // Memory that others hold comes back, and without help a segment needs less: no reason to end
-    // the run. The factor grows, so that fewer are begun from now on.
+    // Memory that others hold is freed later, and without helpers a segment needs less, so the run
+    // need not end. The factor grows, so that fewer segments are started from now on.
     const bool isMemory = error.code() == absl::StatusCode::kResourceExhausted;
     if (isMemory && (numHeld_ > 0 || !item.isAlone)) {
         item.state = FlightItem::State::kRetry;
@@ -351,7 +350,7 @@ void Window::wrote(const Item& item, const SegmentFrames& from, std::int64_t fra
     {
         MutexLock lock(mutex_);
         if (item->remote.get() != &from) {
-            return;  // computed here, or given up meanwhile with all that was at hand
+            return;  // computed here, or given up with all frames at hand
         }
         frames = item->remote;
         flight_.wrote(*item, frame);
@@ -361,8 +360,8 @@ void Window::wrote(const Item& item, const SegmentFrames& from, std::int64_t fra
     askFor(asks);
 }
 
-// By the last that had to do with the item, outside of the lock: giving back a segment's memory
-// takes long.
+// Called by the last thread that uses the item, outside the lock: freeing a segment's memory takes
+// long.
 void Window::release(const Item& item) {
     std::shared_ptr<RemoteFrames> remote;
     std::vector<FrameAsk> asks;

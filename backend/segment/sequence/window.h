@@ -1,14 +1,14 @@
 #pragma once
-// The segments in flight: which is computed next, by whom, which is foremost, what they may hold in
-// memory.
+// Schedules the segments in flight: which is computed next, by which thread, which is delivered
+// next, and how much memory they may hold.
 //
-// Threads: any; everything is behind one lock. Items are claimed in sequence order, by the stream's
-// own threads (next()) and by whoever has them computed elsewhere (SegmentDesk), so the foremost
-// one can always go on and nothing waits for what comes later.
-// Memory: an item is let in when the expected bytes of all that are computed here fit the pool's
-// limit, or when it is alone. One that runs out of memory all the same is computed again when it is
-// foremost and alone; only if that fails too, the segment does not fit. Of items computed elsewhere
-// only coded frames are here, as many as DeskLimits allow.
+// Threads: any; everything is behind one lock. The stream's own threads (next()) and workers
+// elsewhere (SegmentDesk) claim items in sequence order. The earliest item can therefore always
+// progress, and nothing waits for a later one.
+// Memory: an item is admitted when the expected bytes of all items computed here fit the pool's
+// limit, or when it is alone. If it still runs out of memory, it is computed again once it is
+// earliest and alone. Only if that fails too, the segment does not fit. Items computed elsewhere
+// hold only coded frames here, within DeskLimits.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -32,40 +32,41 @@ class Window final : public SegmentDesk {
     struct Options {
         std::uint32_t epochs = 1;
         int size = 2;
-        std::int64_t limitBytes = 0;  ///< 0: none
+        std::int64_t limitBytes = 0;  ///< 0: no limit
         stream::Cursor start;
         std::int64_t headRows = 0;          ///< as SequencerOptions::headRows
-        bool isOrdered = true;              ///< false: whatever is ready is delivered first
-        StageCounters* counters = nullptr;  ///< of waits; null: not counted
-        const OpenWork* jobs = nullptr;     ///< where to help; null: nowhere. Outlives the window
-        DeskLimits desk;                    ///< without an order: none
+        bool isOrdered = true;              ///< false: any ready item is delivered first
+        StageCounters* counters = nullptr;  ///< for wait times; null: not counted
+        const OpenWork* jobs = nullptr;     ///< work to steal; null: none. Outlives the window
+        DeskLimits desk;                    ///< if not isOrdered: none
     };
     struct Task {
         enum class Kind { kStop, kCompute, kDeliver, kHelp };
         Kind kind = Kind::kStop;
-        std::shared_ptr<FlightItem> item;       ///< kDeliver: null when every epoch is behind us
+        std::shared_ptr<FlightItem> item;       ///< kDeliver: null at the end of the last epoch
         std::shared_ptr<SegmentFrames> frames;  ///< kDeliver: the item's; null: it failed
     };
 
     Window(const StreamInput& input, Options options);
     ~Window() override;
 
-    /// Blocks until there is something to do. kDeliver is given to one thread at a time, until
-    /// delivered(). kHelp when there was something to help with. `mayCompute` false: deliveries
-    /// only.
+    /// Blocks until there is something to do. kDeliver goes to one thread at a time, until
+    /// delivered(). kHelp when there may be work to steal. `mayCompute` false: deliveries only.
     Task next(bool mayCompute);
 
     void computed(const std::shared_ptr<FlightItem>& item, Result<SegmentOutput> output);
-    /// The delivering thread gives its turn to whoever is free. `isDone`: the item is behind us;
-    /// else `nextFrame` is what delivery needs of it next.
+    /// The delivering thread passes on its turn. `isDone`: the item is finished; otherwise
+    /// `nextFrame` is the next frame of it that delivery needs.
     void delivered(const std::shared_ptr<FlightItem>& item, bool isDone,
                    std::int64_t nextFrame = 0);
-    /// Likewise: frames from elsewhere will not do, as rows of an earlier partition come first.
+    /// Like delivered(), for frames from elsewhere that are unusable because rows of an earlier
+    /// partition come first.
     void returned(const std::shared_ptr<FlightItem>& item);
-    /// A thread gathers from the item beyond its turn; its memory stays until all have left.
+    /// The thread gathers from the item beyond its turn; the item's memory stays until all have
+    /// left.
     void enter(const std::shared_ptr<FlightItem>& item);
     void leave(const std::shared_ptr<FlightItem>& item);
-    /// A frame of the item's was written; of frames from elsewhere its bytes go.
+    /// A frame of the item was written; if it came from elsewhere its bytes are freed.
     void wrote(const std::shared_ptr<FlightItem>& item, const SegmentFrames& from,
                std::int64_t frame);
 
@@ -80,11 +81,11 @@ class Window final : public SegmentDesk {
     std::string describe(const stream::SegmentName& name) const override;
     void onChange(std::function<void()> tell) override { teller_.set(std::move(tell)); }
 
-    /// There is something to help with, or a frame came.
+    /// Call when there is work to steal, or a frame arrived.
     void wake();
-    /// Every waiting and later next() is kStop.
+    /// Makes every waiting and later next() return kStop.
     void stop();
-    /// Likewise, and all frames from elsewhere go. Nobody has the turn or writes any more.
+    /// Like stop(), and releases all frames from elsewhere. No thread may have the turn or write.
     void close();
 
  private:

@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::sys_days;
 
-// Scripts get them in an environment variable, and Linux takes 128 KiB of one.
+// Scripts get them in an environment variable, which Linux limits to 128 KiB.
 constexpr std::size_t kBytesMost = std::size_t{64} << 10;
 
 bool isDigit(char c) {
@@ -29,7 +29,7 @@ bool isName(std::string_view name) {
     return !name.empty() && isLetter(name.front()) && std::ranges::all_of(name, isPart);
 }
 
-/// The whole text as a number.
+/// Parses the whole text as a number.
 template <class T>
 std::optional<T> numberIn(std::string_view text) {
     T number{};
@@ -38,14 +38,14 @@ std::optional<T> numberIn(std::string_view text) {
     return parsed.ec == std::errc() && parsed.ptr == end ? std::optional(number) : std::nullopt;
 }
 
-/// A date of the years 1 to 9999.
+/// Returns the date if it is in the years 1 to 9999.
 std::optional<sys_days> inRange(sys_days day) {
     constexpr sys_days kFirst = std::chrono::year(1) / 1 / 1,
                        kLast = std::chrono::year(9999) / 12 / 31;
     return day >= kFirst && day <= kLast ? std::optional(day) : std::nullopt;
 }
 
-/// "2024-02-29", and nothing else.
+/// Parses "2024-02-29" and no other form.
 std::optional<sys_days> dateIn(std::string_view text) {
     if (text.size() != 10 || text[4] != '-' || text[7] != '-') {
         return std::nullopt;
@@ -79,7 +79,8 @@ std::string_view typeOf(const Json& value) {
                                 : "a number with a fraction";
 }
 
-/// Whether filters could not tell a run's own parameter of this name from a key of the spec.
+/// Whether a filter could not distinguish a run's own parameter of this name from a key of the
+/// spec.
 bool isNameOfKey(const std::string& name, bool isMap) {
     static const Json kSpec = RunSpec().toJson();
     const Json& key = jsonMember(kSpec, name);
@@ -87,7 +88,7 @@ bool isNameOfKey(const std::string& name, bool isMap) {
     return kSpec.contains(name) && isMap == isSection;
 }
 
-/// `name`, or `name - 6`, of a use's content.
+/// The content of a use: `name`, or `name - 6`.
 struct Asked {
     std::string name;
     std::optional<std::int64_t> by;
@@ -123,7 +124,7 @@ std::optional<Asked> askedBy(std::string_view content) {
     return asked;
 }
 
-/// Why a text cannot stand in a path; "": it can.
+/// Why a text is not allowed in a path; "": it is.
 std::string_view whyNoPath(std::string_view text) {
     if (text.find_first_of(std::string_view("/\0", 2)) != std::string_view::npos ||
         text.find("..") != std::string_view::npos || text == ".") {
@@ -134,7 +135,7 @@ std::string_view whyNoPath(std::string_view text) {
                : "would be a pattern (one of *?[]{})";
 }
 
-/// Copies `text`, with what `valueOf` makes of each of its uses.
+/// Copies `text` and replaces each use by the result of `valueOf`.
 Params::Filling fill(std::string_view text, const std::vector<expr::ParamUse>& uses,
                      const std::function<Result<std::string>(const expr::ParamUse&)>& valueOf) {
     Params::Filled filled;
@@ -273,7 +274,7 @@ Result<Params::Value> Params::shifted(const std::string& name, const Value& valu
                                       std::int64_t by) {
     const std::string sum = strCat("${", name, by < 0 ? "" : "+", by, "}");
     if (value.date) {
-        constexpr std::int64_t kDaysMost = 4'000'000;  // more than there are in range
+        constexpr std::int64_t kDaysMost = 4'000'000;  // longer than the range of dates
         const auto date =
             std::abs(by) > kDaysMost ? std::nullopt : inRange(*value.date + std::chrono::days(by));
         return date ? Result<Value>(Value{dateText(*date), date, {}})
@@ -308,8 +309,7 @@ Result<Params::Value> Params::find(std::string_view content) const {
                      : Result<Value>(found->second);
 }
 
-// One literal, whatever the value holds: a text stays within its quotes, a number below zero in
-// brackets.
+// Always a single literal: a text stays within its quotes, and a negative number gets brackets.
 std::string Params::literalOf(const Value& value) {
     if (value.json.is_array()) {
         std::string out;
@@ -334,14 +334,14 @@ Result<std::string> Params::literalAt(const expr::ParamUse& place) const {
     const std::string shown = strCat("${", place.content, "}");
     if (place.isInText) {
         return invalidArgument(shown,
-                               " stands within quotes, where nothing is put in; write it "
+                               " is within quotes, where nothing is put in; write it "
                                "without them");
     }
     if (value.json.is_array() && value.items.empty()) {
         return invalidArgument(shown, " is an empty list");
     }
     if (value.json.is_array() && !place.isAfterIn) {
-        return invalidArgument(shown, " is a list, which may stand only behind `in`");
+        return invalidArgument(shown, " is a list, which may be used only after `in`");
     }
     return literalOf(value);
 }
@@ -352,7 +352,7 @@ Params::Filling Params::inExpression(std::string_view text) const {
     }
     std::vector<expr::ParamUse> places = expr::paramUsesIn(text);
     std::erase_if(places, [this](const expr::ParamUse& one) {
-        return one.isInText && !find(one.content).ok();  // a text of the user's own
+        return one.isInText && !find(one.content).ok();  // the user's own text, not a parameter
     });
     return fill(text, places, [this](const auto& one) { return literalAt(one); });
 }
@@ -361,7 +361,7 @@ Result<std::string> Params::pathPartAt(const expr::ParamUse& place) const {
     ASSIGN_OR_RETURN(const Value value, find(place.content));
     const std::string shown = strCat("${", place.content, "}");
     if (value.json.is_array()) {
-        return invalidArgument(shown, " is a list; in a path only one value may stand");
+        return invalidArgument(shown, " is a list; a path takes only one value");
     }
     std::string text =
         value.json.is_string() ? value.json.get<std::string>() : dumpJson(value.json);

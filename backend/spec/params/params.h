@@ -1,6 +1,6 @@
 #pragma once
-// The parameters of a spec (`params`), and the typed constants that `${name}` stands for in its
-// expressions and paths (docs/decisions/0065-params.md). Private to the room.
+// The parameters of a spec (`params`): typed constants that replace `${name}` in its expressions
+// and paths (docs/decisions/0065-params.md). Private to spec.
 //
 // Threads: a value, immutable after read(). Failure: errors as values; no input crashes.
 #include <chrono>
@@ -22,28 +22,29 @@ namespace millrace::spec {
 
 class Params {
  public:
-    /// The section `params`; null: the spec has none. `errors` gets what is wrong with it.
+    /// Reads the section `params`; null: the spec has none. Appends its errors to `errors`.
     static Params read(const YamlNode* section, SpecErrors& errors);
 
-    /// As written: maps, texts, numbers, bools and lists of these; a date is its text.
+    /// As written: maps, texts, numbers, bools and lists of these; a date as its text.
     const Json& json() const { return json_; }
 
-    /// A text in which each `${...}` has been replaced, and where.
+    /// A text with each `${...}` replaced, and the positions of the replacements.
     struct Filled {
         std::string text;
         std::vector<SourceMap::Constant> constants;
     };
     using Filling = std::variant<Filled, expr::ExprError>;
-    /// Each `${name}` becomes one literal of the value's type; a list only behind `in`.
+    /// Replaces each `${name}` by one literal of the value's type; a list only after `in`.
     Filling inExpression(std::string_view text) const;
-    /// Each `${name}` becomes the value's text, which cannot be a pattern or another directory.
+    /// Replaces each `${name}` by the value's text, which must not be a pattern or lead to another
+    /// directory.
     Filling inPath(std::string_view text) const;
 
  private:
     struct Value {
         Json json;
-        std::optional<std::chrono::sys_days> date;  ///< `json` is its text then
-        std::vector<Value> items;                   ///< of a list
+        std::optional<std::chrono::sys_days> date;  ///< set for a date; `json` is its text then
+        std::vector<Value> items;                   ///< for a list
     };
 
     Json readMap(const YamlNode& map, const std::string& path, SpecErrors& errors);

@@ -1,8 +1,8 @@
 #pragma once
-// A program's own settings: a YAML file that is one map of names to a text or a list of texts, or
-// to a map of such.
+// A program's own settings: a YAML file with one map from names to a text, a list of texts, or a
+// map of these.
 //
-// Pure. Failure: kInvalidArgument, a line for each mistake with its place. Bounds as a spec's.
+// Pure. Failure: kInvalidArgument, with a line and a position for each error. Limits as for a spec.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,12 +12,13 @@
 namespace millrace::spec {
 
 struct Setting {
-    std::string name;                 ///< in a map below: "map.name"
-    std::vector<std::string> values;  ///< one, or the items of a list
-    std::string place;                ///< "FILE:LINE:COLUMN", of the name
+    std::string name;                 ///< below a map: "map.name"
+    std::vector<std::string> values;  ///< one text, or the items of a list
+    std::string place;                ///< "FILE:LINE:COLUMN" of the name
 };
 
-/// In the order of the text; an empty text has none. `fileName` is for messages only.
+/// Returns settings in the order of the text; none for an empty text. `fileName` is for messages
+/// only.
 Result<std::vector<Setting>> readSettings(std::string_view text, std::string_view fileName);
 
 }  // namespace millrace::spec

@@ -21,7 +21,7 @@ bool decays(const ScheduleSpec& schedule) {
     return schedule.type == "linear" || schedule.type == "cosine";
 }
 
-// A key of one type beside another one would say what does not happen.
+// Rejects a key of another schedule type: it would suggest an effect that it does not have.
 void checkSchedule(const ScheduleSpec& s, Problems& problems) {
     const ScheduleSpec usual;
     const auto refuse = [&](bool isWrong, const char* key, const std::string& why) {
@@ -48,7 +48,7 @@ void checkSchedule(const ScheduleSpec& s, Problems& problems) {
     }
 }
 
-/// Names of what an evaluation reports: the first head's, then those of each.
+/// Names of the metrics that an evaluation reports: the first head's, then each head's.
 std::vector<std::string> evaluationMetrics(const RunSpec& spec) {
     std::vector<std::string> out;
     for (const std::string& figure : spec.eval->metrics) {
@@ -145,7 +145,7 @@ void checkEarlyStop(const RunSpec& spec, Problems& problems) {
     }
     const std::vector<std::string> known = evaluationMetrics(spec);
     if (std::find(known.begin(), known.end(), stop.metric) == known.end()) {
-        return refuse(".metric", strCat("'", stop.metric, "' is no figure of the evaluation",
+        return refuse(".metric", strCat("'", stop.metric, "' is not a figure of the evaluation",
                                         nameHint(stop.metric, known)));
     }
     if (!isHigherBetter(stop)) {

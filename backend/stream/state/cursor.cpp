@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMaxRestParts = std::size_t{1} << 20;
 
-/// Empty, or what is wrong. Only earlier segments can have left rows, each of them once.
+/// Returns "" or the error. Only earlier segments can have left rows, each of them once.
 std::string readRest(const TinyJson& list, std::int64_t segment, std::vector<RestPart>& rest) {
     if (list.items.size() > kMaxRestParts) {
         return "epoch, offset or rest out of range";

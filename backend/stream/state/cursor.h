@@ -1,5 +1,5 @@
 #pragma once
-// Where a consumer stands in the global sequence: small, versioned, refuses to lie.
+// A consumer's position in the global sequence: small, versioned, and valid for one stream only.
 //
 // Text form: JSON, docs/formats/cursor.md. A cursor is valid for one stream hash and one plan only:
 // checkCursor() of stream/read_state.h. Threads: a value.
@@ -12,7 +12,7 @@ namespace millrace::stream {
 
 struct TinyJson;
 
-/// The last `rows` kept rows of a segment that stand in the open rest.
+/// The last `rows` kept rows of a segment, which are in the open rest.
 struct RestPart {
     std::int64_t segment = 0;
     std::int64_t rows = 0;
@@ -28,23 +28,23 @@ struct Cursor {
     std::uint32_t epoch = 0;
     std::int64_t next = 0;       ///< number of the next micro-batch, from 0 in each epoch
     std::int64_t segment = 0;    ///< the segment that yields it (number of segments: only the rest)
-    std::int64_t offset = 0;     ///< micro-batches of that segment that lie before `next`
+    std::int64_t offset = 0;     ///< micro-batches of that segment before `next`
     std::vector<RestPart> rest;  ///< the open rest before that segment's tail
     bool operator==(const Cursor&) const = default;
 
     /// The start of the first epoch.
     static Cursor start(std::string streamHash, std::string planHash);
 
-    /// Number of the first micro-batch of `segment`: what OpenRest goes on from.
+    /// Number of the first micro-batch of `segment`, from which OpenRest continues.
     std::int64_t segmentFirst() const { return next - offset; }
 
     /// The segments to compute again on resume: those of the open rest (their ends only), then the
-    /// cursor's own when it exists. Ascending.
+    /// cursor's own if it exists. Ascending.
     std::vector<std::int64_t> segmentsToRecompute(std::int64_t numSegments) const;
 
-    /// Members by name, without spaces: equal cursors have equal texts.
+    /// Members sorted by name, without spaces: equal cursors have equal texts.
     std::string toText() const;
-    /// Empty, or what is wrong with it, with "cursor: " in front.
+    /// Returns "", or the error with "cursor: " in front.
     std::string read(const TinyJson& json);
 };
 

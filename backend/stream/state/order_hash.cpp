@@ -14,9 +14,9 @@ Sum128 rowIdsHash(std::span<const std::uint32_t> files, std::span<const std::uin
     if (files.size() != rows.size()) {
         std::abort();  // a row id is a file and a row
     }
-    // The ids lie as two columns and are hashed as pairs: packed 512 at a time, so that the block
-    // (6 KiB) stays in the first cache and the hash is fed in pieces worth its set-up. Packed, not
-    // a struct: one of u32 and u64 would have 4 bytes of padding in the hash.
+    // The ids are two columns and are hashed as pairs, packed 512 at a time. So the block (6 KiB)
+    // stays in the first-level cache, and each update is large enough to be worth its set-up.
+    // Packed, not a struct: a struct of u32 and u64 would put 4 bytes of padding into the hash.
     constexpr std::size_t kRowBytes = 12, kBlockRows = 512;
     std::array<unsigned char, kRowBytes * kBlockRows> block;
     XXH3_state_t state;

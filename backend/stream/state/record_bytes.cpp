@@ -16,11 +16,10 @@ constexpr const char* kBadName =
 constexpr const char* kTooMany = "a segment's record has too many steps or counts";
 constexpr const char* kImpossible = "a segment's record holds an impossible count";
 
-/// Of the head: segment, first, count, tail rows, rows scanned, pruned, kept, number of steps,
-/// number of counts.
+/// Words of the head: segment, first, count, tail rows, rows scanned, pruned, kept, number of
+/// steps, number of counts.
 constexpr std::size_t kHeadWords = 9;
-/// Behind it, for what later versions say of a segment (docs/formats/ring.md): written as 0, not
-/// read.
+/// Behind the head, for later versions (docs/formats/ring.md): written as 0, not read.
 constexpr std::size_t kReservedWords = 3;
 /// Before a count's name: its value and the name's length.
 constexpr std::size_t kCountHeadBytes = 12;
@@ -41,7 +40,7 @@ bool isName(std::string_view name) {
     return !name.empty() && name.size() <= kMaxCountNameBytes;
 }
 
-/// Takes values off the front of the bytes, as long as there are enough.
+/// Takes values off the front of the bytes while there are enough.
 class RecordReader {
  public:
     RecordReader(const unsigned char* at, std::uint64_t left) : at_(at), left_(left) {}
@@ -61,7 +60,7 @@ class RecordReader {
         left_ -= bytes;
         return true;
     }
-    /// Null, or what is wrong.
+    /// Returns null or the error.
     const char* count(std::int64_t& value) {
         std::uint64_t word = 0;
         if (!take(&word, sizeof word)) {
@@ -104,7 +103,8 @@ const char* readCount(RecordReader& bytes, SegmentSums& sums) {
                : "a segment's record has two counts of one name";
 }
 
-/// The nine words and the reserved ones; the last two are the lengths of what follows.
+/// Reads the nine words and the reserved ones; the last two are the lengths of the lists that
+/// follow.
 const char* readHead(RecordReader& bytes, SegmentRecord& record, std::int64_t& numSteps,
                      std::int64_t& numCounts) {
     for (const HeadWord word : kOwnWords) {

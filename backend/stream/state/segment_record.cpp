@@ -5,7 +5,7 @@
 namespace millrace::stream {
 namespace {
 
-// A ring's bytes come from another process: sums of what it says must not leave the type.
+// A ring's bytes come from another process: sums of their values must not overflow.
 void addTo(std::int64_t& sum, std::int64_t value) {
     sum = std::min(sum + value, kMaxCount);
 }

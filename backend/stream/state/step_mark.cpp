@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kMarkWords = kStepMarkBytes / 8;
 constexpr std::uint64_t kIsLast = 1, kIsLeftOut = 2;
 
-/// The counts of a mark and the places of its words; the last five words are held and 0.
+/// Indices of a mark's words; the last five words are reserved and 0.
 enum MarkWord : std::size_t {
     kBatches,
     kRows,

@@ -5,7 +5,7 @@
 namespace millrace::stream {
 namespace {
 
-/// Empty, or what is wrong.
+/// Returns "" or the error.
 std::string readSteps(const TinyJson& list, SegmentSums& sums) {
     if (list.items.size() > kMaxRecordSteps) {
         return "more than " + std::to_string(kMaxRecordSteps) + " steps";
@@ -19,7 +19,7 @@ std::string readSteps(const TinyJson& list, SegmentSums& sums) {
     return "";
 }
 
-/// Empty, or what is wrong.
+/// Returns "" or the error.
 std::string readCounts(const TinyJson& object, SegmentSums& sums) {
     if (object.members.size() > kMaxRecordCounts) {
         return "'counts' must be an object of at most " + std::to_string(kMaxRecordCounts) +
@@ -36,7 +36,7 @@ std::string readCounts(const TinyJson& object, SegmentSums& sums) {
     return "";
 }
 
-/// Empty, or what is wrong.
+/// Returns "" or the error.
 std::string readSums(TinyJsonMembers& members, SegmentSums& sums) {
     sums.segments = members.count("segments");
     sums.rowsScanned = members.count("rows_scanned");
@@ -49,7 +49,7 @@ std::string readSums(TinyJsonMembers& members, SegmentSums& sums) {
     return wrong.empty() ? readCounts(counts, sums) : wrong;
 }
 
-/// All but the counts. Members stand in the order of their names.
+/// Writes all but the counts. Members are in the order of their names.
 void addRows(const SegmentSums& sums, std::int64_t rowsLeftOut, TinyJsonText& text) {
     text.count("rows_kept", sums.rowsKept);
     if (rowsLeftOut > 0) {

@@ -1,10 +1,10 @@
 #pragma once
-// The state that a position is saved as: a cursor at a step's end, the order hash and rows of all
-// micro-batches before it, of all ranks, the sums of the segments that lie wholly before it, and
-// those of the segment that it lies inside. Every rank's is the same text.
+// The saved state of a position, always at a step's end. It has a cursor, and the order hash and
+// rows of all ranks' micro-batches before it. It also has the sums of the segments wholly before
+// it, and those of the segment that it is inside. It is the same text in every rank.
 //
-// One source for both sides: the C library writes these texts, the daemon and the loader read
-// them (docs/formats/cursor.md). Threads: a value. Failure: a sentence.
+// One source for both sides: the C library writes these texts, the daemon and the loader read them
+// (docs/formats/cursor.md). Threads: a value. Failure: an error message.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -20,16 +20,16 @@ struct StreamState {
     Cursor cursor;
     OrderHash orderHash;
     std::int64_t rowsDelivered = 0;  ///< of all ranks' frames before the cursor
-    /// Of epochs' last steps that were not whole and were dropped: in neither of the two before.
+    /// Rows of epochs' last steps that were not whole and were dropped; the two above exclude them.
     std::int64_t rowsLeftOut = 0;
     SegmentSums sums;
-    /// Of the segment that the cursor lies inside, whole; `segments` is 0 where it lies inside
-    /// none, or where the segment's record stood behind the step's mark.
+    /// Sums of the whole segment that the cursor is inside. `segments` is 0 if it is inside none,
+    /// or if the segment's record came behind the step's mark.
     SegmentSums opened;
 
-    /// Members by name, without spaces: equal states have equal texts.
+    /// Members sorted by name, without spaces: equal states have equal texts.
     std::string toText() const;
-    /// Reads a text into this one. Empty, or what is wrong with it.
+    /// Reads a text into this object. Returns "" or the error.
     std::string read(std::string_view text);
 };
 

@@ -163,7 +163,7 @@ class TinyParser {
         return true;
     }
 
-    /// Of `u` and four hex digits from at_ on; leaves at_ on the last one.
+    /// Reads `u` and four hex digits from at_ on; leaves at_ on the last one.
     bool codeUnit(char32_t& code) {
         if (text_[at_] != 'u' || at_ + 4 >= text_.size()) {
             return false;

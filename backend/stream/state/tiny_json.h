@@ -1,9 +1,9 @@
 #pragma once
 // A small JSON for the C library, which has no dependencies: objects, lists, text, counts.
 //
-// TinyJson reads a document, TinyJsonMembers its members with a sentence for the first wrong one,
-// TinyJsonText writes an object. Threads: values. Failure: parse() is false for anything else
-// (fractions, negative numbers, counts over kMaxCount, deeper than 16).
+// TinyJson reads a document, TinyJsonMembers reads its members and keeps a message for the first
+// wrong one, TinyJsonText writes an object. Threads: values. Failure: parse() is false for anything
+// else (fractions, negative numbers, counts over kMaxCount, deeper than 16).
 #include <cstdint>
 #include <map>
 #include <string>
@@ -23,12 +23,12 @@ struct TinyJson {
 
     static bool parse(std::string_view text, TinyJson& out);
     bool isCount() const { return kind == Kind::kCount; }
-    /// The first member of that name; null when there is none.
+    /// The first member of that name; null if there is none.
     const TinyJson* find(std::string_view name) const;
-    /// False when there is no such member of that kind.
+    /// Returns false if it has no member of that name and kind.
     bool readCount(std::string_view name, std::int64_t& out) const;
     bool readText(std::string_view name, std::string& out) const;
-    /// Of a list of two counts; false for anything else.
+    /// Reads a list of two counts; returns false for anything else.
     bool readPair(std::int64_t& first, std::int64_t& second) const;
 };
 
@@ -37,7 +37,8 @@ struct TinyJson::Member {
     TinyJson value;
 };
 
-/// The members that an object must have; wrong() after the reads, until then defaults are given.
+/// Reads the required members of an object. Check wrong() after the reads; until then reads return
+/// defaults.
 class TinyJsonMembers {
  public:
     explicit TinyJsonMembers(const TinyJson& object);
@@ -48,7 +49,7 @@ class TinyJsonMembers {
     std::string hash(const char* name);
     const TinyJson& list(const char* name);
     const TinyJson& object(const char* name);
-    /// Empty, or what is wrong with the first member that is.
+    /// Returns "", or the error of the first wrong member.
     const std::string& wrong() const { return wrong_; }
 
  private:

@@ -7,9 +7,9 @@
 
 namespace millrace::train {
 
-// Old files are the daemon's to remove, once it has stored newer ones. While it does not answer
-// they all stay, and each one more doubles the way to the next: the disk takes a number of them
-// that grows with the logarithm of the time, and at most half of the way without a daemon is lost.
+// The daemon removes old files once it has stored newer ones. While it does not answer, all files
+// stay, and each further one doubles the distance to the next. The number of files then grows with
+// the logarithm of the time, and a crash loses at most half of the time without a daemon.
 bool CheckpointRoutine::isDue(std::int64_t step, bool isThinned) const {
     constexpr std::int64_t kOnTheirWay = 2;  // between a write and its acknowledgement
     const std::int64_t every = options_.everySteps;
@@ -38,7 +38,7 @@ Status CheckpointRoutine::settle(bool waits) {
     return ended ? tell(*ended) : okStatus();
 }
 
-// Where one was not written training goes on and the older checkpoints stay.
+// If the checkpoint could not be written, training continues and the older checkpoints stay.
 Status CheckpointRoutine::tell(const CheckpointWriter::Outcome& outcome) {
     const std::int64_t step = outcome.order.name.step;
     if (!outcome.file.ok()) {

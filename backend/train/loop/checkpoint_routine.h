@@ -1,9 +1,10 @@
 #pragma once
-// When a rank that writes checkpoints does so, and what it tells of them.
+// Decides when a rank writes checkpoints, writes them, and reports them.
 //
-// One that is needed is there when cut() returns; one on the way may be written while training goes
-// on, and is told of when it has ended. Threads: one owner. Failure: of a needed one; another one
-// that was not written is trouble that the reporter is told, and the older ones stay.
+// A needed checkpoint exists when cut() returns. Any other one may be written while training
+// continues; it is reported once it is written. Threads: one owner. Failure: cut() fails only for a
+// needed checkpoint; any other that could not be written is reported as trouble, and the older ones
+// stay.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,24 +16,25 @@ namespace millrace::train {
 
 struct CheckpointOptions {
     std::int64_t everySteps = 0;  ///< 0: only at the end
-    std::int64_t keep = 3;        ///< that the daemon keeps: more unacknowledged are thinned
+    std::int64_t keep = 3;        ///< checkpoints that the daemon keeps; beyond that,
+                                  ///< unacknowledged ones are thinned
     std::string directory;
-    bool isCopied = false;  ///< written from a copy while training goes on; else it waits
+    bool isCopied = false;  ///< written from a copy while training continues; else training waits
 };
 
 class CheckpointRoutine {
  public:
-    /// Both outlive it.
+    /// Both references outlive it.
     CheckpointRoutine(const CheckpointOptions& options, Reporter& reporter)
         : options_(options), reporter_(reporter) {}
 
-    /// A step's is tried, by all ranks alike.
+    /// Marks the checkpoint of `step` as tried; all ranks call it alike.
     void begin(std::int64_t step) { lastStep_ = step; }
     bool hasBegun(std::int64_t step) const { return lastStep_ == step; }
-    /// `isThinned`: fewer are due while the daemon does not answer.
+    /// `isThinned`: makes checkpoints rarer while the daemon does not answer.
     bool isDue(std::int64_t step, bool isThinned) const;
     Status cut(CheckpointOrder order, const std::vector<TensorRef>& tensors, bool isNeeded);
-    /// Tells of the one that is written beside the training: when it has ended, or `waits` for it.
+    /// Reports the background checkpoint once it is written; `waits`: blocks until then.
     Status settle(bool waits);
 
  private:

@@ -1,9 +1,10 @@
 #pragma once
-// Writes a run's checkpoints beside its training: one at a time, from a copy in kept memory.
+// Writes a run's checkpoints in the background of training: one at a time, from a copy in reused
+// memory.
 //
 // Threads: one owner; a write has a thread of its own, which ends with it or with this object.
-// Owns: the copy, as large as the largest checkpoint so far, from the first begin() on. Failure: of
-// a write, in its outcome.
+// Owns: the copy, as large as the largest checkpoint so far, from the first begin() on. Failure: a
+// write's failure is in its outcome.
 #include <atomic>
 #include <cstddef>
 #include <memory>
@@ -16,13 +17,13 @@
 
 namespace millrace::train {
 
-/// A checkpoint that is to be written.
+/// A checkpoint to write.
 struct CheckpointOrder {
     std::string directory;
     checkpoint::CheckpointName name;
     Json meta;
-    std::string state;    ///< the feed's, for who tells of it
-    bool isBest = false;  ///< it is to have the name checkpoint::kBestName too
+    std::string state;    ///< the feed's, for the report of the checkpoint
+    bool isBest = false;  ///< it also gets the name checkpoint::kBestName
 };
 
 class CheckpointWriter {
@@ -37,13 +38,13 @@ class CheckpointWriter {
     CheckpointWriter(const CheckpointWriter&) = delete;
     CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-    /// Writes it and returns when it is there; `tensors` are read where they lie.
+    /// Writes the checkpoint before it returns; reads `tensors` without a copy.
     static Outcome write(CheckpointOrder order, const std::vector<TensorRef>& tensors);
-    /// Returns when `tensors` are copied. To be called when all before was taken.
+    /// Returns once `tensors` are copied. Call it only after the previous outcome was taken.
     void begin(CheckpointOrder order, const std::vector<TensorRef>& tensors);
-    /// What became of begin()'s, once; nothing while it is being written or there was none.
+    /// The outcome of begin(), once; nothing while the write is running or if there was none.
     std::optional<Outcome> takeEnded();
-    /// The same, and waits for it.
+    /// Waits for the write, then returns its outcome as takeEnded() does.
     std::optional<Outcome> wait();
 
  private:
@@ -51,7 +52,7 @@ class CheckpointWriter {
 
     std::unique_ptr<std::byte[]> kept_;
     std::size_t keptBytes_ = 0;
-    std::optional<Outcome> outcome_;  ///< the thread's until hasEnded_
+    std::optional<Outcome> outcome_;  ///< written by the thread until hasEnded_ is set
     std::atomic<bool> hasEnded_{false};
     std::jthread thread_;
 };

@@ -21,13 +21,14 @@ bool EarlyStop::take(std::int64_t step, double value) {
 
 std::string EarlyStop::sentence() const {
     if (bestStep_ < 0) {
-        return isDue() ? strCat("stopped early: ", options_.metric, " was no number in ", worse_,
-                                " evaluations")
+        return isDue() ? strCat("stopped early: ", options_.metric, " was not a number in ", worse_,
+                                worse_ == 1 ? " evaluation" : " evaluations")
                        : "";
     }
+    const char* evaluations = worse_ == 1 ? " evaluation was" : " evaluations were";
     const std::string best =
         strCat(options_.metric, " ", best_, " of step ", formatCount(bestStep_));
-    return isDue() ? strCat("stopped early: ", worse_, " evaluations were no better than ", best)
+    return isDue() ? strCat("stopped early: ", worse_, evaluations, " no better than ", best)
                    : strCat("the best was ", best);
 }
 
@@ -39,7 +40,7 @@ Json EarlyStop::state() const {
             {"worse", worse_}};
 }
 
-// Of another metric the best says nothing.
+// A best value of another metric is ignored.
 void EarlyStop::restore(const Json& state) {
     const Result<double> best = jsonDouble(jsonMember(state, "best"));
     if (jsonString(state, "metric") != options_.metric || !best.ok()) {

@@ -1,9 +1,9 @@
 #pragma once
-// Whether a run still learns: the best evaluation so far, and how many came since that were no
-// better.
+// EarlyStop: the best evaluation so far, and how many evaluations since then did not improve on it.
+// The trainer asks it whether to stop.
 //
-// A value: what a resume needs is in state(). Threads: one owner. Failure: none; a figure that is
-// NaN is no better than any.
+// A value: state() has what a resume needs. Threads: one owner. Failure: none; NaN never counts as
+// an improvement.
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -15,7 +15,7 @@ namespace millrace::train {
 struct EarlyStopOptions {
     std::string metric;         ///< "eval.normalized_entropy"
     std::int64_t patience = 0;  ///< evaluations in a row that may be no better; 0: never stops
-    double minDelta = 0;        ///< better by no more than this is no better
+    double minDelta = 0;        ///< smallest change that counts as an improvement
     bool isHigherBetter = false;
 };
 
@@ -25,13 +25,13 @@ class EarlyStop {
 
     bool isOn() const { return options_.patience > 0; }
     const std::string& metric() const { return options_.metric; }
-    /// An evaluation of that step: true when it is the best so far.
+    /// Takes the evaluation of `step`; true if it is the best so far.
     bool take(std::int64_t step, double value);
-    /// Patience has come to its end.
+    /// True once patience is used up.
     bool isDue() const { return isOn() && worse_ >= options_.patience; }
-    /// -1: there is none.
+    /// -1: no evaluation yet.
     std::int64_t bestStep() const { return bestStep_; }
-    /// For people: why it is due, or which was the best; "" before an evaluation.
+    /// For people: why a stop is due, or which evaluation was the best; "" before the first one.
     std::string sentence() const;
 
     Json state() const;

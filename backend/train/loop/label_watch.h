@@ -1,5 +1,6 @@
 #pragma once
-// Which labels the first epoch had: at its end they must be of two classes. Threads: one owner.
+// Checks the labels of the first epoch: at its end each head must have seen two classes. The
+// trainer uses it. Threads: one owner.
 #include <limits>
 #include <string>
 #include <vector>
@@ -9,13 +10,13 @@
 
 namespace millrace::train {
 
-/// Watches nothing before begin(), as after a resume, and nothing behind the first endEpoch().
+/// Inactive before begin(), as after a resume, and after the first endEpoch().
 class LabelWatch {
  public:
     void begin(std::size_t numHeads) { seen_.assign(numHeads, Seen()); }
     void watch(const BatchView& batch);
-    /// kInvalidArgument naming a head of which nothing can be learnt. Of one rank alone: a head may
-    /// be of one class in the share of one of several.
+    /// kInvalidArgument names a head whose labels are all alike. For runs of one rank only: with
+    /// several ranks, one rank's share may hold a single class.
     Status endEpoch(const std::vector<std::string>& heads);
 
  private:

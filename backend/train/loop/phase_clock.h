@@ -1,8 +1,8 @@
 #pragma once
-// PhaseClock: what the trainer's time is spent on, by a clock that is always in one phase.
+// PhaseClock: splits the trainer's time into phases; it is always in exactly one.
 //
-// An open phase counts at once, so no part ever falls and all of them together are the time since
-// the clock was made. Threads: one owner.
+// An open phase counts at once, so no part ever falls and their sum is the time since the clock was
+// made. Threads: one owner.
 #include <cstdint>
 
 #include "backend/core/clock.h"
@@ -14,32 +14,32 @@ class PhaseClock {
  public:
     using Phase = double values::PhaseTimes::*;
 
-    /// Begins with the start.
+    /// Starts in the start phase.
     explicit PhaseClock(const Clock& clock) : clock_(clock), sinceNs_(clock.steadyNs()) {}
 
-    /// The first batch is there: the start is over.
+    /// Call when the first batch has arrived: ends the start phase.
     void endStart() {
         if (phase_ == &values::PhaseTimes::startMs) {
             enter(&values::PhaseTimes::busyMs);
         }
     }
-    /// How long the present phase, or the newest scope in it, has lasted.
+    /// Time since the present phase, or the newest scope in it, began.
     double openMs() const { return msOf(clock_.steadyNs() - sinceNs_); }
-    /// Ends the present phase and begins `phase`.
+    /// Ends the present phase and enters `phase`.
     void enter(Phase phase) {
         const std::int64_t now = clock_.steadyNs();
         times_.*phase_ += msOf(now - sinceNs_);
         sinceNs_ = now;
         phase_ = phase;
     }
-    /// Up to now.
+    /// Times up to now.
     values::PhaseTimes times() const {
         values::PhaseTimes times = times_;
         times.*phase_ += msOf(clock_.steadyNs() - sinceNs_);
         return times;
     }
 
-    /// A phase for as long as this lives; then the one before goes on.
+    /// Enters a phase for the lifetime of this object, then returns to the previous phase.
     class Scope {
      public:
         Scope(PhaseClock& clock, Phase phase) : clock_(clock), before_(clock.phase_) {
@@ -53,8 +53,8 @@ class PhaseClock {
         PhaseClock& clock_;
         const Phase before_;
     };
-    /// A wait for data interrupts steps; within the start, an evaluation or a checkpoint it is part
-    /// of these.
+    /// A wait for data interrupts steps; during the start, an evaluation or a checkpoint it counts
+    /// as part of that phase.
     Phase waiting() const {
         return phase_ == &values::PhaseTimes::busyMs ? &values::PhaseTimes::stallMs : phase_;
     }

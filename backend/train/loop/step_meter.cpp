@@ -13,7 +13,7 @@ namespace metric = values::metric;
 
 constexpr std::int64_t kWindowNs = 500'000'000;
 constexpr std::int64_t kRatesNs = 100'000'000;
-constexpr double kSecondsMin = 0.02;  // below, a rate says nothing
+constexpr double kSecondsMin = 0.02;  // shorter intervals give meaningless rates
 constexpr std::int64_t kProgressNs = 200'000'000;
 constexpr std::int64_t kQuietNs = 1'000'000'000;
 
@@ -33,7 +33,7 @@ StepMeter::Mark StepMeter::now() const {
     return {clock_.steadyNs(), rows_, steps_, processCpuNs(), times_};
 }
 
-// The mean of the window's steps.
+// Adds the mean times over the window's steps.
 void StepMeter::addParts(const Mark& from, const Mark& to, rank::Values& values) {
     const auto steps = static_cast<double>(to.steps - from.steps);
     const auto add = [&](const char* name, std::int64_t before, std::int64_t after) {
@@ -49,7 +49,7 @@ void StepMeter::addParts(const Mark& from, const Mark& to, rank::Values& values)
     }
 }
 
-// Leaves the start out: until its first batch a rank waits for more than data.
+// Leaves out the start: until its first batch a rank waits for more than data.
 void StepMeter::addStall(rank::Values& values) {
     const values::PhaseTimes passed = times_.phases - told_;
     const double ms = passed.sum() - passed.startMs;
@@ -59,7 +59,7 @@ void StepMeter::addStall(rank::Values& values) {
     }
 }
 
-// After the first step whatever it took: a run that is over at once has rates, too.
+// True after the first step, however short it was: a run that ends at once has rates, too.
 bool StepMeter::ratesDue() const {
     const std::int64_t time = clock_.steadyNs();
     if (lastRatesNs_ == 0) {

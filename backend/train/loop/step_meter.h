@@ -1,9 +1,9 @@
 #pragma once
-// Rates of a rank: rows a second, share of time spent waiting for data, processor time.
+// Measures a rank: rows per second, share of time spent waiting for data, processor time.
 //
-// Rates cover the last half to one second, so that a single step does not make them jump. The share
-// of waiting is that since the point before: weighted by time, its points make the run's share, and
-// no wait falls between two of them. Threads: one owner.
+// Rates cover the last half to one second, so that a single step does not make them jump. The stall
+// share covers the time since the previous point. Weighted by time, its points therefore add up to
+// the run's share, and no wait is missed. Threads: one owner.
 #include <cstdint>
 
 #include "backend/core/clock.h"
@@ -13,7 +13,7 @@
 
 namespace millrace::train {
 
-/// Where the time so far went.
+/// Where the time so far was spent.
 struct StepTimes {
     values::PhaseTimes phases;
     LearnerTimes learner;
@@ -22,17 +22,16 @@ struct StepTimes {
 class StepMeter {
  public:
     explicit StepMeter(const Clock& clock);
-    /// Forgets the window: after an evaluation or a checkpoint.
+    /// Clears the window: call it after an evaluation or a checkpoint.
     void restart() { older_ = newer_ = now(); }
-    /// Whether the end of a step now would have rates: the first one's, then at most ten times a
-    /// second.
+    /// True if the step that ends now should report rates: the first step, then at most ten times
+    /// per second.
     bool ratesDue() const;
-    /// A step of `rows` rows ended. Adds the rates and a step's parts to `values` where they are
-    /// due.
+    /// Ends a step of `rows` rows. Adds the rates and the step's parts to `values` if they are due.
     void endStep(std::int64_t rows, const StepTimes& times, rank::Values& values);
-    /// True at most five times a second.
+    /// True at most five times per second.
     bool progressDue();
-    /// True when none was due for a second: long work is told as it goes on.
+    /// True if no progress was due for a second: long work must report as well.
     bool isQuiet();
 
  private:
@@ -46,7 +45,7 @@ class StepMeter {
     const Clock& clock_;
     std::int64_t startNs_, rows_ = 0, steps_ = 0;
     StepTimes times_;
-    values::PhaseTimes told_;  // at the last point of the share of waiting
+    values::PhaseTimes told_;  // at the last point of the stall share
     std::int64_t lastRatesNs_ = 0, lastProgressNs_ = 0;
     Mark older_, newer_;
 };

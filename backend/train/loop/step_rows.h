@@ -1,5 +1,5 @@
 #pragma once
-// Which rows a rank's share of the running step has, in the order in which its learner takes them.
+// The rows of a rank's share of the running step, in the order in which its learner takes them.
 // Threads: one owner.
 #include <cstdint>
 #include <functional>
@@ -10,15 +10,15 @@
 
 namespace millrace::train {
 
-/// The name of a file by its number in the plan, for people.
+/// Returns the name of a file by its number in the plan, for messages.
 using FileName = std::function<std::string(std::uint32_t)>;
 
 class StepRows {
  public:
     void clear();
     void add(const BatchView& batch);
-    /// "3 of 512 rows, part-3.csv row 17, ...", of rows by their places here; "" of none. Rows are
-    /// counted from 0 in their file. `fileName` may be empty: files are told by their numbers.
+    /// Returns "3 of 512 rows, part-3.csv row 17, ..." for rows by their positions here; "" for
+    /// none. Rows count from 0 in their file. If `fileName` is empty, files appear by number.
     std::string told(const std::vector<std::int64_t>& places, const FileName& fileName) const;
 
  private:

@@ -20,7 +20,7 @@ class LoneGroup final : public Group {
     Status sum(std::span<double> /*values*/) override { return okStatus(); }
 };
 
-/// What the threads share.
+/// State that the threads share.
 struct Meeting {
     explicit Meeting(int size) : told(static_cast<std::size_t>(size)), all(size) {}
     std::vector<std::string> told;

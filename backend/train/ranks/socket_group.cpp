@@ -1,5 +1,5 @@
-// Ranks of one machine meet at rank 0's unix socket: a star, in which rank 0 hears the others in
-// their order and tells them all.
+// Ranks of one machine meet at rank 0's unix socket. It is a star: rank 0 receives from the others
+// in rank order and sends to all.
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -22,12 +22,12 @@ using Steady = std::chrono::steady_clock;
 constexpr std::chrono::seconds kMeetingLimit{60};
 constexpr std::chrono::seconds kHelloLimit{5};
 constexpr int kLookMs = 20;
-// A rank that says nothing for so long is not one that waits for data: the daemon has ended the run
+// A rank that is silent for this long is not waiting for data: the daemon would have ended the run
 // before.
 constexpr std::chrono::minutes kSilenceLimit{30};
 constexpr std::uint64_t kMessageMost = std::uint64_t{1} << 40;
 
-/// True when `fd` became readable, false after the time; kCancelled when `abortFd` did.
+/// True if `fd` became readable, false after a timeout; kCancelled if `abortFd` became readable.
 Result<bool> waitReadable(int fd, int abortFd, int milliseconds) {
     std::array<pollfd, 2> watched{{{fd, POLLIN, 0}, {abortFd, POLLIN, 0}}};
     const int found = ::poll(watched.data(), watched.size(), milliseconds);
@@ -40,7 +40,7 @@ Result<bool> waitReadable(int fd, int abortFd, int milliseconds) {
     return found > 0 && watched[0].revents != 0;
 }
 
-/// Of each call on the socket.
+/// Sets the time limit of each call on the socket.
 void setLimit(int fd, std::chrono::seconds seconds) {
     const timeval limit{seconds.count(), 0};
     ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
@@ -166,7 +166,7 @@ class SocketGroup final : public Group {
         return okStatus();
     }
     const int rank_, size_;
-    std::vector<Peer> peers_;  ///< of rank 0: the others in their order; else rank 0
+    std::vector<Peer> peers_;  ///< rank 0: the others in rank order; other ranks: rank 0
 };
 
 Result<std::vector<Peer>> receiveAll(const SocketGroupOptions& options, Steady::time_point end) {
@@ -193,7 +193,7 @@ Result<std::vector<Peer>> receiveAll(const SocketGroupOptions& options, Steady::
         found[static_cast<std::size_t>(rank)] = std::move(fd);
         --missing;
     }
-    ::unlink(options.path.c_str());  // nobody else may come
+    ::unlink(options.path.c_str());  // no further rank may connect
     std::vector<Peer> out;
     for (int rank = 1; rank < options.size; ++rank) {
         out.emplace_back(std::move(found[static_cast<std::size_t>(rank)]), rank);

@@ -6,7 +6,7 @@
 namespace millrace::train {
 namespace {
 
-// As doubles: rows, then loss and weight of each head.
+// Encoded as doubles: rows, then the loss of each head, then the weight of each head.
 constexpr std::size_t kHeader = 1;
 
 std::vector<double> packed(const LossSums& sums) {

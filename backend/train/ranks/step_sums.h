@@ -1,13 +1,12 @@
 #pragma once
-// What the ranks' shares of a step come to together: its weight, which scales the update, and what
-// is told of it.
+// Sums a step's shares over the ranks: its weight, which scales the update, and its reported loss.
 #include "backend/core/status.h"
 #include "backend/train/loss.h"
 #include "backend/train/ranks/group.h"
 
 namespace millrace::train {
 
-/// The sums of all ranks' shares, added in the ranks' order. kInternal: they train other models.
+/// Adds the sums of all ranks' shares in rank order. kInternal: a rank trains another model.
 Result<LossSums> sumOverRanks(LossSums mine, Group& group);
 
 }  // namespace millrace::train

@@ -14,7 +14,7 @@ class Mover {
         }
     }
 
-    /// `count` values of a column.
+    /// Views `count` values of a column.
     template <class T>
     at::Tensor column(const T* values, std::int64_t count, at::ScalarType type) const {
         if (!frame_.defined()) {

@@ -1,8 +1,8 @@
 #pragma once
 // A micro-batch as tensors on a device.
 //
-// A frame goes there in one copy, and its columns are views of it; columns of memory of their own
-// (tests) go one by one. Threads: one owner. What LibTorch throws passes through.
+// A frame is copied there as a whole, and its columns are views of the copy; columns in memory of
+// their own (tests) are copied one by one. Threads: one owner. What LibTorch throws passes through.
 #include <cstdint>
 #include <vector>
 
@@ -14,9 +14,9 @@ namespace millrace::train {
 
 struct IdTensors {
     at::Tensor values;   ///< int64
-    at::Tensor offsets;  ///< int64 [items + 1]; undefined: one value an item
+    at::Tensor offsets;  ///< int64 [items + 1]; undefined: one value per item
     at::Tensor inverse;  ///< int64 [rows]; undefined: item i is row i's
-    at::Tensor weights;  ///< float32, one a value; undefined: 1
+    at::Tensor weights;  ///< float32, one per value; undefined: 1
     std::int64_t items = 0;
 };
 
@@ -33,7 +33,7 @@ struct BatchTensors {
     std::vector<HeadTensors> heads;
 };
 
-/// Asks the device for it; `batch` must stay until the copies are done.
+/// Starts the copies to the device; `batch` must stay valid until they are done.
 BatchTensors tensorsOf(const BatchView& batch, const at::Device& device);
 
 }  // namespace millrace::train

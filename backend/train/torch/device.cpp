@@ -13,7 +13,7 @@
 namespace millrace::train {
 namespace {
 
-/// The directory of the libtorch_cpu.so that runs, with "/".
+/// The directory of the loaded libtorch_cpu.so, with a trailing "/".
 std::string torchDirectory() {
     Dl_info info{};
     void* const inside = reinterpret_cast<void*>(&at::globalContext);
@@ -24,7 +24,7 @@ std::string torchDirectory() {
     return path.substr(0, path.rfind('/') + 1);
 }
 
-/// Empty, or why LibTorch's CUDA part cannot be had.
+/// Empty, or why LibTorch's CUDA part is not available.
 std::string loadCuda() {
     static const std::string kWhy = [] {
         // Read by cuBLAS at its start: without it matrix products may differ from run to run.

@@ -1,9 +1,9 @@
 #pragma once
-// Where a learner's tensors lie, and what is asked of a GPU without CUDA's headers.
+// The device of a learner's tensors: access to a GPU without CUDA's headers.
 //
-// GPU support is found at run time: libtorch_cuda.so beside the libtorch_cpu.so that runs is loaded
-// when a GPU is asked for, and c10's generic streams and events do the rest. Threads: one owner.
-// Failure: a sentence.
+// GPU support is found at run time: when a GPU is asked for, libtorch_cuda.so is loaded from beside
+// the loaded libtorch_cpu.so. c10's generic streams and events do the rest. Threads: one owner.
+// Failure: an error with the reason.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -17,25 +17,25 @@
 
 namespace millrace::train {
 
-/// "cpu", "cuda" (the first that is visible), or "auto": cuda where there is one, else cpu. Loads
+/// "cpu", "cuda" (the first visible GPU), or "auto": cuda if there is a GPU, else cpu. Loads
 /// LibTorch's CUDA part.
 Result<at::Device> openDevice(const std::string& name);
 
-/// Makes `[data, data + size)` pinned, so that copies from it do not hold up the caller; false
-/// where that cannot be. Of a device that is none, true.
+/// Pins `[data, data + size)`, so that copies from it do not block the caller; false if that fails.
+/// Returns true for a CPU, which needs none.
 bool pinMemory(const at::Device& device, void* data, std::size_t size);
 void unpinMemory(const at::Device& device, void* data);
 
-/// The most bytes that LibTorch had in use on a device so far; 0 of a CPU.
+/// Peak bytes that LibTorch used on a device so far; 0 for a CPU.
 std::int64_t mostMemory(const at::Device& device);
 
-/// A second stream of a device, on which batches are brought there while the first one computes. On
-/// a CPU all happens at once.
+/// A second stream of a device that copies batches there while the first stream computes. On a CPU
+/// everything runs at once.
 class CopyLane {
  public:
     explicit CopyLane(const at::Device& device);
 
-    /// While it lives, what is asked of the device goes to the lane.
+    /// While it lives, work for the device goes to the lane.
     class Turn {
      public:
         explicit Turn(const CopyLane& lane);
@@ -48,11 +48,11 @@ class CopyLane {
         std::optional<c10::Stream> before_;
     };
 
-    /// The computing stream goes on behind what the lane was asked for so far.
+    /// Makes the computing stream wait for all work on the lane so far.
     void joinComputing() const;
-    /// The computing stream uses `tensor`, which the lane made.
+    /// Marks `tensor`, which the lane made, as used by the computing stream.
     void lend(const at::Tensor& tensor) const;
-    /// Waits until the lane has done all that it was asked for.
+    /// Waits until the lane has done all its work.
     void finish() const;
 
  private:

@@ -8,8 +8,8 @@
 namespace millrace::train {
 namespace {
 
-/// Columns of `cells` out of all cells of the products. Each is picked once, so that the gradients
-/// are picked too: nothing is added, and nothing depends on the order of additions.
+/// Picks columns `cells` out of all cells of the products. Each is picked once, so its gradient is
+/// a pick too: nothing is added, and nothing depends on the order of additions.
 class PickPairs : public torch::autograd::Function<PickPairs> {
  public:
     static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& products,
@@ -27,7 +27,7 @@ class PickPairs : public torch::autograd::Function<PickPairs> {
     }
 };
 
-/// x without the outputs that its rows go without.
+/// Returns x with the outputs that dropout selects set to 0.
 at::Tensor thinned(const at::Tensor& x, const Dropout& dropout, std::int64_t layer) {
     std::vector<std::uint8_t> kept = dropout.kept(layer, x.size(1));
     const at::Tensor mask = at::from_blob(kept.data(), x.sizes(), at::kByte)
@@ -99,7 +99,7 @@ DenseModel::Stack DenseModel::stackOf(const std::string& prefix, std::int64_t in
     return stack;
 }
 
-// One block for all, and views of it that autograd takes for parameters of their own.
+// Allocates one block for all; autograd treats its views as separate parameters.
 void DenseModel::place(const at::TensorOptions& options) {
     std::int64_t total = 0;
     std::vector<std::int64_t> sizes;
@@ -139,7 +139,7 @@ at::Tensor DenseModel::run(const Linear& layer, const at::Tensor& x) const {
     return at::linear(x, parameters_[layer.weight].values, parameters_[layer.bias].values);
 }
 
-// A stack's last outputs are what it is for, and are kept.
+// Never drops a stack's last outputs: they are its result.
 at::Tensor DenseModel::run(const Stack& stack, at::Tensor x, const Dropout* dropout) const {
     for (std::size_t i = 0; i < stack.layers.size(); ++i) {
         const bool isLast = i + 1 == stack.layers.size();
@@ -169,8 +169,8 @@ at::Tensor DenseModel::dlrm(const at::Tensor& dense, const at::Tensor& vectors,
     return run(top_, bottom.defined() ? at::cat({bottom, pairs}, 1) : pairs, dropout);
 }
 
-// x_{l+1} = x_0 * (W_l x_l + b_l) + x_l, W_l = U_l V_l where a rank is given (Wang et al., DCN V2,
-// 2020, equations 1 and 2).
+// x_{l+1} = x_0 * (W_l x_l + b_l) + x_l, with W_l = U_l V_l if a rank is given (Wang et al., DCN
+// V2, 2020, equations 1 and 2).
 at::Tensor DenseModel::dcn(const at::Tensor& x, const Dropout* dropout) const {
     at::Tensor crossed = x;
     for (const Cross& cross : crosses_) {
@@ -190,7 +190,7 @@ at::Tensor DenseModel::forward(const at::Tensor& dense, const at::Tensor& vector
         case Kind::kDlrm:
             return dlrm(dense, vectors, dropout);
         case Kind::kLogistic:
-            // A table's vector has a weight for each head.
+            // A table's vector holds one weight per head.
             return run(top_, dense, dropout) +
                    vectors.view({vectors.size(0), -1, network_.heads}).sum(1);
         case Kind::kDcn:

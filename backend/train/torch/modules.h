@@ -1,10 +1,10 @@
 #pragma once
-// The dense part of a model as tensors: from the scaled dense input and the pooled embeddings to a
-// logit a head.
+// The dense part of a model as tensors: from the scaled dense input and the pooled embeddings to
+// one logit per head.
 //
-// All parameters lie in one tensor and their gradients in another, so that an optimizer's step and
-// a sum over ranks are calls over one block. Formulas: docs/reference/models.md. Threads: one
-// owner. What LibTorch throws passes through.
+// One tensor holds all parameters and another their gradients, so that an optimizer's step and a
+// sum over ranks are calls over one block. Formulas: docs/reference/models.md. Threads: one owner.
+// What LibTorch throws passes through.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -17,8 +17,8 @@ namespace millrace::train {
 
 struct ModuleParameter {
     std::string name;    ///< "top.0.weight"
-    at::Tensor values;   ///< a leaf that wants gradients; a view of values()
-    std::int64_t place;  ///< of its first value in values()
+    at::Tensor values;   ///< a leaf that requires gradients; a view of values()
+    std::int64_t place;  ///< index of its first value in values()
 };
 
 class DenseModel {
@@ -63,10 +63,10 @@ class DenseModel {
     std::vector<Shape> shapes_;
     Stack bottom_, top_;
     struct Cross {
-        std::size_t down = 0, up = 0, bias = 0;  ///< without a rank `up` alone
+        std::size_t down = 0, up = 0, bias = 0;  ///< only `up` without a rank
     };
     std::vector<Cross> crosses_;
-    at::Tensor pairs_, cells_;  ///< of the products: the places of the pairs; of each place its
+    at::Tensor pairs_, cells_;  ///< of the products: the cells of the pairs; for each cell its
                                 ///< pair, or the number of pairs
     at::Tensor values_, gradients_;
     std::vector<ModuleParameter> parameters_;

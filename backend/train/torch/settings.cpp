@@ -11,7 +11,7 @@ void fixArithmetic(int threads, bool isDeterministic) {
     at::globalContext().setDeterministicAlgorithms(isDeterministic, false);
     at::globalContext().setDeterministicFillUninitializedMemory(false);
     at::set_num_threads(threads);
-    // LibTorch takes it once; learners of several ranks of one process may come at the same time.
+    // LibTorch accepts it once, but ranks that are threads of one process may get here together.
     static std::once_flag isSet;
     std::call_once(isSet, [] { at::set_num_interop_threads(1); });
 }

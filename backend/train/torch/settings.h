@@ -1,14 +1,14 @@
 #pragma once
-// What holds for all tensors of the process.
+// LibTorch settings of the whole process.
 
 namespace millrace::train {
 
-/// Threads of a call on a CPU; whether kernels that may give other bits from run to run are left
-/// alone.
+/// `threads`: per call on a CPU. `isDeterministic`: avoids kernels whose bits may differ between
+/// runs.
 void fixArithmetic(int threads, bool isDeterministic);
 
-/// While it lives, kernels that need not be deterministic may run: where each place is written
-/// once, their result is.
+/// Allows nondeterministic kernels while it lives. Use it only where each element is written once:
+/// the result is deterministic then.
 class FreeOrder {
  public:
     FreeOrder();

@@ -48,7 +48,7 @@ class Autocast {
     const bool isOn_;
 };
 
-/// Runs `work`; what LibTorch throws is kInternal.
+/// Runs `work`; returns what LibTorch throws as kInternal.
 template <class Work>
 Status guarded(const char* what, Work work) {
     try {
@@ -161,7 +161,7 @@ class TensorLearner final : public Learner {
         staged_.clear();
         std::vector<TensorRef> out;
         for (const Stored& one : stored()) {
-            // On a CPU the tensor itself.
+            // On a CPU this is the tensor itself.
             at::Tensor& here = staged_.emplace_back(one.tensor.detach().cpu().contiguous());
             out.push_back({one.name,
                            here.scalar_type() == at::kDouble ? DType::kFloat64 : DType::kFloat32,
@@ -217,7 +217,7 @@ class TensorLearner final : public Learner {
         at::Tensor(to).copy_(values);
     }
 
-    // A training batch on the device, and in the input's statistics.
+    // Copies a training batch to the device and adds it to the input's statistics.
     Result<Input> bringForTraining(const BatchView& batch) {
         const PartTimer timer(times_.forward);
         ASSIGN_OR_RETURN(Input input, bring(batch, true));
@@ -228,8 +228,8 @@ class TensorLearner final : public Learner {
         return input;
     }
 
-    // On the lane, so that it is done while the batch before is computed; the caller's memory is
-    // free when it returns.
+    // Runs on the lane while the previous batch is computed; the caller's memory is free when it
+    // returns.
     Result<Input> bring(const BatchView& batch, bool isTraining) {
         Input input;
         bool isWrong = false;
@@ -268,7 +268,7 @@ class TensorLearner final : public Learner {
             dropout);
     }
 
-    // Statistics and gradients become those of all ranks.
+    // Merges the statistics and gradients of all ranks.
     Status communicate(bool isUpdate) {
         const PartTimer timer(group_.size() > 1 ? times_.communication : times_.optimizer);
         if (!scaler_.isStarted()) {
@@ -282,7 +282,7 @@ class TensorLearner final : public Learner {
         return okStatus();
     }
 
-    // The gradients are those of all ranks: each makes the same update.
+    // The gradients are already those of all ranks: each rank makes the same update.
     void update(double weight, UpdateFigures* figures) {
         const PartTimer timer(times_.optimizer);
         ++updates_;
@@ -299,8 +299,8 @@ class TensorLearner final : public Learner {
         tables_.apply(tables, updates_, divisor);
     }
 
-    // What gradients are divided by: the step's weight, more where they are clipped. It stays on
-    // the device, which is waited for only where the norm is to be told.
+    // The divisor of the gradients: the step's weight, more if they are clipped. It stays on the
+    // device, which is waited for only if the norm is to be reported.
     at::Tensor divisorOf(double weight, UpdateFigures* figures) {
         const at::Tensor plain = at::scalar_tensor(weight, at::kDouble);
         if (options_.clipNorm == 0 && figures == nullptr) {
@@ -316,7 +316,8 @@ class TensorLearner final : public Learner {
         return clipDivisors(norm, options_.clipNorm) * weight;
     }
 
-    // sum(w * loss) by head joins losses_; d of it / d logit comes back (loss.h has the formulas).
+    // Adds sum(w * loss) per head to losses_; returns its derivative by the logits (formulas:
+    // loss.h).
     at::Tensor lossGradients(const BatchTensors& batch, const at::Tensor& logits) {
         const at::Tensor z = logits.to(at::kDouble);
         std::vector<at::Tensor> labels, weights;
@@ -418,16 +419,16 @@ class TensorLearner final : public Learner {
     TensorScaler scaler_;
     CopyLane lane_;
     at::Tensor first_, second_;          // moments, as model_.values()
-    at::Tensor losses_;                  // float64 [heads]: not told yet
+    at::Tensor losses_;                  // float64 [heads]: not collected yet
     std::vector<at::Tensor> rowLosses_;  // float64 [rows, heads], of the step's batches
-    bool isStepOver_ = false;            // they are those of the step before
-    std::vector<at::Tensor> staged_;     // what tensors() refers to
+    bool isStepOver_ = false;            // the step of these has ended
+    std::vector<at::Tensor> staged_;     // backs the references of tensors()
     std::int64_t updates_ = 0;
     LearnerTimes times_;
 };
 
-// Gradients of a GPU are computed in a thread of LibTorch's. Its first call there must be a
-// kernel's: cuBLAS, which comes first in a model's, warns that nobody has made the device ready.
+// LibTorch computes a GPU's gradients in a thread of its own. The first call there must launch a
+// kernel: cuBLAS, which would come first in a model's, warns if the device is not initialized.
 void beginGradients(const at::Device& device) {
     if (device.is_cuda()) {
         at::Tensor one = at::ones({1}, device);

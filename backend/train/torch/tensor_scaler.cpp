@@ -99,7 +99,7 @@ at::Tensor TensorScaler::scale(const at::Tensor& dense, at::ScalarType type) con
     if (width_ == 0) {
         return dense.to(type);
     }
-    // As InputScaler: in float32 but for what is trained in float64.
+    // As in InputScaler: float32, except for models trained in float64.
     const at::ScalarType in = type == at::kDouble ? at::kDouble : at::kFloat;
     const at::Tensor x = (dense.to(in) - mean_.to(in)) * factor_.to(in);
     return at::where(at::isfinite(dense), x.clamp(-kLimit, kLimit), 0.0).to(type);

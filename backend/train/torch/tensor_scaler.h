@@ -1,5 +1,6 @@
 #pragma once
-// InputScaler (input_scaler.h) on a device: the same definition, statistics and checkpoint tensors.
+// InputScaler (input_scaler.h) on a device, with the same definition, statistics and checkpoint
+// tensors.
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -12,14 +13,14 @@ namespace millrace::train {
 class TensorScaler {
  public:
     TensorScaler(std::int64_t width, const at::Device& device);
-    /// Takes a training micro-batch [rows, width] into the statistics of the running step.
+    /// Adds a training micro-batch [rows, width] to the statistics of the running step.
     void observe(const at::Tensor& dense);
-    /// Before the first step is computed: its scale is that of rank 0's first micro-batch, which
-    /// all ranks are told. `dense`: this rank's first one; undefined: it has none in this step. To
-    /// be called by all ranks, and once.
+    /// Call it once in all ranks, before the first step is computed: rank 0's first micro-batch
+    /// sets the scale of all ranks. `dense`: this rank's first micro-batch; undefined: it has none
+    /// in this step.
     Status start(const at::Tensor& dense, Group& group);
     bool isStarted() const { return isStarted_; }
-    /// The statistics of all ranks' steps are merged in the ranks' order.
+    /// Merges the step's statistics of all ranks, in rank order.
     Status endStep(Group& group);
     /// [rows, width] of type `type`.
     at::Tensor scale(const at::Tensor& dense, at::ScalarType type) const;

@@ -30,7 +30,7 @@ bool isPlain(const IdTensors& ids) {
     return !ids.offsets.defined() && !ids.inverse.defined();
 }
 
-/// Tensors that lie behind one another, as those of a frame do, are one without a copy.
+/// Joins tensors. Adjacent ones, like the columns of a frame, need no copy.
 at::Tensor joined(const std::vector<at::Tensor>& parts) {
     std::int64_t end = parts[0].storage_offset(), total = 0;
     for (const at::Tensor& part : parts) {
@@ -57,7 +57,7 @@ at::Tensor withEnd(const std::vector<at::Tensor>& starts, std::int64_t end) {
     return at::cat(all);
 }
 
-/// 1 / length for each value of a list; weighted: weight / sum of its list's.
+/// 1 / length for each value of a list; weighted: weight / sum of the list's weights.
 at::Tensor sharesOf(const IdTensors& ids, const at::Tensor& lengths, std::int64_t count,
                     at::ScalarType type) {
     if (!ids.weights.defined()) {
@@ -155,8 +155,8 @@ TensorTables::Places::Group TensorTables::placesOf(const Group& group, const Bat
         out.items.push_back(ids.items);
         count += own;
     }
-    // What lies outside is found for all at once, and counts as a row that is there until it is
-    // told.
+    // Ids outside their table are detected for all features at once. Until the error is reported
+    // they are clamped to an existing row.
     const std::vector<at::Tensor> inside =
         at::_foreach_clamp_min(at::_foreach_clamp_max(values, group.lasts), 0);
     isWrong.logical_or_((at::cat(inside) != at::cat(values)).any());
@@ -170,7 +170,7 @@ TensorTables::Places::Group TensorTables::placesOf(const Group& group, const Bat
     return out;
 }
 
-// One id a row in every feature: no bags are needed, and all features take the same few calls.
+// One id per row in every feature: no bags are needed, and a few calls serve all features.
 TensorTables::Places::Group TensorTables::placesOfIds(const Group& group, const BatchTensors& batch,
                                                       at::Tensor& isWrong) {
     Places::Group out;
@@ -186,7 +186,7 @@ TensorTables::Places::Group TensorTables::placesOfIds(const Group& group, const 
     return out;
 }
 
-// The transposed bags: of each row that is touched, the bags that it is in, in the batch's order.
+// Transposes the bags: for each touched row, the bags that contain it, in the batch's order.
 void TensorTables::findTouched(Places::Group& places, const at::Tensor& bagOfValue) {
     const auto [sorted, from] = places.rows.sort(true, 0, false);
     const auto [touched, unused, counts] = at::unique_consecutive(sorted, false, true);
@@ -257,7 +257,7 @@ void TensorTables::sumGradients(const Places& places, const at::Tensor& gradient
     }
 }
 
-// Rows that several parts touched are added in the parts' order.
+// Adds rows that several parts touched in the order of the parts.
 TensorTables::Gradients TensorTables::together(const std::vector<Gradients>& parts) {
     if (parts.size() == 1) {
         return parts[0];

@@ -2,12 +2,12 @@
 // Embedding tables on a device, with the gradients of one step: only touched rows are read or
 // written.
 //
-// Tables of one width lie in one tensor, so that all their features are looked up, summed and
-// updated by one call each. A feature's vector is the mean of its ids' vectors (weighted lists: the
-// weighted mean, as far as the weights do not cancel out); lists that rows share are pooled once.
-// Looking up is an embedding bag of ids over rows, and the sum of gradients one of rows over the
-// touched ids, in the order of the batch: no additions in any order. Threads: one owner. What
-// LibTorch throws passes through.
+// One tensor holds all tables of one width, so that each call looks up, sums or updates all their
+// features. A feature's vector is the mean of its ids' vectors. A weighted list gives the weighted
+// mean, unless its weights cancel out. A list that several rows share is pooled once. The lookup is
+// an embedding bag of ids over rows. The gradients are summed per touched id in the order of the
+// batch, so no addition depends on scheduling. Threads: one owner. What LibTorch throws passes
+// through.
 #include <cstdint>
 #include <vector>
 
@@ -25,46 +25,45 @@ class TensorTables {
     /// `options`: type and device of the weights, which are 0 until they are filled.
     TensorTables(const LearnerOptions& learner, const at::TensorOptions& options);
 
-    /// Where a batch's ids lie in the tables, made before the batch is computed.
+    /// The rows of a batch's ids in the tables, found before the batch is computed.
     struct Places {
         struct Group {
-            at::Tensor rows;    ///< of the weights, one a value
-            at::Tensor starts;  ///< of each bag, in `rows`; undefined: a bag is one value
-            at::Tensor shares;  ///< of each value in its bag; undefined: 1
+            at::Tensor rows;    ///< rows of the weights, one per value
+            at::Tensor starts;  ///< start of each bag in `rows`; undefined: a bag is one value
+            at::Tensor shares;  ///< share of each value in its bag; undefined: 1
             std::vector<std::int64_t> items;  ///< bags, by feature of the group
-            at::Tensor touched;               ///< the rows without doubles, ascending
-            at::Tensor touchedStarts;         ///< of each touched row, in `bags`
+            at::Tensor touched;               ///< the touched rows, distinct, ascending
+            at::Tensor touchedStarts;         ///< start of each touched row in `bags`
             at::Tensor bags,
-                bagShares;  ///< by touched row: the bags that it is in, and its share there
+                bagShares;  ///< by touched row: the bags that contain it, and its share in each
         };
         std::vector<Group> groups;
         std::vector<at::Tensor> inverses;  ///< by feature; undefined: item i is row i's
-        at::Tensor isWrong;  ///< bool: an id lies outside its table (it counts as row 0 here)
+        at::Tensor isWrong;  ///< bool: an id is outside its table (it is clamped here)
         std::int64_t rows = 0;
     };
-    /// `wantsGradients`: also what sumGradients() needs.
+    /// `wantsGradients`: finds what sumGradients() needs as well.
     Places placesOf(const BatchTensors& batch, bool wantsGradients) const;
-    /// The computing stream uses what the lane made.
+    /// Marks tensors that the lane made as used by the computing stream.
     static void lend(const Places& places, const CopyLane& lane);
 
     /// [rows, vectors' width], in the order of the features.
     at::Tensor pool(const Places& places) const;
-    /// Adds those of pool()'s result to the step's.
+    /// Adds the gradients of pool()'s result to the step's.
     void sumGradients(const Places& places, const at::Tensor& gradients);
-    /// The step's gradients become those of all ranks, added in their order.
+    /// Sums the step's gradients over all ranks, in rank order.
     Status sumOverRanks(Group& group);
-    /// Sum of their squares, float64; behind sumOverRanks().
+    /// Sum of the gradients' squares, float64; call it after sumOverRanks().
     at::Tensor squaredGradients() const;
-    /// Updates the rows that any rank touched with gradient / divisor, and forgets the gradients;
-    /// behind sumOverRanks().
+    /// Updates the rows that any rank touched with gradient / divisor and clears the gradients;
+    /// call it after sumOverRanks().
     void apply(const OptimizerOptions& optimizer, std::int64_t updates, const at::Tensor& divisor);
     void clear();
-    /// Rows of the step's gradients; behind sumOverRanks().
+    /// Number of rows with gradients in this step; call it after sumOverRanks().
     std::int64_t numTouched() const;
     std::vector<TableUse> use() const;
 
-    /// Of one table: weight and moments (undefined where there are none), views that may be written
-    /// into.
+    /// Weight and moments of one table (undefined if it has none), as writable views.
     struct Table {
         std::string name;
         at::Tensor weight, first, second;
@@ -80,7 +79,7 @@ class TensorTables {
         std::int64_t dim = 0;
         std::vector<std::size_t> features;
         std::vector<at::Scalar> starts,
-            lasts;  ///< by feature: first row of its table here, last one there
+            lasts;  ///< by feature: first and last row of its table in this group
         at::Tensor allStarts, allLasts;  ///< the same, [features, 1]
         at::Tensor weight, first, second;
         at::Tensor isUsed;  ///< bool [rows]: an update has touched it

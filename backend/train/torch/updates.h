@@ -1,6 +1,6 @@
 #pragma once
-// SGD, Adagrad (also row-wise) and AdamW over tensors: the formulas of optimizer.h, a few calls for
-// however many weights.
+// SGD, Adagrad (also row-wise) and AdamW over tensors, by the formulas of optimizer.h: a few calls
+// for any number of weights.
 #include <cstdint>
 
 #include <ATen/core/Tensor.h>
@@ -9,14 +9,14 @@
 
 namespace millrace::train {
 
-/// Updates `values` in place; `gradient` is divided by `divisor` (one number, of the tensors'
-/// device or of the CPU) first and may be written into. `first`, `second`: the moments, undefined
-/// where numMoments() is smaller. `updates`: the number of this update, from 1. All of one shape;
-/// of row-wise ones `first` has one column.
+/// Updates `values` in place. `gradient` is first divided by `divisor` (one number, on the tensors'
+/// device or the CPU) and may be overwritten. `first`, `second`: the moments, undefined if
+/// numMoments() is smaller. `updates`: the number of this update, from 1. All have one shape,
+/// except that `first` has one column for row-wise optimizers.
 void updateTensors(const OptimizerOptions& options, std::int64_t updates, const at::Tensor& divisor,
                    at::Tensor gradient, at::Tensor& values, at::Tensor& first, at::Tensor& second);
 
-/// The norm of all that `of` holds, float64.
+/// The norm of all elements of `of`, float64.
 at::Tensor normOf(const at::Tensor& of);
 /// clipDivisor() of a norm on a device.
 at::Tensor clipDivisors(const at::Tensor& norm, double clipNorm);

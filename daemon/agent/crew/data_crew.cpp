@@ -15,10 +15,10 @@
 namespace millrace::agent {
 namespace {
 
-// Of an attempt: workers that failed so often where they were that others took their place.
+// Most replacements in an attempt of workers that failed for good.
 constexpr int kFailedMost = 16;
 constexpr std::chrono::milliseconds kLeaveGrace{15'000};
-// After the end, for all of them together.
+// Time that all workers together have to end, after end().
 constexpr std::int64_t kEndNs = 20'000'000'000;
 constexpr std::size_t kFileBytesMost = std::size_t{1} << 20;
 
@@ -32,7 +32,7 @@ engines::State placing() {
     return state;
 }
 
-// What the same input would bring about again is not tried again.
+// The same input would fail again, so such a worker is not restarted.
 bool isInputError(const engines::State& state) {
     return state.exitCode == kExitInput;
 }
@@ -57,8 +57,8 @@ void DataCrew::begin(const job::AttemptPaths& paths, int attempt) {
     read();
 }
 
-// Of an earlier daemon. One that cannot be read costs no more than its workers, which end with the
-// feed.
+// Reads the crew of an earlier daemon. If the file cannot be read, only its workers are lost: they
+// end with the feed.
 void DataCrew::read() {
     const Result<std::string> text = readFile(crewFile(paths_), kFileBytesMost);
     const Result<Json> json =
@@ -74,7 +74,7 @@ void DataCrew::read() {
         member.state = placing();
         members_.push_back(std::move(member));
     }
-    wanted_ = numStaying();  // until its feed says something else
+    wanted_ = numStaying();  // until its feed advises another number
 }
 
 Status DataCrew::save() const {
@@ -91,7 +91,8 @@ int DataCrew::numStaying() const {
                                           [](const Member& m) { return !m.isLeaving; }));
 }
 
-// Within what the spec allows. The advice is followed slowly: a worker takes a while to be of use.
+// Returns the number of workers to have now, within the spec's bounds. Follows the advice one
+// worker at a time, because a worker takes a while to be of use.
 int DataCrew::target() {
     const int has = numStaying();
     if (has < least_ || candidates().empty()) {
@@ -123,7 +124,7 @@ void DataCrew::add(int count, std::vector<std::string>& news) {
     if (nodes.empty()) {
         nodes.push_back(place_.nodes.standing(""));
     }
-    std::map<std::string, int> due;  // that are not placed yet, by node
+    std::map<std::string, int> due;  // workers that are not placed yet, by node
     for (const Member& member : members_) {
         due[member.node] += member.joinFile.empty() ? 1 : 0;
     }
@@ -149,7 +150,7 @@ void DataCrew::add(int count, std::vector<std::string>& news) {
     keep(std::move(added), news);
 }
 
-// Written first: whoever comes after this daemon knows where to ask.
+// Writes first, so that a later daemon knows which nodes to ask.
 void DataCrew::keep(std::vector<Member> added, std::vector<std::string>& news) {
     if (added.empty()) {
         return;
@@ -185,7 +186,7 @@ const NodeStanding& DataCrew::standing(const std::string& node) {
     return known->second;
 }
 
-// Its segments are computed by others.
+// Releases a worker whose node is to be left. Other workers compute its segments.
 void DataCrew::leaveNode(Member& member, std::vector<std::string>& news) {
     if (isEnding_ || member.isLeaving || member.isOver()) {
         return;
@@ -197,7 +198,7 @@ void DataCrew::leaveNode(Member& member, std::vector<std::string>& news) {
     }
 }
 
-// Once more, where it has another feed to join.
+// Also called again when there is another feed to join.
 void DataCrew::place(Member& member, const std::string& joinFile) {
     Placement placement;
     placement.key = member.name.key();
@@ -217,13 +218,13 @@ void DataCrew::look(Member& member) {
     }
     if (const auto state = place_.nodes.state(member.node, member.name.key())) {
         member.state = *state;
-    } else if (member.isLeaving) {  // it never was there, or has said its end
+    } else if (member.isLeaving) {  // it was never there, or its end was reported
         member.state = {};
         member.state.phase = engines::Phase::kEnded;
     }
 }
 
-// Whether another one has to be had in its place.
+// Returns whether the worker must be replaced by another one.
 bool DataCrew::isLost(const Member& member, std::vector<std::string>& news) {
     if (member.isOver()) {
         const bool isFailed = member.state.cause == engines::Cause::kWorkerFailed ||
@@ -240,7 +241,7 @@ bool DataCrew::isLost(const Member& member, std::vector<std::string>& news) {
         return false;
     }
     news.push_back(strCat("node ", member.node, " is lost: ", member.name.worker(),
-                          " is had elsewhere; it ends when the node comes back"));
+                          " starts elsewhere; it ends when the node comes back"));
     return true;
 }
 
@@ -326,7 +327,7 @@ engines::State DataCrew::with(const std::optional<engines::State>& gang) const {
     engines::State all = gang.value_or(engines::State());
     for (const Member& member : members_) {
         if (member.isLeaving && member.isOver() && member.state.workers.empty()) {
-            continue;  // it has ended, and nobody knows how
+            continue;  // it has ended, and how is not known
         }
         engines::WorkerState worker;
         worker.name = member.name.worker();

@@ -1,13 +1,14 @@
 #pragma once
-// DataCrew: the data workers of an attempt, over all nodes: as many as are wanted, and others in
-// the place of those that are lost.
+// DataCrew: the data workers of an attempt on all nodes. It keeps as many as are wanted and
+// replaces those that are lost. Used by ActiveRun.
 //
-// Each one is a gang of its own beside the attempt's, so that their coming and going touches
-// neither the ranks nor the feed. They are spread over the nodes beside the head's, by how many
-// each has for its cores; where there is none they are on the head's machine, beside the feed. A
-// worker whose process ends is restarted there; one whose node is lost starts on another node.
-// crew.json of the attempt records each worker's node before the node is asked for it. Threads: the
-// controller's only. Failure: none that ends the run, which continues without them.
+// Each worker is a gang of its own beside the attempt's, so that starting and ending one touches
+// neither the ranks nor the feed. Workers are spread over the nodes beside the head's, by how many
+// each has for its cores. Without such nodes they run on the head's machine, beside the feed. A
+// worker whose process ends is restarted on its node; a worker whose node is lost is replaced on
+// another node. crew.json of the attempt records each worker's node before the node is asked for
+// it. Threads: the controller's only. Failure: no failure here ends the run, which continues
+// without the workers.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -21,36 +22,38 @@
 
 namespace millrace::agent {
 
-/// What a crew works with; all of it outlives it.
+/// What a crew works with; everything here outlives it.
 struct CrewPlace {
     const Clock& clock;
     Nodes& nodes;
-    std::int64_t paceNs = 5'000'000'000;  ///< between one more or fewer and the next
+    std::int64_t paceNs = 5'000'000'000;  ///< shortest time between two changes of the number
 };
 
 class DataCrew {
  public:
-    /// `least`, `most`: how many the spec asks for.
+    /// `least`, `most`: the number of workers that the spec allows.
     DataCrew(CrewPlace place, std::string run, int least, int most);
 
-    /// The attempt's gang is there: its workers are had, or found again.
+    /// Call when the attempt's gang exists: starts its workers, or finds those of an earlier
+    /// daemon.
     void begin(const job::AttemptPaths& paths, int attempt);
-    /// What a worker measured: how many would keep the ranks from waiting, where the feed says so.
-    /// More than `least` are had on other nodes only: the feed's own threads use the head's.
+    /// Takes a worker's metrics. The feed reports in them how many workers would keep the ranks
+    /// from waiting. Workers beyond `least` start on other nodes only, because the feed's own
+    /// threads use the head's.
     void advise(const std::map<std::string, double>& metrics);
-    /// What happened since, sentences for the run's history. `isWanted` false: no more are had,
-    /// from now on, and those that are there end.
+    /// Follows the workers; returns sentences for the run's history. `isWanted` false: starts no
+    /// more workers, for the rest of the attempt, and ends those that there are.
     std::vector<std::string> tick(bool isWanted);
-    /// None is left, as far as can be known, or they were given time enough to end.
+    /// Returns whether no worker is left, as far as can be known, or their time to end is over.
     bool isOver() const;
-    /// The attempt's gang with its data workers, by number.
+    /// Returns the attempt's gang with its data workers, by number.
     engines::State with(const std::optional<engines::State>& gang) const;
 
  private:
     struct Member {
         DataWorkerName name;
         std::string node;
-        std::string joinFile;  ///< that it was placed with; "": not yet
+        std::string joinFile;  ///< that it was placed with; "": not placed yet
         bool isLeaving = false;
         engines::State state;
         bool isOver() const { return !engines::isLiving(state); }
@@ -61,9 +64,9 @@ class DataCrew {
     Status save() const;
     int target();
     int numStaying() const;
-    /// Nodes beside the head's own that are there or may come back.
+    /// Nodes beside the head's own that are connected or may come back.
     std::vector<NodeStanding> candidates() const;
-    /// Returns the node's standing, read once a turn.
+    /// Returns the node's standing, read once per tick.
     const NodeStanding& standing(const std::string& node);
     void add(int count, std::vector<std::string>& news);
     void keep(std::vector<Member> added, std::vector<std::string>& news);
@@ -82,12 +85,12 @@ class DataCrew {
     int attempt_ = 0;
     int next_ = 0;  ///< number of the next worker
     std::vector<Member> members_;
-    std::map<std::string, NodeStanding> standings_;  ///< of this turn, by node
+    std::map<std::string, NodeStanding> standings_;  ///< of this tick, by node
     double wanted_ = 0;
-    std::int64_t changedNs_ = 0;  ///< when more or fewer were wanted last
-    int numFailed_ = 0;           ///< that another one was had for
-    bool isEnding_ = true;        ///< none are had: before begin(), after end()
-    std::int64_t endedNs_ = 0;    ///< of end()
+    std::int64_t changedNs_ = 0;  ///< when the number was last changed
+    int numFailed_ = 0;           ///< workers replaced because they failed
+    bool isEnding_ = true;        ///< no workers are started: before begin(), after end()
+    std::int64_t endedNs_ = 0;    ///< when end() was called
 };
 
 }  // namespace millrace::agent

@@ -26,7 +26,7 @@ std::string joined(const std::vector<std::string>& texts) {
     return all;
 }
 
-// The ranks are the user's own program, as it was submitted.
+// Makes the ranks run the user's own program, as it was submitted.
 Status becomeScript(engines::Group& rank, const runs::RunRecord& run, const JobFacts& facts,
                     const Meeting& meeting) {
     ASSIGN_OR_RETURN(values::LaunchPlace place, launchOf(run.launch));
@@ -46,7 +46,7 @@ Status becomeScript(engines::Group& rank, const runs::RunRecord& run, const JobF
     return okStatus();
 }
 
-// The ranks of one training node, without what they are told there.
+// Returns the ranks of one training node, before settle() adds what only that node knows.
 Result<engines::Group> makeRanks(const runs::RunRecord& run, const JobFacts& facts, int node,
                                  const Meeting& meeting) {
     engines::Group rank;
@@ -68,8 +68,8 @@ Result<engines::Group> makeRanks(const runs::RunRecord& run, const JobFacts& fac
     }
     giveCommand(rank);
     if (std::getenv("OMP_WAIT_POLICY") == nullptr) {
-        // The trainer wants its waiting threads asleep; set here it need not start itself again.
-        // What was set for the daemon on purpose reaches it as it is.
+        // The trainer restarts itself unless its waiting threads sleep; set here, it need not. A
+        // value that was set for the daemon on purpose is passed on.
         rank.environment["OMP_WAIT_POLICY"] = "PASSIVE";
     }
     return rank;
@@ -94,7 +94,7 @@ Result<JobFacts> JobFacts::read(std::string_view resolvedSpec) {
     facts.dataWorkersMost = static_cast<int>(spec.resources.dataWorkersMax);
     facts.epochs = spec.hasDataset() ? spec.batch.epochs : 0;
     facts.maxSteps = spec.train.maxSteps;
-    facts.stepNames.emplace_back("where");  // what the loader counts first
+    facts.stepNames.emplace_back("where");  // "where" is what the loader counts first
     for (const spec::Step& step : spec.recipe) {
         if (step.enabled) {
             facts.stepNames.push_back(step.name);
@@ -103,7 +103,7 @@ Result<JobFacts> JobFacts::read(std::string_view resolvedSpec) {
     facts.command = spec.command;
     facts.params = dumpJson(spec.params);
     facts.hasDataset = spec.hasDataset();
-    // Without a stream nobody knows what a command is at, nor how long that may take.
+    // Without a stream neither a command's progress nor the time that it may take is known.
     facts.noProgressMinutes = facts.hasDataset ? spec.train.noProgressMinutes : kTenYears;
     facts.exitMinutes = facts.hasDataset ? spec.train.exitMinutes : kTenYears;
     facts.model = spec.model.type();

@@ -1,6 +1,7 @@
 #include "daemon/agent/crew/nodes.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "backend/core/text.h"
@@ -9,9 +10,9 @@
 namespace millrace::agent {
 namespace {
 
-// Of each data worker or relay: a budget of its own, as losing one costs the run little.
+// Each data worker and each relay has a budget of its own, because losing one costs the run little.
 constexpr int kReplacements = 16;
-// How long a data worker waits for the feed to say where to come.
+// Seconds that a data worker waits until the feed tells it where to connect.
 constexpr int kJoinWaitSeconds = 120;
 
 constexpr std::string_view kBin = "{bin}", kAttempt = "{attempt}";
@@ -59,10 +60,13 @@ std::optional<DataWorkerName> DataWorkerName::parse(std::string_view key) {
 void settle(engines::Gang& gang, const std::string& binDir, const std::string& attemptDirectory) {
     for (engines::Group& group : gang.groups) {
         if (group.isUsers) {
-            // Where its module finds the library and the programs of this daemon's version.
+            // The module finds the library and the programs of this daemon's version here.
             group.environment.try_emplace("MILLRACE_BIN_DIR", binDir);
             group.environment["MILLRACE_JOB"] = job::AttemptPaths(attemptDirectory).jobFile();
             continue;
+        }
+        if (std::getenv("MILLRACE_LOG") == nullptr) {
+            group.environment.try_emplace("MILLRACE_LOG", "debug");  // readers leave it out
         }
         for (std::string& argument : group.argv) {
             replace(argument, kBin, binDir);
@@ -93,7 +97,8 @@ engines::Gang relayGang(const PartName& name, engines::Group ranks) {
     engines::Group relay;
     relay.name = name.feed();
     relay.argv = {"{bin}/millrace-loader", "feed", "--job", "{attempt}/job.json"};
-    // As the feed's: a script's ranks wait for another one, the built-in trainer's begin again.
+    // As for the feed: a script's ranks wait for its replacement, those of the built-in trainer
+    // restart.
     relay.replacements = ranks.isUsers ? kReplacements : 0;
     engines::Gang gang;
     gang.key = name.key();

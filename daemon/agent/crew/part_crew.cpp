@@ -14,13 +14,14 @@ namespace millrace::agent {
 namespace {
 
 constexpr std::size_t kPartsBytesMost = std::size_t{1} << 20;
-// Once the attempt's own gang has ended well: the others read what is left of their rings.
+// After the attempt's own gang has ended well: the other parts read the rest of their rings.
 constexpr std::int64_t kFinishNs = 15'000'000'000;
-// A node's word comes later than a survivor's own end by what the connection takes: within it a
-// death by SIGKILL, which no survivor dies, is the first.
+// Reports of other nodes come later than the end of a local survivor, by the delay of the
+// connection. Within this time a death by SIGKILL counts as the first failure: no survivor dies of
+// it.
 constexpr std::int64_t kBlurMs = 1'000;
 
-// By itself, not because it was told to.
+// True if the gang ended by itself, not because it was told to.
 bool isFailure(engines::Cause cause) {
     return cause != engines::Cause::kNone && cause != engines::Cause::kOk &&
            cause != engines::Cause::kCancelled;
@@ -68,8 +69,8 @@ Status PartCrew::begin(const job::RunPaths& paths, int attempt) {
     return okStatus();
 }
 
-// Also for parts that cannot be asked for, as they may live, and on nodes that have yet to say what
-// they have.
+// Also reserves for parts that cannot be asked for, because they may live, and on nodes that have
+// not reported their resources yet.
 void PartCrew::hold() {
     for (const Part& part : parts_) {
         place_.nodes.keep(part.node, part.name.key(),
@@ -99,7 +100,8 @@ PartCrew::Part PartCrew::partOn(int part, const std::string& node) const {
     return one;
 }
 
-// Written first, where a node other than the head's machine has one.
+// Chooses the nodes. Writes the choice first if a part goes to another node than the head's
+// machine.
 Status PartCrew::choose() {
     const schedule::Fit found = schedule::fit(place_.parts, allOf(place_.nodes));
     lacksNodes_ = found.kind != schedule::Fit::Kind::kNow;
@@ -134,8 +136,8 @@ Status PartCrew::save() const {
     return writeFileAtomic(paths_.directory() + "/parts.json", dumpJson(parts) + "\n", 0600);
 }
 
-// Reads where an earlier daemon placed the parts. Without a file there are none, unless the engine
-// knows the only part.
+// Reads where an earlier daemon placed the parts. Without a file nothing was placed, unless the
+// engine knows the only one.
 Status PartCrew::read() {
     const std::string path = paths_.directory() + "/parts.json";
     const Result<std::string> text = readFile(path, kPartsBytesMost);
@@ -201,8 +203,8 @@ void PartCrew::look(Part& part, std::vector<std::string>& news) {
     if (const auto state = place_.nodes.state(part.node, part.name.key())) {
         part.state = *state;
     } else if (isEnding_ &&
-               (node.isThere || node.hasLeft)) {  // it never was there, or has said its end
-        // How it ended is told even where its end was asked for: it may have failed before.
+               (node.isThere || node.hasLeft)) {  // it was never there, or its end was reported
+        // Reports how it ended even if its end was asked for: it may have failed before.
         const auto last = place_.nodes.lastWord(part.node, part.name.key());
         if (!last && !part.node.empty() && !part.state.workers.empty()) {
             // Another machine has taken the node's name: the part was lost with the first machine.
@@ -256,7 +258,7 @@ void PartCrew::place(Part& part, const std::string& joinFile, std::vector<std::s
     tellPlaced(part, news);
 }
 
-// Not of parts that an earlier daemon placed.
+// Does not report parts that an earlier daemon placed.
 void PartCrew::tellPlaced(Part& part, std::vector<std::string>& news) const {
     if (std::exchange(part.isNews, false)) {
         news.push_back(strCat(numNodes_ == 1 ? std::string("its ranks are")
@@ -311,7 +313,7 @@ Status PartCrew::end(const EndWish& wish) {
     if (attempt_ == 0) {
         return okStatus();
     }
-    // Where it is not known what is where, some of it may be on the head's machine.
+    // If the places of the parts are unknown, some may be on the head's machine.
     return place_.nodes.end(parts_.empty() ? "" : lead().node, gangKey(run_, attempt_), wish);
 }
 
@@ -342,7 +344,7 @@ std::optional<PartCrew::Failure> PartCrew::failureOf(const Part& part) const {
             strCat("node ", part.node, " with ", part.name.feed(), " and its ranks is lost");
         return failure;
     }
-    // One that nobody here asked to end does not go on either.
+    // A part that ended without an order of this daemon also ends the attempt.
     const bool isStray = !part.node.empty() && part.isOver() && !isEnding_ &&
                          part.state.cause != engines::Cause::kOk;
     if (!isFailure(part.state.cause) && !isStray) {

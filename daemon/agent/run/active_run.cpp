@@ -8,7 +8,7 @@
 namespace millrace::agent {
 namespace {
 
-// After the gang's end: how long to wait for what its sockets still hold.
+// After the gang's end: how long to wait for the rest of what its sockets hold.
 constexpr std::int64_t kDrainNs = 2'000 * kNsPerMs;
 constexpr std::int64_t kCancelAgainNs = 1'000 * kNsPerMs;
 
@@ -54,24 +54,24 @@ void ActiveRun::hello(rank::ConnectionId connection, const rank::Sender& sender)
     }
 }
 
-void ActiveRun::heard(const rank::Sender& sender, const rank::RankLine& line) {
+TimeLines ActiveRun::heard(const rank::Sender& sender, const rank::RankLine& line) {
     health_.heard(sender, line);
     door_.heard(sender, line);
     const auto* progress = std::get_if<rank::Progress>(&line.body);
     if (progress == nullptr || sender.role != "rank" || sender.rank != 0 ||
         line.attempt != attempt()) {
-        return;
+        return {};
     }
     position_.step = std::max(position_.step, progress->step);
     position_.epoch = progress->epoch;
     position_.rows = progress->rows;
-    times_.heard(*progress, health_.recent(0), place_.clock.wallMs(), journal_.live());
     journal_.addNews(recovery_.reached(progress->step, begin_.resumeStep), "run: recovered");
+    return times_.heard(*progress, health_.recent(0), place_.clock.wallMs(), journal_.live());
 }
 
 void ActiveRun::committed(const CommittedLine& line) {
     if (line.attempt != attempt()) {
-        return;  // an older attempt's: stored, and that is all
+        return;  // of an older attempt: it is only stored
     }
     noticeBegin(line);
     if (line.hasSettled) {
@@ -97,7 +97,7 @@ void ActiveRun::committed(const CommittedLine& line) {
     }
 }
 
-// The store has cut what the attempt replaces, with these lines or by a checkpoint that was found.
+// The store has cut the steps that this attempt replaces (by these lines, or a found checkpoint).
 void ActiveRun::noticeBegin(const CommittedLine& line) {
     if (hasBegun_ || !line.hasBegun) {
         return;
@@ -117,7 +117,7 @@ std::vector<schedule::Part> ActiveRun::partsToPlace() const {
                                                  : partsOf(facts_, place_.trainsHere());
 }
 
-// The feed that leads listens where part 0 is, and the ranks meet there.
+// The feed that leads listens on the node of part 0, and the ranks meet there.
 Result<Placement> ActiveRun::placementOf(const PartName& name, const std::string& node,
                                          int masterPort, const schedule::Resources& needs) const {
     const job::RunPaths paths = journal_.directory().paths();
@@ -143,7 +143,7 @@ void ActiveRun::noteGang(const engines::State& state) {
     checkpoints_.look(state.handOver, answer(&ActiveRun::retained));
     const bool isGone = !engines::isLiving(state);
     recovery_.look(state);
-    if (isGone) {  // what could not be asked for may live, and would train beside the next attempt
+    if (isGone) {  // unreachable parts may live, beside the next attempt
         (void)parts_.end({GangCut::kGrace, "the attempt is over"});
     }
     if (isGone && state_.may(Move::kGangOver)) {
@@ -160,7 +160,7 @@ void ActiveRun::requestStop(const std::string& reason, std::chrono::milliseconds
     if (isOver(stage()) || (isStopped() && stop_->deadlineNs <= deadline)) {
         return;
     }
-    // The next daemon, should this one end meanwhile, gives no less and no more.
+    // Written so that the next daemon, if this one ends meanwhile, gives the same grace.
     (void)journal_.directory().writeStop(attempt(), place_.clock.wallMs() + grace.count());
     if (isStopped()) {
         stop_->deadlineNs = deadline;
@@ -207,7 +207,7 @@ void ActiveRun::tick(bool isFlushed) {
     }
 }
 
-// Its workers may be there, or were until a moment ago.
+// Called while its workers may be alive, or were until a moment ago.
 void ActiveRun::followGoing(bool isFlushed) {
     followParts();
     lookAtHealth();
@@ -226,7 +226,7 @@ void ActiveRun::followGoing(bool isFlushed) {
     }
 }
 
-// One attempt: what fails on one node ends it on all.
+// All parts are one attempt: a failure on one node ends it on all.
 void ActiveRun::followParts() {
     lookAtGang();
     if (parts_.hasFailed() && state_.may(Move::kCut)) {
@@ -235,7 +235,7 @@ void ActiveRun::followParts() {
     !stop_.has_value() && stage() == Stage::kRunning ? leaveNodes() : void();
 }
 
-// A node is to be left: all ranks stop behind one step, with a checkpoint, and go on elsewhere.
+// To leave a node, all ranks stop after the same step, with a checkpoint, and resume elsewhere.
 void ActiveRun::leaveNodes() {
     const auto leave = parts_.leave();
     if (!leave) {
@@ -246,12 +246,12 @@ void ActiveRun::leaveNodes() {
     door_.stopRanks();
 }
 
-// Ends a gang whose time for a checkpoint is up, and a feed that outlives its ranks.
+// Ends a gang that has used up its time for a checkpoint, and a feed that outlives its ranks.
 void ActiveRun::followDeadlines() {
     const std::int64_t now = place_.clock.steadyNs();
     const bool isGraceOver = stop_.has_value() && now >= stop_->deadlineNs;
     journal_.addNews(parts_.giveUpFiles(isGraceOver), "run: parts");
-    if (!state_.may(Move::kCut)) {  // it was asked to end
+    if (!state_.may(Move::kCut)) {  // it was told to end
         if (state_.isRetrying() && state_.isDue(now)) {
             askCancel();
         }
@@ -283,7 +283,7 @@ void ActiveRun::askCancel() {
     state_.setRetry(status.ok() ? 0 : place_.clock.steadyNs() + kCancelAgainNs);
 }
 
-// Data workers are had while the feed goes; none outlives it.
+// Data workers run while the feed does; none outlives it.
 void ActiveRun::lookAtHealth() {
     journal_.addNews(crew_.tick(hasFeed(stage())), "run: data workers");
     const engines::State all = crew_.with(gang_);
@@ -335,7 +335,7 @@ void ActiveRun::conclude() {
     journal_.tellNext(verdict.reason, !facts.moveReason.empty());
     recovery_.failed(facts.lastStep);
     begin_.follow(facts.lastStep > facts.start.resumeStep, verdict.isCounted);
-    // What was asked for holds until an attempt has begun.
+    // The step that was asked for applies until an attempt has begun.
     launch(hasBegun_ ? values::kFromLast : begin_.fromStep, verdict.isCounted);
 }
 

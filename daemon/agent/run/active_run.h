@@ -1,10 +1,10 @@
 #pragma once
-// ActiveRun: one run from the start of an attempt to its end, over as many attempts as it takes.
+// ActiveRun: one run up to its end, over as many attempts as it takes. Used by RunController.
 //
-// What happens to it comes in by the methods below; where it stands is an AttemptState, whose table
-// says what may follow (docs/architecture/attempt.md). Threads: the controller's only. Owns: the
-// attempt's door. Failure: a run that cannot go on ends as failed with the reason; nothing here
-// throws or ends the daemon.
+// Its methods report what happens to the run. An AttemptState holds its stage; the table there
+// defines which stages may follow (docs/architecture/attempt.md). Threads: the controller's only.
+// Owns: the attempt's listener. Failure: a run that cannot continue ends as failed, with the
+// reason; nothing here throws or ends the daemon.
 #include <chrono>
 #include <functional>
 #include <map>
@@ -34,19 +34,19 @@ class ActiveRun {
  public:
     ActiveRun(Workplace& place, runs::RunRecord run, JobFacts facts);
 
-    /// Starts the next attempt, from the checkpoint of `fromStep`, kFromLast or kFromStart, once
-    /// its checkpoints have been looked at. `isRestart`: by itself, after a failure.
+    /// Starts the next attempt from the checkpoint of `fromStep`, kFromLast or kFromStart, after
+    /// its checkpoints have been surveyed. `isRestart`: the daemon restarts it after a failure.
     void launch(std::int64_t fromStep = values::kFromLast, bool isRestart = false);
-    /// Goes on with the present attempt of a run that an earlier daemon started.
+    /// Follows the current attempt of a run that an earlier daemon started.
     void adopt();
 
     void hello(rank::ConnectionId connection, const rank::Sender& sender);
     void closed(rank::ConnectionId connection) { door_.closed(connection); }
-    /// No room for its lines.
+    /// Drops a connection because there is no room for its lines.
     void dropConnection(rank::ConnectionId connection) { door_.drop(connection); }
     bool accepts(rank::ConnectionId connection) const { return door_.accepts(connection); }
-    /// A line has come in (it is not in the store yet).
-    void heard(const rank::Sender& sender, const rank::RankLine& line);
+    /// A line has come in (it is not in the store yet). Returns others to store, of its attempt.
+    TimeLines heard(const rank::Sender& sender, const rank::RankLine& line);
     /// Whether the file is here that the line tells of, if it tells of one.
     bool hasFile(const rank::RankLine& line) const {
         return parts_.isHere() || journal_.directory().hasFile(line);
@@ -54,23 +54,23 @@ class ActiveRun {
     /// A line is in the store.
     void committed(const CommittedLine& line);
     void ack(const AckOrder& order) { door_.ack(order, done_.isUnwritten()); }
-    /// Something of the present attempt may have changed on the head's machine.
+    /// Call when something of the current attempt may have changed on the head's machine.
     void lookAtGang();
-    /// `reason` becomes the exit reason. Asking again may only shorten the time.
+    /// Asks the run to stop; `reason` becomes the exit reason. Later calls only shorten `grace`.
     void requestStop(const std::string& reason, std::chrono::milliseconds grace);
-    /// What is wrong with the store, as far as this run is concerned; "": nothing.
+    /// Sets what is wrong with the store for this run; "": nothing.
     void setStoreTrouble(const std::string& sentence) { health_.setTrouble("store", sentence); }
-    /// Deadlines; `isFlushed`: everything heard of this run is in the store.
+    /// Checks deadlines. `isFlushed`: all lines received from this run are in the store.
     void tick(bool isFlushed);
 
     Stage stage() const { return state_.stage(); }
     bool hasEnded() const { return stage() == Stage::kEnded; }
-    /// The parts that still need nodes; empty: they have them, or the run is over.
+    /// Returns the parts that still need nodes; empty if they have them or the run is over.
     std::vector<schedule::Part> partsToPlace() const;
     const std::string& id() const { return journal_.id(); }
     int attempt() const { return journal_.attempt(); }
     std::size_t numWorkers() const { return journal_.live().workers.size(); }
-    /// The last step that was reported, with its epoch and rows; no values.
+    /// The last step that was reported, with its epoch and rows; without values.
     const runs::ReportedLine& position() const { return position_; }
     /// Key of part 0's gang in the current attempt.
     std::string key() const { return gangKey(id(), attempt()); }
@@ -79,10 +79,10 @@ class ActiveRun {
     struct StopWish {
         std::string reason;
         std::int64_t deadlineNs = 0;
-        bool isMove = false;  // its ranks go on elsewhere, in another attempt
+        bool isMove = false;  // its ranks resume elsewhere, in another attempt
     };
 
-    // An attempt's start.
+    // The start of an attempt.
     void followPreparation();
     void askSurvey();
     void surveyed(std::uint64_t number, const Survey& survey);
@@ -99,14 +99,14 @@ class ActiveRun {
     Status openDoor();
     bool isAnswerTo(Stage stage, std::uint64_t number) const;
 
-    // What an earlier daemon left.
+    // Adopting what an earlier daemon left.
     void readAttemptFile();
     void findGang();
     Status followGang();
     void noteUnknown(const Status& status);
     void askAgain();
 
-    // A gang that goes, and its end.
+    // A running gang, and its end.
     void noticeBegin(const CommittedLine& line);
     void retained(const Status& status);
     void followGoing(bool isFlushed);
@@ -123,7 +123,7 @@ class ActiveRun {
     AttemptFacts attemptFacts() const;
     void conclude();
 
-    // The run's end.
+    // The end of the run.
     void end(values::RunState state, const std::string& reason);
     bool isStopped() const { return stop_.has_value() && !stop_->isMove; }
     void endStopped() { end(values::RunState::kCancelled, stop_->reason); }
@@ -133,7 +133,7 @@ class ActiveRun {
     void tryAgain(Move how);
 
     void move(Move move) { state_.move(move, place_.clock.steadyNs()); }
-    /// `then` of this run, as an answer: called only while the run is active.
+    /// Wraps the method `then` as an answer: it is called only while the run is active.
     template <class... Args>
     std::function<void(Args...)> answer(void (ActiveRun::*then)(Args...)) const {
         return [&place = place_, id = id(), then](Args... args) {
@@ -158,16 +158,16 @@ class ActiveRun {
     TimeAccount times_;
     std::optional<Preparation> preparation_;
     std::uint64_t numPreparations_ = 0;
-    std::int64_t startBackoffNs_ = 0;     // > 0: its start did not go for something that passes
-    std::string startFailure_;            // why the present attempt cannot be placed, for good
-    AttemptStart begin_;                  // of the present attempt
-    bool hasBegun_ = false;               // the present attempt: the store has cut what it replaces
-    bool isAdopted_ = false;              // the present attempt: another daemon started it
-    std::optional<engines::State> gang_;  // the newest word of all its parts
-    std::map<std::string, std::string> errors_;  // worker -> its own sentence
+    std::int64_t startBackoffNs_ = 0;     // > 0: its start failed for a reason that may pass
+    std::string startFailure_;            // why the current attempt can never be placed
+    AttemptStart begin_;                  // of the current attempt
+    bool hasBegun_ = false;               // current attempt: the store has cut what it replaces
+    bool isAdopted_ = false;              // current attempt: another daemon started it
+    std::optional<engines::State> gang_;  // the newest state of all its parts
+    std::map<std::string, std::string> errors_;  // worker -> its own error message
     runs::ReportedLine position_;
     std::optional<StopWish> stop_;
-    std::int64_t heardNs_ = 0;  // kUnknown: somebody was there then
+    std::int64_t heardNs_ = 0;  // last sign of a worker, in kUnknown
     RunEnd end_;
 };
 

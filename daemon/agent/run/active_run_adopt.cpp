@@ -1,5 +1,5 @@
-// ActiveRun, the part that goes on with what an earlier daemon left: a gang that is there, is not
-// there, or cannot be asked for.
+// The part of ActiveRun that adopts what an earlier daemon left: a gang that exists, does not
+// exist, or cannot be asked for.
 #include <algorithm>
 
 #include "backend/core/log.h"
@@ -10,7 +10,7 @@ namespace millrace::agent {
 namespace {
 
 constexpr std::int64_t kAskAgainNs = 1'000'000'000;
-// Longer than the guardians' lease of 10 minutes: workers that nobody could ask for have ended.
+// Longer than the guardians' lease of 10 minutes: workers that did not answer have ended by then.
 constexpr std::int64_t kLostNs = 11 * 60 * 1'000'000'000LL;
 
 }  // namespace
@@ -35,7 +35,7 @@ void ActiveRun::adopt() {
     isAdopted_ = true;
     readAttemptFile();
     journal_.tellPlaced(begin_.resumeStep);
-    checkpoints_.look(answer(&ActiveRun::retained));  // an earlier daemon may have died first
+    checkpoints_.look(answer(&ActiveRun::retained));  // that daemon may have died first
     if (journal_.run().state == values::RunState::kStopping) {
         requestStop(journal_.run().exitReason,
                     journal_.directory().graceLeft(attempt(), place_.clock.wallMs()));
@@ -43,7 +43,7 @@ void ActiveRun::adopt() {
     findGang();
 }
 
-// There, not there, or unknown: only the first two are acted on.
+// Finds out whether the gang exists. Acts only on a definite answer, not if it is unknown.
 void ActiveRun::findGang() {
     const Result<bool> found = parts_.find(journal_.directory().paths(), attempt());
     if (found.ok() && !*found) {
@@ -55,7 +55,7 @@ void ActiveRun::findGang() {
     if (status.ok()) {
         status = followGang();
     } else if (!door_.isOpen()) {
-        (void)openDoor();  // what its workers say can be taken all the same
+        (void)openDoor();  // its workers' lines can be received all the same
     }
     if (!status.ok()) {
         return noteUnknown(status);
@@ -65,15 +65,15 @@ void ActiveRun::findGang() {
     journal_.publish();
 }
 
-// An error: not known yet.
+// Returns an error if the gang's state is not known yet.
 Status ActiveRun::followGang() {
     if (!door_.isOpen()) {
         RETURN_IF_ERROR(openDoor());
     }
     RETURN_IF_ERROR(parts_.begin(journal_.directory().paths(), attempt()));
-    // A daemon that ended in the middle of a start may have left workers out.
+    // A daemon that ended in the middle of a start may not have started all workers.
     const Status status = parts_.placeLead();
-    const bool isOther = absl::IsAlreadyExists(status);  // this daemon would start something else
+    const bool isOther = absl::IsAlreadyExists(status);  // this daemon would start another gang
     if (!status.ok() && !isOther) {
         if (mayPass(status) || journal_.run().state == values::RunState::kStarting) {
             return status;
@@ -116,7 +116,7 @@ void ActiveRun::noteUnknown(const Status& status) {
 
 void ActiveRun::askAgain() {
     const std::int64_t now = place_.clock.steadyNs();
-    heardNs_ = door_.isEmpty() ? heardNs_ : now;  // somebody is there
+    heardNs_ = door_.isEmpty() ? heardNs_ : now;  // a worker is connected
     if (now - heardNs_ >= kLostNs) {
         journal_.live().queuedReason.clear();
         engines::State lost;

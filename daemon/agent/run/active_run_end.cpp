@@ -1,4 +1,4 @@
-// ActiveRun, the part that ends the run: its receipt, and its end in the store.
+// The part of ActiveRun that ends the run: makes its receipt and stores its end.
 #include <utility>
 
 #include "daemon/agent/run/active_run.h"

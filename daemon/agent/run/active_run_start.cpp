@@ -1,5 +1,5 @@
-// ActiveRun, the part that brings an attempt on its way: its preparation, its place in the store,
-// its door and its gang.
+// The part of ActiveRun that starts an attempt: its preparation, its record in the store, its
+// listener and its gang.
 #include <utility>
 
 #include "backend/core/log.h"
@@ -10,13 +10,13 @@ namespace millrace::agent {
 void ActiveRun::launch(std::int64_t fromStep, bool isRestart) {
     move(Move::kLaunch);
     health_.restart();
-    health_.tell({}, attempt(), journal_.live());  // no worker of the attempt before is left
+    health_.tell({}, attempt(), journal_.live());  // no worker of the previous attempt is left
     stop_ = isStopped() ? stop_ : std::nullopt;
     preparation_.emplace(place_, ++numPreparations_, fromStep, isRestart,
                          isToBeCounted(journal_.run().resolvedSpec));
     if (attempt() == 0 && !preparation_->isCounting()) {
         move(Move::kAsked);
-        return surveyed(preparation_->number(), {});  // nothing of it can be there yet
+        return surveyed(preparation_->number(), {});  // it has no checkpoints yet
     }
     if (begin_.idleAttempts == 0) {
         return askSurvey();
@@ -25,7 +25,7 @@ void ActiveRun::launch(std::int64_t fromStep, bool isRestart) {
     state_.setRetry(place_.clock.steadyNs() + pauseBehindIdle(begin_.idleAttempts));
 }
 
-// What could not be asked for, or did not go, is due again.
+// Asks again for what could not be asked for or failed.
 void ActiveRun::followPreparation() {
     if (stop_.has_value()) {
         return endStopped();
@@ -182,7 +182,7 @@ Status ActiveRun::placeNow() {
     return okStatus();
 }
 
-// The attempt is in the store; its door or a part of its gang could not be had.
+// Retries if the attempt is in the store but its listener or a part of its gang failed to start.
 void ActiveRun::followPlacing() {
     if (stop_.has_value() || (!startFailure_.empty() && state_.isDue(place_.clock.steadyNs()))) {
         return stopPlacing();
@@ -197,7 +197,7 @@ void ActiveRun::followPlacing() {
     lookAtGang();  // its state may have changed while it was being placed
 }
 
-// It was stopped, or cannot be placed: what was started of it ends before the run does.
+// The run was stopped or cannot be placed: workers that were started end before the run does.
 void ActiveRun::stopPlacing() {
     const Result<bool> found = parts_.find(journal_.directory().paths(), attempt());
     if (!found.ok()) {

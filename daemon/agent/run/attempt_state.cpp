@@ -9,8 +9,8 @@ constexpr Transition kTransitions[] = {
     {Stage::kNew, Move::kLaunch, Stage::kSurveyDue},
     {Stage::kNew, Move::kAdopt, Stage::kUnknown},
     {Stage::kSurveyDue, Move::kAsked, Stage::kSurveying},
-    {Stage::kSurveyDue, Move::kSurveyed, Stage::kJobDue},   // a first attempt: nothing to look at
-    {Stage::kSurveyDue, Move::kNotNow, Stage::kSurveyDue},  // the attempt before is not over
+    {Stage::kSurveyDue, Move::kSurveyed, Stage::kJobDue},   // a first attempt has no checkpoints
+    {Stage::kSurveyDue, Move::kNotNow, Stage::kSurveyDue},  // the previous attempt is not over
     {Stage::kSurveyDue, Move::kVerdict, Stage::kReceiptDue},
     {Stage::kSurveying, Move::kNotNow, Stage::kSurveyDue},
     {Stage::kSurveying, Move::kSurveyed, Stage::kJobDue},
@@ -23,7 +23,7 @@ constexpr Transition kTransitions[] = {
     {Stage::kJobWriting, Move::kVerdict, Stage::kReceiptDue},
     {Stage::kPlacing, Move::kNotNow, Stage::kPlacing},
     {Stage::kPlacing, Move::kPlaced, Stage::kRunning},
-    {Stage::kPlacing, Move::kCut, Stage::kCutting},  // a part of it was there
+    {Stage::kPlacing, Move::kCut, Stage::kCutting},  // a part of it was started
     {Stage::kPlacing, Move::kVerdict, Stage::kReceiptDue},
     {Stage::kUnknown, Move::kFound, Stage::kRunning},
     {Stage::kUnknown, Move::kNeverPlaced, Stage::kPlacing},

@@ -1,9 +1,9 @@
 #pragma once
-// Where a run stands between the start of an attempt and its end, and every step from there: one
-// table (docs/architecture/attempt.md has it as a picture).
+// The stages of a run between the start of an attempt and its end, and all moves between them, as
+// one table (docs/architecture/attempt.md shows it as a picture). Used by ActiveRun.
 //
 // Threads: values; AttemptState has one owner (the controller's thread). Failure: none; a move that
-// the table does not have is a programmer's error, who asks may() first where both are possible.
+// is not in the table is a programming error. Callers that may have either case ask may() first.
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -13,21 +13,21 @@ namespace millrace::agent {
 
 enum class Stage {
     kNew,            ///< nothing was asked of it yet
-    kSurveyDue,      ///< its checkpoints are to be looked at, now or later
-    kSurveying,      ///< they are being looked at, beside the agent's thread
-    kJobDue,         ///< its job.json is to be written, now or later
-    kJobWriting,     ///< it is being written, beside the agent's thread
-    kPlacing,        ///< the store has the attempt; its door and its gang are to be had
+    kSurveyDue,      ///< its checkpoints must be surveyed, now or later
+    kSurveying,      ///< they are being surveyed, outside the agent's thread
+    kJobDue,         ///< its job.json must be written, now or later
+    kJobWriting,     ///< it is being written, outside the agent's thread
+    kPlacing,        ///< the store has the attempt; its listener and gang must start
     kUnknown,        ///< an earlier daemon's: not known whether its workers live
-    kRunning,        ///< its workers go
+    kRunning,        ///< its workers run
     kLingering,      ///< its ranks are gone; the others have a moment to notice
     kCutting,        ///< the engine was asked to end what is left of it
-    kDropping,       ///< half a gang, that was asked to end: another attempt follows it
-    kDraining,       ///< the gang is over; what its sockets still hold is taken in
-    kDropped,        ///< the same of half a gang
-    kReceiptDue,     ///< the verdict is the run's end; its receipt is to be made
-    kReceiptMaking,  ///< it is being made, beside the agent's thread
-    kEndDue,         ///< the store did not take the end: tried again
+    kDropping,       ///< part of a gang, which was told to end: another attempt follows
+    kDraining,       ///< the gang is over; the rest in its sockets is being read
+    kDropped,        ///< the same for part of a gang
+    kReceiptDue,     ///< the run's end is decided; its receipt must be made
+    kReceiptMaking,  ///< it is being made, outside the agent's thread
+    kEndDue,         ///< the store did not take the end: it is retried
     kEnded,
 };
 inline constexpr int kNumStages = static_cast<int>(Stage::kEnded) + 1;
@@ -35,16 +35,16 @@ inline constexpr int kNumStages = static_cast<int>(Stage::kEnded) + 1;
 enum class Move {
     kLaunch,       ///< another attempt is wanted
     kAdopt,        ///< an earlier daemon started the attempt
-    kAsked,        ///< a thread beside the agent's has what was due
-    kNotNow,       ///< it did not go for something that passes, or there was no room
-    kSurveyed,     ///< what the attempt goes on from is known
+    kAsked,        ///< another thread has the work that was due
+    kNotNow,       ///< it failed for a reason that may pass, or there was no room
+    kSurveyed,     ///< the checkpoint that the attempt resumes from is known
     kBegun,        ///< its job is on disk and the store has the attempt
     kPlaced,       ///< the engine has the gang
-    kFound,        ///< the engine knows the gang and has told how it stands
+    kFound,        ///< the engine knows the gang and has reported its state
     kNeverPlaced,  ///< the engine has never had it
-    kHalf,         ///< a part of the gang is there, and it cannot become whole
-    kRanksGone,    ///< no rank lives, others do
-    kCut,          ///< the time that it was given is over
+    kHalf,         ///< only a part of the gang exists, and it cannot be completed
+    kRanksGone,    ///< no rank is alive, other workers are
+    kCut,          ///< its time is over
     kGangOver,     ///< no worker of it is left
     kVerdict,      ///< no other attempt follows
     kStored,       ///< the store has the end
@@ -62,16 +62,16 @@ struct Transition {
 };
 /// All of them.
 std::span<const Transition> transitions();
-/// Nothing: not from there.
+/// Returns nullopt if the move is not possible from there.
 std::optional<Stage> next(Stage from, Move move);
 
-/// Whether its gang is there, as far as is known, and is to be followed.
+/// Returns whether its gang exists, as far as is known, and must be followed.
 bool isGoing(Stage stage);
-/// Whether workers of the attempt may be there.
+/// Returns whether workers of the attempt may exist.
 bool hasWorkers(Stage stage);
-/// Whether its feed may be going, so that data workers are of use.
+/// Returns whether its feed may be running, so that data workers are useful.
 bool hasFeed(Stage stage);
-/// Whether the run's end is decided.
+/// Returns whether the run's end is decided.
 bool isOver(Stage stage);
 
 class AttemptState {
@@ -80,10 +80,10 @@ class AttemptState {
     bool may(Move move) const { return next(stage_, move).has_value(); }
     /// `nowNs`: steady.
     void move(Move move, std::int64_t nowNs);
-    /// Since when it stands there, steady.
+    /// When it entered the current stage, steady.
     std::int64_t sinceNs() const { return sinceNs_; }
 
-    /// What is tried again: not before that time. A move that changes the stage forgets it.
+    /// Sets the earliest time of a retry. A move that changes the stage clears it.
     void setRetry(std::int64_t atNs) { retryNs_ = atNs; }
     bool isRetrying() const { return retryNs_ != 0; }
     bool isDue(std::int64_t nowNs) const { return nowNs >= retryNs_; }

@@ -19,7 +19,7 @@ using runs::CheckpointRecord;
 
 constexpr std::string_view kDamaged = "damaged", kForeign = "foreign", kVoid = "void";
 
-// What the store knows of a run's course.
+// The attempts and checkpoints of a run that the store has.
 struct Course {
     std::vector<CheckpointRecord> records;  // with deleted ones, newest first
     std::vector<runs::AttemptRecord> attempts;
@@ -29,7 +29,8 @@ struct Course {
         Course course;
         ASSIGN_OR_RETURN(course.records, store.checkpoints(runId, true));
         ASSIGN_OR_RETURN(course.attempts, store.attempts(runId));
-        // What ranks of this machine could not tell before they ended stands in their page.
+        // Ranks of this machine may have ended without reporting their last steps; those are in the
+        // attempt's step page.
         for (runs::AttemptRecord& one : course.attempts) {
             const std::string page = directory.paths().attempt(one.attempt).stepPage();
             one.settledStep =
@@ -47,7 +48,7 @@ struct Course {
         const CheckpointRecord* record = find(name);
         return record != nullptr && !record->isDeleted && isSettled(record->attempt, record->step);
     }
-    /// Whether an attempt may go on from there.
+    /// Whether an attempt may resume from there.
     bool leadsOn(std::int64_t attempt, std::int64_t step) const {
         return contains(attempt, step) && isSettled(attempt, step);
     }
@@ -62,7 +63,7 @@ struct Course {
     }
 };
 
-// Nothing where there is no directory.
+// Returns nullopt if the directory does not exist.
 Result<std::optional<CheckpointDirectory>> openIfThere(const std::string& path) {
     Result<CheckpointDirectory> directory = CheckpointDirectory::open(path);
     if (absl::IsNotFound(directory.status())) {
@@ -85,18 +86,18 @@ CheckpointRecord recordOf(const CheckpointName& name, const CheckpointFacts& fac
     return record;
 }
 
-/// Whether `a` is better than `b`, both of one course.
+/// Whether `a` is better than `b`; both are on the same course.
 bool isBetter(const CheckpointFacts& a, const CheckpointFacts& b) {
     if (a.judgement->wasBest != b.judgement->wasBest) {
         return a.judgement->wasBest;
     }
-    // Each best one was better than all before it.
+    // Each checkpoint that was the best was better than all before it.
     return a.judgement->wasBest          ? a.step > b.step
            : a.judgement->isHigherBetter ? a.judgement->value > b.judgement->value
                                          : a.judgement->value < b.judgement->value;
 }
 
-/// The best of the files on the course; nothing where none was evaluated.
+/// The best checkpoint among the files on the course; nothing if none was evaluated.
 Result<std::optional<CheckpointName>> bestOnCourse(const CheckpointDirectory& directory,
                                                    const Course& course) {
     std::optional<CheckpointName> best;
@@ -117,8 +118,8 @@ Result<std::optional<CheckpointName>> bestOnCourse(const CheckpointDirectory& di
     return best;
 }
 
-/// Where the run has left the course of its best checkpoint, another becomes it, or none: a
-/// sentence, or "".
+/// If the run has left the course of its best checkpoint, makes another the best, or none. Returns
+/// a sentence about it, or "".
 Result<std::string> followBest(const CheckpointDirectory& directory, const Course& course) {
     const Result<CheckpointFacts> facts = directory.bestFacts();
     if (absl::IsNotFound(facts.status()) || absl::IsDataLoss(facts.status()) ||
@@ -134,14 +135,14 @@ Result<std::string> followBest(const CheckpointDirectory& directory, const Cours
                                    : std::string("no checkpoint that is left was evaluated"));
 }
 
-/// Of models that the run has left behind.
+/// Removes the scores of models that the run has left behind.
 void dropOtherScores(const std::string& directory, const Course& course) {
     scores::dropScores(directory, [&](std::int64_t attempt, std::int64_t step) {
         return course.contains(attempt, step);
     });
 }
 
-// One look through a directory.
+// One survey of a directory.
 class Surveyor {
  public:
     Surveyor(runs::RunStore& store, const SurveyOrder& order, const checkpoint::ReadWatch& watch,
@@ -155,7 +156,7 @@ class Surveyor {
     }
 
  private:
-    // What is known of a file after reading it.
+    // The result of reading a file.
     enum class Finding { kWhole, kUnfit, kGone };
 
     Status read() {
@@ -178,7 +179,7 @@ class Surveyor {
         return okStatus();
     }
 
-    // Says nothing about the checkpoints: the run keeps all that it has.
+    // An error of the survey is not about the checkpoints: the run keeps all that it has.
     Status asUnreadable(const Status& status) const {
         if (mayPass(status)) {
             return annotate(status, "its checkpoints cannot be read");
@@ -197,7 +198,7 @@ class Surveyor {
                });
     }
 
-    // An attempt of which no line came in has begun all the same when a checkpoint of it is whole.
+    // An attempt without any line has begun nevertheless if one of its checkpoints is whole.
     Status findBegun() {
         for (runs::AttemptRecord& attempt : course_.attempts) {
             for (const CheckpointName& file : files_) {
@@ -233,19 +234,19 @@ class Surveyor {
         return okStatus();
     }
 
-    // The newest whole one, or the one of the step; older ones that the store does not know are
-    // registered as far as they are to be kept.
+    // Chooses the newest whole checkpoint, or that of the wanted step. Registers older ones that
+    // the store does not know, up to the number to keep.
     Status choose() {
         std::int64_t numKept = 0, lastStep = -1;
         for (const CheckpointName& file : files_) {
             const bool isWanted =
                 order_.fromStep == values::kFromLast || file.step == order_.fromStep;
-            const bool isTwin = file.step == lastStep;  // of an attempt that went on from it
+            const bool isTwin = file.step == lastStep;  // of an attempt that resumed from it
             if (!isWanted || isTwin || isAside(file) || numKept >= order_.keep) {
                 continue;
             }
             if (survey_.chosen.has_value() && course_.isLive(file)) {
-                ++numKept;  // read when it is needed
+                ++numKept;  // it is read when it is needed
                 continue;
             }
             ASSIGN_OR_RETURN(const Finding finding, inspect(file));
@@ -266,14 +267,14 @@ class Surveyor {
         }
         const CheckpointRecord* known = course_.find(file);
         if (known != nullptr && known->isWaiting && !known->isDeleted) {
-            found_.push_back(record);  // it waited for words that no rank could say any more
+            found_.push_back(record);  // it waited for reports that no rank can send any more
         } else if (!course_.isLive(file)) {
             found_.push_back(record);
             note(strCat("checkpoint ", record.name, " was found in its directory"));
         }
     }
 
-    // Reads a file once; a damaged or foreign one is set aside. An error: it cannot be read.
+    // Reads a file once; sets a damaged or foreign one aside. An error: it cannot be read.
     Result<Finding> inspect(const CheckpointName& file) {
         const std::string name = file.text();
         if (facts_.contains(name)) {
@@ -335,10 +336,10 @@ class Surveyor {
         }
         const std::string why = unfit_.empty() ? "" : strCat(" (", unfit_, ")");
         if (order_.fromStep > 0) {
-            return notFound("no checkpoint of step ", order_.fromStep, " to go on from", why);
+            return notFound("no checkpoint of step ", order_.fromStep, " to continue from", why);
         }
         if (had_) {
-            return failedPrecondition("no checkpoint is left to go on from", why,
+            return failedPrecondition("no checkpoint is left to continue from", why,
                                       "; `millrace resume ", order_.runId,
                                       " --from-start` begins again at step 0");
         }
@@ -362,7 +363,7 @@ class Surveyor {
     Survey survey_;
 };
 
-// How many of the store's checkpoints make `file` superfluous.
+// Returns how many of the store's checkpoints make `file` superfluous.
 std::int64_t numNewer(const Course& course, const CheckpointName& file, std::int64_t keep) {
     std::int64_t newer = 0;
     for (const CheckpointRecord& record : course.records) {
@@ -375,11 +376,11 @@ std::int64_t numNewer(const Course& course, const CheckpointName& file, std::int
     return newer;
 }
 
-// Checkpoints wait while a rank is far behind the one that writes them. One more than `most`: the
-// one goes whose neighbours stand closest, so that those that are left stay spread; the first,
-// which counts next, and the newest stay.
+// Checkpoints wait while a rank is far behind the rank that writes them. Beyond `most`, the
+// checkpoint with the closest neighbours is superfluous, so that the rest stay spread over the
+// steps. The first, which counts next, and the newest stay.
 std::vector<CheckpointName> superfluousWaiting(const Course& course, std::size_t most) {
-    std::vector<CheckpointName> waiting;  // newest first, as the records
+    std::vector<CheckpointName> waiting;  // newest first, like the records
     for (const CheckpointRecord& record : course.records) {
         const auto name = CheckpointName::parse(record.name);
         if (!record.isDeleted && name.has_value() &&
@@ -482,7 +483,7 @@ std::vector<std::string> CheckpointCatalogue::setVoidAside(const std::string& ru
         return okStatus();
     };
     if (const Status status = setAside(); !status.ok()) {
-        // The next attempt's survey does what is left.
+        // The next attempt's survey sets the rest aside.
         logWarn("checkpoints: not set aside", {{"run", runId}, {"why", messageOf(status)}});
     }
     return events;
@@ -528,7 +529,7 @@ Status CheckpointCatalogue::checkResume(const runs::RunRecord& run, std::int64_t
     if (step == values::kFromLast) {
         return !all.empty() ? okStatus()
                             : failedPrecondition("run ", run.id, " has no checkpoint: it would ",
-                                                 "begin again at step 0, in place of what it has ",
+                                                 "begin again at step 0, instead of what it has ",
                                                  "reported; --from-start does that");
     }
     std::string others;

@@ -35,7 +35,7 @@ void CheckpointKeeper::look(const Reply& reply) {
         return [reply, status = place.checkpoints.retain(id, keep)] { reply(status); };
     };
     if (!place_.side.run(retain)) {
-        isLooking_ = false;  // the next checkpoint comes by here
+        isLooking_ = false;  // the next checkpoint calls this again
     }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a run hears of the store: a worker's line that is in it now, and whom to tell so. Plain
-// values.
+// CommittedLine and AckOrder: what LineIntake reports to a run after a commit: a worker's line that
+// is in the store, and the worker to acknowledge it to. Plain values.
 #include <cstdint>
 #include <string>
 
@@ -18,7 +18,7 @@ struct CommittedLine {
     bool hasSettled = false;  ///< likewise
 };
 
-/// What to tell a worker.
+/// The acknowledgement for a worker.
 struct AckOrder {
     std::string runId;
     int doorAttempt = 1;  ///< of the connection

@@ -14,12 +14,12 @@ namespace {
 constexpr std::int64_t kRetryNs = 1'000'000'000;
 constexpr char kCosts[] = "costs", kEnded[] = "ended";
 
-// "ranks", "feed", "relays".
+// Returns "ranks", "feed" or "relays".
 const char* roleOf(const std::string& worker) {
     return job::rankOf(worker).has_value() ? "ranks" : worker == job::kFeed ? "feed" : "relays";
 }
 
-// Time is summed, memory is that of the largest process.
+// Sums the time; for memory takes the largest process.
 void addCost(Json& costs, const std::string& role, double cpuSeconds, std::int64_t peakBytes) {
     const Json before = jsonMember(costs, role);
     costs[role] = {
@@ -27,7 +27,8 @@ void addCost(Json& costs, const std::string& role, double cpuSeconds, std::int64
         {"peak_memory_bytes", std::max(jsonInt(before, "peak_memory_bytes"), peakBytes)}};
 }
 
-// Whether a rank that was done at `step` had read the whole stream; `said`: its done, or null.
+// Returns whether a rank that was done at `step` had read the whole stream. `said`: its `done`
+// message, or null.
 bool isAtEnd(const Json& said, std::int64_t step, const AttemptExtent& extent) {
     stream::StreamState state;
     const bool isKnown = state.read(jsonString(said, "state")).empty();
@@ -74,7 +75,8 @@ void DoneWords::account(const std::string& worker, const Json& receipt) {
     }
 }
 
-// Each attempt's words stand in its own directory: sums over them, and the last one's link.
+// Each attempt's messages are in its own directory. Returns the sums over them, and the last
+// attempt's link.
 Json DoneWords::dataWorkers() const {
     Json all;
     for (int attempt = 1; attempt <= attempt_; ++attempt) {
@@ -154,7 +156,7 @@ std::set<std::int64_t> DoneWords::idleRanks(const AttemptExtent& extent,
     return idle;
 }
 
-// Step to the rank of the least number that was done there.
+// Maps each step to the rank with the least number that was done there.
 std::map<std::int64_t, std::int64_t> DoneWords::ranksByStep() const {
     std::map<std::int64_t, std::int64_t> all;
     for (const std::int64_t rank : ranks()) {

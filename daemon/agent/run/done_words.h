@@ -1,10 +1,10 @@
 #pragma once
-// DoneWords: what workers of the present attempt said when they were done, its feed meanwhile, and
-// what all of them took.
+// DoneWords: the `done` messages of the current attempt's workers, what its feed reported before
+// its end, and the resources that all of them used. Used by ActiveRun.
 //
-// A worker whose `done` is acknowledged ends and never says it again: the word is on disk first,
-// and until it is (a full disk) nothing is acknowledged. Threads: one owner (the controller's).
-// Failure: logged once, tried again.
+// A worker ends once its `done` is acknowledged and never sends it again. So the message is written
+// to disk first, and while that fails (a full disk) nothing is acknowledged. Threads: one owner
+// (the controller's). Failure: logged once, retried.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -27,8 +27,8 @@ namespace millrace::agent {
 struct AttemptExtent {
     int ranks = 1;
     std::int64_t resumeStep = 0, epochs = 1;
-    std::int64_t maxSteps = 0;  ///< 0: as many as the stream has
-    bool isAdopted = false;     ///< nobody here heard how it began
+    std::int64_t maxSteps = 0;  ///< 0: until the stream ends
+    bool isAdopted = false;     ///< an earlier daemon started it
 };
 
 class DoneWords {
@@ -37,48 +37,50 @@ class DoneWords {
     DoneWords(const RunDirectory& directory, const Clock& clock)
         : directory_(directory), clock_(clock), words_(Json::object()) {}
 
-    /// Another attempt: nobody has said anything.
+    /// Starts another attempt: no worker has sent anything.
     void begin(int attempt);
-    /// An attempt of an earlier daemon's.
+    /// Reads what an earlier daemon wrote for the attempt.
     void read(int attempt);
     void say(const std::string& worker, const rank::Done& done);
-    /// Of a part of the receipt: what data workers did in this attempt so far, where its feed says
-    /// it; where the steps that ended end, where rank 0 of a script says it before its error.
+    /// Takes a part of the receipt: from the feed, what data workers did in this attempt so far;
+    /// from rank 0 of a script, before its error, where the steps that ended end.
     void account(const std::string& worker, const Json& receipt);
-    /// The attempt is over: what its ranks, feed and relays took, as their guardians tell.
+    /// Call when the attempt is over: takes what its ranks, feed and relays used, as their
+    /// guardians report.
     void cost(const engines::State& gang);
-    /// Tries again, each second, what could not be written. Whether all is on disk.
+    /// Retries each second to write what is not on disk. Returns whether everything is.
     bool retry();
-    /// Something said is not on disk yet.
+    /// Whether a message is not on disk yet.
     bool isUnwritten() const { return retryNs_ != 0; }
 
-    /// That said so.
+    /// The ranks that sent `done`.
     std::set<std::int64_t> ranks() const;
-    /// AttemptFacts::idleRanks: by their own words, or because nothing else was heard of them.
+    /// AttemptFacts::idleRanks: ranks whose own messages show it, and ranks that reported no step.
     std::set<std::int64_t> idleRanks(const AttemptExtent& extent, const RunHealth& health) const;
-    /// The rank that said so first in the stream, and its step, where that is before the stream's
-    /// end.
+    /// Returns the rank that was done at the earliest step, with that step, if it is before the
+    /// stream's end.
     std::optional<std::pair<std::int64_t, std::int64_t>> leftEarly(
         const AttemptExtent& extent) const;
-    /// A rank that has ended well and has not said so, or is `idle`, while another one lives: the
-    /// attempt will not be finished.
+    /// Returns a rank that ended with code 0 and either sent no `done` or is `idle`, while another
+    /// rank lives: the attempt cannot finish.
     std::optional<std::int64_t> leftBy(const std::optional<engines::State>& gang,
                                        const std::set<std::int64_t>& idle) const;
-    /// The daemon ends the attempt: of the living ones, those that said so are ended although they
-    /// were done.
+    /// Call when the daemon ends the attempt: marks the living ranks that sent `done` as ended by
+    /// it.
     void cut(const engines::State& gang);
-    /// The names of these.
+    /// The names of the ranks that cut() marked.
     std::set<std::string> cutRanks() const;
     bool hasRank0() const { return words_.contains("rank0"); }
-    /// The step that rank 0 was done at; greater than any while it has not said so.
+    /// The step at which rank 0 was done; larger than any step if it is not done.
     std::int64_t stepOfRank0() const;
-    /// The least step that a rank was done at; 0: none has said so.
+    /// The smallest step at which a rank was done; 0: none is.
     std::int64_t stepOfAll() const;
-    /// Why rank 0 was done, as it said, or that ranks were done at different steps; "": neither.
+    /// The reason that rank 0 gave for being done, or that ranks were done at different steps; "":
+    /// neither.
     std::string reason() const;
-    /// States, rows and hashes for the receipt, of `ranks` ranks, up to the step that all of them
-    /// have ended; what data workers did and what
-    /// the others took in all attempts up to this one.
+    /// Fills in states, rows and hashes for the receipt of `ranks` ranks, up to the step that all
+    /// of them have ended. Also fills in what data workers did and what the other workers used in
+    /// all attempts up to this one.
     void fill(int ranks, ReceiptInputs& inputs) const;
 
  private:
@@ -90,16 +92,16 @@ class DoneWords {
     const RunDirectory& directory_;
     const Clock& clock_;
     int attempt_ = 0;
-    Json words_;                // worker -> what it said
+    Json words_;                // worker -> its message
     std::int64_t retryNs_ = 0;  // > 0: not on disk
 };
 
-/// Makes the run's receipt and stores it. OK without one, too: when nothing was committed, or
-/// there was no stream.
+/// Makes the run's receipt and stores it. Also OK without a receipt: if nothing was committed, or
+/// without a stream.
 Status storeReceipt(runs::RunStore& store, const std::string& id, ReceiptInputs inputs);
 
-/// The last words of a gang's workers, which their logs or the engine have, into `facts` with its
-/// errors.
+/// Adds the last log lines of a gang's workers, from their logs or the engine, to `facts`, which
+/// has their errors.
 void addLastWords(const Workplace& place, const std::string& run, const engines::State& gang,
                   AttemptFacts& facts);
 

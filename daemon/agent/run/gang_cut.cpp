@@ -10,11 +10,11 @@ namespace {
 
 // After the ranks' end: how long the feed may take to notice.
 constexpr std::int64_t kLingerNs = 5'000 * kNsPerMs;
-// How long a rank waits for data before one that has left the stream is known to be the cause.
+// A rank must wait this long for data before a rank that left the stream counts as the cause.
 constexpr std::int64_t kStarvedNs = 10'000 * kNsPerMs;
 
-// Of those that a silent rank is given: how long ranks may hold each other up. A rank that is hung
-// up on comes again at once, so this is never a wait that ends by itself.
+// How long ranks may hold each other up, in units of the silence limit. The feed hangs up on a
+// rank, which connects again at once, so such a wait never ends by itself.
 constexpr std::int64_t kHeldUpSilences = 4;
 
 }  // namespace
@@ -34,7 +34,7 @@ std::chrono::milliseconds GangCut::grace(std::int64_t leftNs) const {
 
 std::optional<GangCut::Cut> GangCut::find(const GangView& view) const {
     if (view.isStopRequested && !facts_.hasDataset) {
-        return Cut();  // without a stream no step is known to stop behind: a signal asks to end
+        return Cut();  // without a stream no step is known to stop after: a signal asks to end
     }
     if (view.isGraceOver) {
         const bool areDone = done_.ranks().size() == static_cast<std::size_t>(facts_.ranks);
@@ -47,15 +47,15 @@ std::optional<GangCut::Cut> GangCut::find(const GangView& view) const {
     if (!view.isStopRequested) {
         return findAmongRanks(view);
     }
-    // A user's stop leaves the ranks all of their time. A node that is to be left gives them ten
-    // minutes, in which one that is silent would hold up all others.
+    // A user's stop lets the ranks use all of its grace. A node that is to be left gives them ten
+    // minutes, in which a silent rank would hold up all others.
     return view.isMove && view.stage == Stage::kRunning ? findSilent() : std::nullopt;
 }
 
 std::optional<GangCut::Cut> GangCut::findAmongRanks(const GangView& view) const {
     const auto left = facts_.hasDataset
                           ? done_.leftBy(view.gang, done_.idleRanks(view.extent, health_))
-                          : std::nullopt;  // each of them ends when it has done its work
+                          : std::nullopt;  // without a stream each rank ends when its work is done
     if (left.has_value()) {
         const std::string why = strCat("rank", *left, " ended and was not done");
         return Cut{.event = why + ": its gang is ended", .why = why};
@@ -69,7 +69,7 @@ std::optional<GangCut::Cut> GangCut::findAmongRanks(const GangView& view) const 
     return found.has_value() ? found : findHeldUp();
 }
 
-// The feed deals the share of a rank that has left to no other rank.
+// The feed gives the share of a rank that has left to no other rank.
 std::optional<GangCut::Cut> GangCut::findLeftAlone(const GangView& view) const {
     const auto left = facts_.isScript() ? done_.leftEarly(view.extent) : std::nullopt;
     const auto waiting = left.has_value() ? health_.waitingRank(kStarvedNs) : std::nullopt;
@@ -95,7 +95,7 @@ std::optional<GangCut::Cut> GangCut::findLate() const {
         .reason = late->hasSaidDone ? "" : late->sentence};
 }
 
-// Ranks wait for each other without a limit: one that is stopped would hold them for ever.
+// Ranks wait for each other without a limit: a stopped rank would hold them forever.
 std::optional<GangCut::Cut> GangCut::findSilent() const {
     const bool holdsOthers = facts_.isScript() || facts_.ranks > 1;
     const auto silent = holdsOthers ? health_.silentRank(silentNs_) : std::nullopt;
@@ -117,8 +117,8 @@ std::optional<GangCut::Cut> GangCut::findHeldUp() const {
                .stillRank = heldUp->worker};
 }
 
-// A feed takes a rank that left before the stream's end for one that connects again, and would wait
-// for it: it cannot know that the rank was done, or stops.
+// The feed cannot know that a rank that left before the stream's end was done or stops: it would
+// wait for the rank to connect again.
 std::int64_t GangCut::lingerNs(const GangView& view) const {
     const bool areDone = done_.ranks().size() == static_cast<std::size_t>(facts_.ranks);
     const bool isOver =

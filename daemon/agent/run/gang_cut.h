@@ -1,10 +1,15 @@
 #pragma once
-// GangCut: whether the daemon ends the gang of the present attempt, and why.
+// GangCut: decides whether the daemon ends the gang of the current attempt, and why. Used by
+// ActiveRun.
 //
-// A gang is ended when the grace of a stop is over, when its feed outlives its ranks, when a rank
-// has left too early, does not leave, or is silent, and when its ranks hold each other up. Ranks of
-// a script need not meet at each step, but the feed deals each step to all of them: once one has
-// left, the others starve. Threads: one owner (the controller's).
+// It ends a gang
+// - when the grace of a stop is over,
+// - when its feed outlives its ranks,
+// - when a rank has left too early, does not leave, or is silent,
+// - when its ranks hold each other up.
+//
+// Ranks of a script need not meet at each step, but the feed deals each step to all of them: once
+// one has left, the others starve. Threads: one owner (the controller's).
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,34 +29,34 @@ struct GangView {
     const std::optional<engines::State>& gang;
     AttemptExtent extent;
     bool isStopRequested = false;
-    bool isMove = false;  ///< that stop: its ranks go on elsewhere
+    bool isMove = false;  ///< that stop moves the ranks: they resume elsewhere
     bool isGraceOver = false;
 };
 
 class GangCut {
  public:
-    /// From SIGTERM to SIGKILL, for workers that had their time to stop.
+    /// From SIGTERM to SIGKILL, for workers that have had their time to stop.
     static constexpr std::chrono::milliseconds kGrace{2'000};
 
-    /// `silentNs`: until the gang of a silent rank is ended. The others outlive it.
+    /// `silentNs`: how long a rank may be silent before its gang is ended. The others outlive it.
     GangCut(const JobFacts& facts, std::int64_t silentNs, const RunHealth& health,
             const DoneWords& done)
         : facts_(facts), silentNs_(silentNs), health_(health), done_(done) {}
 
-    /// Another attempt: nothing ends it yet.
+    /// Starts another attempt: nothing ends it yet.
     void begin() { cut_ = Cut(); }
-    /// Whether the gang is to be ended now. The reason is kept until the next attempt.
+    /// Returns whether the gang must be ended now. The reason is kept until the next attempt.
     bool isDue(const GangView& view);
-    /// From SIGTERM to SIGKILL; `leftNs`: until the stop that was asked for is to be over. Without
-    /// a stream the signal is how ranks learn of a stop, and all of its time is theirs.
+    /// Time from SIGTERM to SIGKILL. `leftNs`: until the requested stop must be over. Without a
+    /// stream the signal is how ranks learn of a stop, so they get all of that time.
     std::chrono::milliseconds grace(std::int64_t leftNs) const;
-    /// The reason for the run's history; "": a user need not read it.
+    /// The reason for the run's history; "": users need not read it.
     const std::string& event() const { return cut_.event; }
-    /// The same for the logs of its workers; "": the stop or the end of another part explains it.
+    /// The reason for the logs of its workers; "": the stop or the end of another part explains it.
     const std::string& why() const { return cut_.why; }
-    /// A rank stands still: the next attempt may do better.
+    /// Whether a rank stands still: the next attempt may do better.
     bool isStandstill() const { return !cut_.stillRank.empty(); }
-    /// Adds the reason to what the attempt is judged by.
+    /// Adds the reason to the facts that the attempt is judged by.
     void tell(AttemptFacts& facts) const;
 
  private:

@@ -51,7 +51,7 @@ void GangDoor::stop(rank::ConnectionId connection) {
 
 void GangDoor::heard(const rank::Sender& sender, const rank::RankLine& line) {
     if (sender.role != "rank" || line.attempt != attempt_) {
-        return;  // a rank says again what an older attempt could not deliver
+        return;  // an older attempt's line, sent again
     }
     bool isAgreed = false;
     if (const auto* held = std::get_if<rank::Held>(&line.body)) {

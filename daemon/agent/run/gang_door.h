@@ -1,8 +1,9 @@
 #pragma once
-// GangDoor: the door of the present attempt, and who came in by it.
+// GangDoor: the listener of the current attempt, and the workers that are connected to it. Used by
+// ActiveRun.
 //
-// Threads: one owner (the controller's). Owns: the door; a new one closes the old. Without a door
-// nothing is said to anybody. Failure: open() says why there is none.
+// Threads: one owner (the controller's). Owns: the listener; a new one closes the old. Without a
+// listener nothing is sent to any worker. Failure: open() returns why there is none.
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,8 +19,8 @@ namespace millrace::agent {
 
 class GangDoor {
  public:
-    /// `maker` outlives it. `agreeing`: so many ranks, on several machines, are to stop behind the
-    /// same step, which they cannot agree on by themselves; 0: they can.
+    /// `maker` outlives it. `agreeing`: number of ranks, on several machines, that must stop after
+    /// the same step but cannot agree on it by themselves; 0: they can.
     explicit GangDoor(DoorMaker& maker, int agreeing = 0) : maker_(maker), agreeing_(agreeing) {}
 
     /// `done`: ranks of the attempt that have done all of their steps already.
@@ -27,21 +28,22 @@ class GangDoor {
                 DoorListener listener, std::set<std::int64_t> done = {});
     void close();
     bool isOpen() const { return door_ != nullptr; }
-    /// Whether nobody is connected.
+    /// Whether no worker is connected.
     bool isEmpty() const { return connections_.empty(); }
 
     void hello(rank::ConnectionId connection, const rank::Sender& sender);
     void closed(rank::ConnectionId connection);
-    /// No room for its lines: what still comes over it is ignored; the worker sends all of it again
-    /// over the next one.
+    /// Drops a connection that has no room for its lines. Further input from it is ignored; the
+    /// worker sends everything again over its next connection.
     void drop(rank::ConnectionId connection);
     bool accepts(rank::ConnectionId connection) const { return !dropped_.contains(connection); }
 
     void stop(rank::ConnectionId connection);
     void stopRanks();
-    /// What a rank said that may be an answer.
+    /// Takes a rank's line that may be an answer.
     void heard(const rank::Sender& sender, const rank::RankLine& line);
-    /// Held back while `isHeld`, the newest of each worker, and sent once it is not.
+    /// Acknowledges a line. While `isHeld`, keeps the newest acknowledgement of each worker, and
+    /// sends it afterwards.
     void ack(const AckOrder& order, bool isHeld);
     void releaseAcks();
 

@@ -1,9 +1,10 @@
 #pragma once
-// LiveTable: what the daemon knows of runs beside the store, and the news that something changed.
+// LiveTable: what the daemon knows of runs beside the store, and notifications that something
+// changed. Written by the controller, read by the services.
 //
-// Threads: any. Owns: nothing of the runs; entries of runs that have ended stay until erased.
-// A Subscription is called after each change, on the changing thread, and must be quick; its death
-// unsubscribes (and waits for a call in progress).
+// Threads: any. Owns: nothing of the runs; entries of runs that have ended stay until erased. A
+// Subscription is called after each change, on the changing thread, and must be quick; its
+// destructor unsubscribes (and waits for a call in progress).
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -34,12 +35,12 @@ class LiveTable {
     values::RunLive get(const std::string& runId) const;
     std::map<std::string, values::RunLive> all() const;
     void set(const std::string& runId, values::RunLive run);
-    /// These and no others.
+    /// Replaces all entries by these.
     void setAll(std::map<std::string, values::RunLive> runs);
     void erase(const std::string& runId);
-    /// Something in the store changed.
+    /// Call when something in the store changed.
     void touch();
-    /// Grows with every change.
+    /// A number that grows with every change.
     std::uint64_t version() const;
 
     std::unique_ptr<Subscription> subscribe(std::function<void()> onChange);

@@ -22,7 +22,7 @@ Status writeJob(const Workplace& place, job::JobFile job, const AttemptStart& st
     const int attempt = static_cast<int>(job.attempt);
     RETURN_IF_ERROR(directory.prepare(attempt, place.sharedCheckpoints));
     if (const std::string shared = directory.paths().sharedCheckpoints(); !shared.empty()) {
-        // Nodes see it, and not the link to it.
+        // Nodes see the shared directory, but not the link to it.
         job.checkpointDirectory = shared;
         job.resume = job.resume.empty() ? "" : shared + job.resume.substr(job.resume.rfind('/'));
     }
@@ -33,7 +33,7 @@ Status writeJob(const Workplace& place, job::JobFile job, const AttemptStart& st
 
 }  // namespace
 
-// Reads files whole: minutes, where checkpoints or the rows to be counted are large.
+// Reads whole files: this takes minutes if checkpoints or the rows to be counted are large.
 bool Preparation::askSurvey(SurveyOrder order, Surveyed then) {
     order.fromStep = fromStep_;
     SideThread& thread = isCounting_ ? place_.counting : place_.side;
@@ -50,7 +50,7 @@ bool Preparation::askSurvey(SurveyOrder order, Surveyed then) {
     });
 }
 
-// Stores the counted values before anybody uses them.
+// Stores the counted values before anything uses them.
 Survey Preparation::count(const Workplace& place, const std::string& run, Progress& progress,
                           const std::function<bool()>& isUnwanted) {
     const std::string file = RunDirectory(place.runsDir, run).path() + "/counting.json";
@@ -85,7 +85,7 @@ std::int64_t Preparation::resumeStep() const {
     return survey_.has_value() && survey_->chosen.has_value() ? survey_->chosen->step : 0;
 }
 
-// The plan of very many files is many megabytes.
+// Runs on another thread: the plan of very many files has many megabytes.
 bool Preparation::askJob(job::JobFile job, const AttemptStart& start, Written then) {
     return place_.documents.run([&place = place_, number = number_, job = std::move(job), start,
                                  then = std::move(then)](const auto&) -> SideThread::Then {
@@ -127,7 +127,7 @@ std::int64_t pauseBehindIdle(int attempts) {
 
 Status endFormer(const Workplace& place, const std::string& key) {
     constexpr std::chrono::milliseconds kGrace{2'000};
-    if (!place.nodes.has("", key).value_or(false)) {  // also takes up what was not written as ended
+    if (!place.nodes.has("", key).value_or(false)) {  // also loads gangs without a recorded end
         return okStatus();
     }
     const auto state = place.nodes.state("", key);
@@ -140,7 +140,7 @@ Status endFormer(const Workplace& place, const std::string& key) {
 
 namespace {
 
-// Ids of counted values are places in them: other values, other ids.
+// The ids of counted values are their positions, so other values mean other ids.
 Status checkSameValues(const std::string& spec, const runs::RunRecord& from) {
     const Json own = parseJson(spec, "resolved spec").value_or(Json());
     const Json other = parseJson(from.resolvedSpec, "resolved spec").value_or(Json());

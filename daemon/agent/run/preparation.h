@@ -1,11 +1,10 @@
 #pragma once
-// Preparation: what an attempt needs before it can begin: the checkpoint it goes on from, found by
-// reading the run's checkpoints, or before the first one the values of vocabularies that are to be
-// counted; and its job.json.
+// Preparation: what an attempt needs before it can begin. Used by ActiveRun.
 //
-// All are done beside the agent's thread and answered there; each preparation has a number, by
-// which an answer to an older one is known. Threads: one owner (the controller's). Failure: in the
-// answers.
+// It finds the checkpoint to resume from by reading the run's checkpoints; before the first attempt
+// it counts the values of vocabularies that are to be counted. Then it writes job.json. All this
+// runs outside the agent's thread and is answered on it; the number of a preparation identifies
+// answers to an older one. Threads: one owner (the controller's). Failure: in the answers.
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -29,7 +28,8 @@ class Preparation {
     using Written = std::function<void(std::uint64_t number, const Status& written)>;
 
     /// `place` outlives it. `fromStep`: a checkpoint's, values::kFromLast or kFromStart;
-    /// `isRestart`: by itself, after a failure; `isCounting`: values are to be counted.
+    /// `isRestart`: the daemon restarts the run after a failure; `isCounting`: values are to be
+    /// counted.
     Preparation(Workplace& place, std::uint64_t number, std::int64_t fromStep, bool isRestart,
                 bool isCounting)
         : place_(place),
@@ -46,12 +46,12 @@ class Preparation {
     /// False: no room now. `order.fromStep` is this preparation's.
     bool askSurvey(SurveyOrder order, Surveyed then);
     void setSurvey(const Survey& survey) { survey_ = survey; }
-    /// Nothing: not looked yet.
+    /// Nothing: not surveyed yet.
     const std::optional<Survey>& survey() const { return survey_; }
     std::int64_t resumeStep() const;
     /// Writes `job`, with the plan that the store has, and `start`. False: no room now.
     bool askJob(job::JobFile job, const AttemptStart& start, Written then);
-    /// The run is to end: what is being read is read no further.
+    /// Call when the run is to end: stops reading.
     void stop() { stop_.request_stop(); }
     /// What is being done, for people.
     std::string text() const;
@@ -62,7 +62,7 @@ class Preparation {
     const std::int64_t fromStep_;
     const bool isRestart_, isCounting_;
     std::stop_source stop_;
-    /// Written by the thread that works, which may outlive this.
+    /// Written by the working thread, which may outlive this object.
     struct Progress {
         std::atomic<std::uint64_t> bytesRead{0};
         std::atomic<std::int64_t> rows{0}, allRows{0};
@@ -73,23 +73,25 @@ class Preparation {
     std::optional<Survey> survey_;
 };
 
-/// Whether the spec has vocabularies whose values are still to be counted.
+/// Returns whether the spec has vocabularies with values that are still to be counted.
 bool isToBeCounted(const std::string& resolvedSpec);
 
-/// Until a start that did not go is tried again, ns: 1 s, then up to 30 s; where it waits for
-/// nodes, which may come at any time, always 1 s. `lastNs`: the pause before, 0: none.
+/// Returns the pause before a failed start is retried, ns: 1 s, growing to 30 s. Always 1 s if the
+/// start waits for nodes, which may attach at any time. `lastNs`: the previous pause, 0: none.
 std::int64_t pauseBehind(std::int64_t lastNs, bool awaitsNodes);
 
-/// Until the attempt after so many in a row that took no step, ns: 1 s, then up to 30 s.
+/// Returns the pause after `attempts` attempts in a row that took no step, ns: 1 s, growing to 30
+/// s.
 std::int64_t pauseBehindIdle(int attempts);
 
-/// Whatever ended the run: no attempt begins beside workers of the one before, whose gang's key
-/// this is. kUnavailable: they live, and are told to end.
+/// Ends the gang of the previous attempt, whatever ended the run, because no attempt may begin
+/// beside its workers. `key`: key of that gang. kUnavailable: its workers live, and were told to
+/// end.
 Status endFormer(const Workplace& place, const std::string& key);
 
-/// The newest checkpoint of the run that train.init_from names, or its best, with which `run`
-/// starts; "" for no run. One that counted other values is refused. An error is transient where the
-/// file may be read later.
+/// Returns the newest checkpoint of the run that train.init_from names, or its best, with which
+/// `run` starts; "" for no run. A checkpoint that counted other values is refused. An error is
+/// transient if the file may be read later.
 Result<std::string> findInitFrom(const Workplace& place, const runs::RunRecord& run,
                                  const JobFacts& facts);
 

@@ -9,7 +9,7 @@
 namespace millrace::agent {
 namespace {
 
-// The receipt's list of files: the plan's, without their splits. Written at once, file by file: as
+// Returns the receipt's list of files: the plan's, without their splits. Writes file by file: as
 // trees, plan and receipt of very many files would take twenty times their size.
 Result<std::string> filesOf(std::string_view plan) {
     JsonElements files(jsonMemberText(plan, "files").value_or(""));
@@ -22,7 +22,7 @@ Result<std::string> filesOf(std::string_view plan) {
     return strCat("[", text, "]");
 }
 
-// The plan, but for the lists of its files.
+// Parses the plan without its lists of files.
 Result<stream::Plan> headOf(std::string_view plan) {
     const std::string head =
         withJsonMember(withJsonMember(plan, "files", "[]"), "eval_files", "[]");

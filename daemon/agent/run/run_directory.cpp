@@ -152,7 +152,7 @@ void RunDirectory::addEvent(const values::RunEvent& event) const {
     const std::string line = dumpJson(json) + "\n";
     const ssize_t n = ::write(fd.get(), line.data(), line.size());
     if (n >= 0 && n < static_cast<ssize_t>(line.size())) {
-        // A full disk took a piece: the next line must not be glued to it.
+        // A full disk took part of a line: removes it, so that the next line does not join it.
         [[maybe_unused]] const int cut = ::ftruncate(fd.get(), info.st_size);
     }
 }

@@ -1,6 +1,7 @@
 #pragma once
-// What the daemon keeps for itself of a run, beside what its workers are given (job::RunPaths):
-// ROOT/<run id>/{changes.diff, events.jsonl, a<attempt>/{attempt.json, done.json, stop.json}}.
+// RunDirectory: the files of a run that only the daemon uses, beside those for its workers
+// (job::RunPaths): ROOT/<run id>/{changes.diff, events.jsonl, a<attempt>/{attempt.json, done.json,
+// stop.json}}.
 //
 // Threads: a value; two writers of one file are the caller's mistake. Failure: errors name the
 // path.
@@ -19,14 +20,14 @@
 
 namespace millrace::agent {
 
-/// How an attempt began: what the daemon wants to know again of one that it did not start.
+/// How an attempt began: facts that a daemon needs about an attempt that it did not start itself.
 struct AttemptStart {
-    std::int64_t resumeStep = 0;  ///< the step that it goes on after
-    std::int64_t fromStep = 0;    ///< what was asked for: a step, values::kFromLast or kFromStart
-    std::int64_t restarts = 0;    ///< attempts before it that the daemon started by itself
-    int idleAttempts = 0;         ///< of these the last ones, in a row, that took no step
-    int lostAttempts = 0;         ///< likewise, of attempts whose end was no fault of the run
-    /// The attempt is over, and another one follows. `isCounted`: the run is to blame.
+    std::int64_t resumeStep = 0;  ///< the step that it resumes after
+    std::int64_t fromStep = 0;    ///< what was requested: a step, values::kFromLast or kFromStart
+    std::int64_t restarts = 0;    ///< earlier attempts that the daemon started as restarts
+    int idleAttempts = 0;         ///< how many of the last of these, in a row, took no step
+    int lostAttempts = 0;         ///< likewise, for attempts that ended through no fault of the run
+    /// Prepares for the next attempt. `isCounted`: the run is to blame for the end of this one.
     void follow(bool tookSteps, bool isCounted);
     bool operator==(const AttemptStart&) const = default;
 };
@@ -39,43 +40,44 @@ class RunDirectory {
     const std::string& path() const { return paths_.directory(); }
     std::string checkpointsPath() const { return paths_.checkpoints(); }
 
-    /// kResourceExhausted where the disk has less room than an attempt's start takes.
+    /// kResourceExhausted if the disk has less room than an attempt's start takes.
     Status checkRoom() const;
-    /// Makes the run's own directory, where its events go.
+    /// Makes the run's own directory, which holds its events.
     Status create() const;
-    /// Makes the directories of an attempt. `shared`: a directory that all nodes see, where those
-    /// of a new run keep their checkpoints; "": in the run's own. A run keeps the place that it
-    /// has.
+    /// Makes the directories of an attempt. `shared`: a directory that all nodes see, for the
+    /// checkpoints of new runs; "": in the run's own directory. A run never changes where its
+    /// checkpoints are.
     Status prepare(int attempt, const std::string& shared = "") const;
     Status writeAttempt(int attempt, const AttemptStart& start) const;
-    /// As of a first attempt when it cannot be read.
+    /// Returns the values of a first attempt if the file cannot be read.
     AttemptStart readAttempt(int attempt) const;
 
-    /// Whether the line tells of no checkpoint, or of one whose file is here, or where all nodes
-    /// see it.
+    /// Returns true if the line is not about a checkpoint, or if its file is here or where all
+    /// nodes see it.
     bool hasFile(const rank::RankLine& line) const;
-    /// What rank 0 of a script said of itself.
+    /// Writes what rank 0 of a script reported about itself.
     Status writeScript(int attempt, const Json& script) const;
-    /// Null when it has said nothing.
+    /// Null if it has reported nothing.
     Json readScript(int attempt) const;
-    /// Of the git tree that a run was submitted from: what was changed in it.
+    /// Writes the uncommitted changes of the git tree from which a run was submitted.
     Status writeDiff(const std::string& diff) const;
-    /// Of its file; "" where there is none.
+    /// Path of that file; "" if there is none.
     std::string diffPath() const;
 
-    /// Rank 0's word that it is done: written before it is acknowledged.
+    /// Writes the `done` messages; called before they are acknowledged.
     Status writeDone(int attempt, const Json& done) const;
-    /// Null when it has not been said.
+    /// Null if there are none.
     Json readDone(int attempt) const;
 
-    /// Until when a run that was asked to stop may take for its checkpoint, wall clock.
+    /// Writes the deadline for the checkpoint of a run that was asked to stop, wall clock.
     Status writeStop(int attempt, std::int64_t deadlineMs) const;
-    /// Nothing when it was not asked to.
+    /// Nothing if it was not asked to stop.
     std::optional<std::int64_t> readStop(int attempt) const;
-    /// What is left of that for the next daemon, whatever was given: 15 s to an hour.
+    /// The time that is left until that deadline, for the next daemon; always between 15 s and an
+    /// hour.
     std::chrono::milliseconds graceLeft(int attempt, std::int64_t nowMs) const;
 
-    /// Appends; the file is bounded (256 KiB), what comes later is dropped.
+    /// Appends an event. The file is bounded (256 KiB); further events are dropped.
     void addEvent(const values::RunEvent& event) const;
     std::vector<values::RunEvent> readEvents() const;
 

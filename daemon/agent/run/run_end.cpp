@@ -9,7 +9,7 @@
 namespace millrace::agent {
 namespace {
 
-// A disk may fail for good at what a receipt is made of, and take the run's end all the same.
+// A disk may fail permanently at the data of a receipt, yet be able to store the run's end.
 constexpr int kReceiptTriesMost = 60;
 
 }  // namespace

@@ -1,9 +1,9 @@
 #pragma once
-// RunEnd: the end of a run in the store, its receipt first.
+// RunEnd: stores the end of a run, and before it its receipt. Used by ActiveRun.
 //
-// A receipt of very many files is many megabytes: it is made and stored beside the agent's thread.
-// Threads: the controller's only. Failure: where the store has no room, or fails for the moment, it
-// is asked again; a run whose receipt cannot be made ends without one.
+// A receipt of very many files has many megabytes, so it is made and stored outside the agent's
+// thread. Threads: the controller's only. Failure: retries while the store has no room or fails for
+// the moment; a run with a receipt that cannot be made ends without one.
 #include <functional>
 #include <string>
 
@@ -16,22 +16,23 @@ namespace millrace::agent {
 
 class RunEnd {
  public:
-    /// Between two tries.
+    /// Pause between two tries.
     static constexpr std::int64_t kAgainNs = 1'000'000'000;
 
     RunEnd(Workplace& place, RunJournal& journal) : place_(place), journal_(journal) {}
 
-    /// The verdict.
+    /// Sets the verdict.
     void decide(values::RunState state, const std::string& reason) {
         state_ = state;
         reason_ = reason;
     }
-    /// `then`: how it went, on the controller's thread. False: too many wait for theirs.
+    /// `then`: receives the result, on the controller's thread. False: too many receipts are
+    /// queued.
     bool askReceipt(ReceiptInputs inputs, std::function<void(const Status&)> then);
-    /// Whether the run may end, by how its receipt went. False: the receipt is to be asked for
+    /// Returns whether the run may end, given the result of its receipt. False: ask for the receipt
     /// again.
     bool mayEnd(const Status& receipt);
-    /// `settledStep`: runs::StateChange, of a run that is finished. False: try again.
+    /// `settledStep`: runs::StateChange, for a run that is finished. False: try again.
     bool store(std::int64_t settledStep);
 
  private:
@@ -40,7 +41,7 @@ class RunEnd {
     values::RunState state_ = values::RunState::kFailed;
     std::string reason_;
     bool isWaiting_ = false;  // for its receipt
-    int numTries_ = 0;        // of it, but those that found a full disk
+    int numTries_ = 0;        // for it, except those that found a full disk
 };
 
 }  // namespace millrace::agent

@@ -12,7 +12,7 @@
 namespace millrace::agent {
 namespace {
 
-// Looks come four times a second; after a longer gap it was the daemon that stood still.
+// Looks come four times a second; after a longer gap the daemon itself stood still.
 constexpr std::int64_t kBlindNs = 5'000 * kNsPerMs;
 constexpr std::size_t kMostTroubleBytes = 1'000;
 constexpr std::size_t kMostWorkers = 4'096;
@@ -21,7 +21,7 @@ std::string secondsText(std::int64_t ns) {
     return formatDuration(static_cast<double>(ns / kNsPerMs) / 1e3);
 }
 
-// A worker's sentence may be of any length; a character is not cut in two.
+// A worker's message may have any length; this does not cut a character in two.
 std::string clipped(const std::string& text) {
     if (text.size() <= kMostTroubleBytes) {
         return text;
@@ -37,14 +37,15 @@ std::string guardianOf(const std::string& worker) {
     return "guardian of " + worker;
 }
 
-// Its own signs of life come past the guardian: nothing else would tell.
+// Needed because the worker's own signs of life do not pass through its guardian: nothing else
+// would report the guardian's silence.
 std::string unguarded(const std::string& worker) {
     return strCat("the guardian of ", worker,
                   " does not answer: it is stopped, or the machine is overloaded; a stop of the "
                   "run, the worker's log and its end wait for it");
 }
 
-// Makes its signs younger by a span that does not count.
+// Shifts its signs by a time span that does not count.
 void shift(WorkerSigns& signs, std::int64_t byNs, std::int64_t nowNs) {
     for (std::int64_t* time : {&signs.sinceNs, &signs.heardNs, &signs.workedNs, &signs.steppedNs,
                                &signs.awaitsSinceNs}) {
@@ -58,7 +59,7 @@ void shift(WorkerSigns& signs, std::int64_t byNs, std::int64_t nowNs) {
 char processStateOf(int pid) {
     const Result<std::string> stat = pid > 0 ? readFile(strCat("/proc/", pid, "/stat"))
                                              : Result<std::string>(notFound("no pid"));
-    // The name before it stands in brackets and may hold anything.
+    // The name before it is in brackets and may contain anything.
     const std::size_t end = stat.ok() ? stat->rfind(')') : std::string::npos;
     return end != std::string::npos && end + 2 < stat->size() ? (*stat)[end + 2] : '\0';
 }
@@ -93,7 +94,7 @@ void RunHealth::drop(const std::string& worker) {
     }
 }
 
-// Null when a peer names more of them than there can be.
+// Null if a peer names more ranks than there can be.
 WorkerSigns* RunHealth::findOrAdd(const std::string& worker, bool isRank) {
     WorkerSigns* known = find(worker);
     if (known != nullptr || signs_.size() >= kMostWorkers) {
@@ -123,7 +124,7 @@ void RunHealth::setWorkers(const engines::State& state) {
                 told_.erase(who);
             }
         } else if (worker.isStarted) {
-            if (worker.isCritical) {  // a data worker speaks with its feed alone
+            if (worker.isCritical) {  // a data worker is connected to its feed only
                 (void)findOrAdd(worker.name, worker.rank >= 0);
             }
             pids_[worker.name] = worker.node.empty() ? static_cast<int>(worker.pid) : 0;
@@ -138,7 +139,7 @@ void RunHealth::hello(const rank::Sender& sender) {
         return;
     }
     const std::int64_t now = clock_.steadyNs();
-    // Who only connects again does not begin anew.
+    // A worker that only reconnects does not start again.
     signs->workedNs = signs->hasSaidHello ? signs->workedNs : now;
     signs->hasSaidHello = true;
     signs->promisesAlive = sender.aliveMs > 0;
@@ -149,10 +150,10 @@ void RunHealth::hello(const rank::Sender& sender) {
 void RunHealth::heard(const rank::Sender& sender, const rank::RankLine& line) {
     WorkerSigns* signs = find(workerNameOf(sender));
     if (signs == nullptr) {
-        return;  // it has ended: what comes was still in its socket
+        return;  // it has ended: this was still in its socket
     }
-    // What a process lost while nothing was heard of it, its work did not take; nor did that of the
-    // ranks that waited for a silent feed.
+    // Silence does not count as work time: neither for the process itself, nor for ranks that
+    // waited for a silent feed.
     const std::int64_t now = clock_.steadyNs(), silentNs = now - signs->heardNs;
     const bool wasSilent = still_.contains(signs->worker) && silentNs >= kBlindNs;
     if (wasSilent) {
@@ -209,8 +210,8 @@ void RunHealth::noteRank(int rank, const rank::RankLine& line) {
     now.steppedMs = clock_.wallMs();
 }
 
-// How long its work takes, by a time that has ended. One that came to an end only after it had been
-// called hung teaches less: it may have been a hang.
+// Learns from a time that has ended how long its work takes. A time that ended only after the
+// worker had been called hung counts less: it may have been a hang.
 void RunHealth::learn(WorkerSigns& signs, std::int64_t tookNs) const {
     const auto still = still_.find(signs.worker);
     if (!signs.hasWorked) {
@@ -243,7 +244,8 @@ void RunHealth::note(WorkerSigns& signs, const rank::RankLine& line) {
         signs.isEvaluating = progress->phase == "evaluating";
         signs.isWritingCheckpoint = progress->phase == "checkpoint";
         signs.isEnding = signs.isEnding || progress->phase == "ending";
-        // Never before the step: the time of the report is the daemon's, its span the worker's.
+        // Computed with the daemon's time of the report and the worker's time span, so it is never
+        // before the step.
         const auto waits = static_cast<std::int64_t>(std::clamp(progress->waitingMs, 0.0, 1e12) *
                                                      static_cast<double>(kNsPerMs));
         signs.waitsSinceNs = waits > 0 ? now - waits : 0;
@@ -314,7 +316,8 @@ void RunHealth::lookAtWorkers(std::int64_t nowNs, std::vector<std::string>& news
         next.sentence = describe(one, signs_, next.process);
         next.sinceMs =
             isNew ? clock_.wallMs() - (nowNs - one.sinceNs) / kNsPerMs : known->second.sinceMs;
-        // Of the letters only a stop says more than the silence itself; others come and go.
+        // Only the letter of a stopped process adds to the silence itself; other letters change all
+        // the time.
         if (isNew || known->second.what.standing != one.standing ||
             (known->second.process == 'T') != (next.process == 'T')) {
             news.push_back(strCat(next.sentence, ", for ", secondsText(nowNs - one.sinceNs)));
@@ -331,7 +334,7 @@ void RunHealth::lookAtWorkers(std::int64_t nowNs, std::vector<std::string>& news
     still_ = std::move(still);
 }
 
-// Each attempt of a worker may bring another sentence: only its coming and going are news.
+// Each attempt of a worker may have another message: only the start and end of a trouble are news.
 void RunHealth::lookAtTroubles(std::vector<std::string>& news) {
     for (const auto& [what, sentence] : troubles_) {
         if (told_.emplace(what, sentence).second) {
@@ -383,7 +386,7 @@ std::optional<std::pair<std::string, std::string>> RunHealth::silentRank(std::in
 
 std::optional<std::pair<std::string, std::int64_t>> RunHealth::waitingRank(
     std::int64_t forNs) const {
-    constexpr std::int64_t kFreshNs = 3'000 * kNsPerMs;  // a rank that waits reports each second
+    constexpr std::int64_t kFreshNs = 3'000 * kNsPerMs;  // a waiting rank reports each second
     const std::int64_t now = clock_.steadyNs();
     for (const WorkerSigns& signs : signs_) {
         const bool waits = signs.waitsSinceNs != 0 && now - signs.waitsSinceNs >= forNs;

@@ -1,10 +1,10 @@
 #pragma once
-// RunHealth: what is wrong with a run that goes on: workers that stand still, and what they and the
-// daemon say themselves.
+// RunHealth: what is wrong with a run that is running: workers that stand still, and problems that
+// they and the daemon report. Used by ActiveRun.
 //
-// It gathers signs of the workers, lets findStandstills() judge them and tells what is new in
-// sentences for the run's history. Threads: one owner (the controller's). Time in which nobody
-// looked (the daemon stood still itself) does not count against the workers.
+// It gathers signs of the workers, lets findStandstills() judge them, and returns what is new as
+// sentences for the run's history. Threads: one owner (the controller's). Time in which no look
+// took place (the daemon itself stood still) does not count against the workers.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -26,61 +26,63 @@ namespace millrace::agent {
 
 class RunHealth {
  public:
-    /// The letter of a process's state as in /proc/PID/stat; 0 where it is not known.
+    /// Returns the letter of a process's state as in /proc/PID/stat; 0 if it is not known.
     using ProcessState = std::function<char(int pid)>;
 
     explicit RunHealth(const Clock& clock);
     RunHealth(const Clock& clock, ProcessState processState)
         : clock_(clock), processState_(std::move(processState)) {}
 
-    /// How long its workers are given.
+    /// Sets how long its workers are given.
     void setLimits(const StandstillLimits& limits) { limits_ = limits; }
 
-    /// A new attempt: nothing is known of its workers.
+    /// Starts a new attempt: nothing is known of its workers.
     void restart();
-    /// The engine's word: which workers go, with their pids, and whose guardian is silent.
+    /// Takes the engine's report: which workers run, with their pids, and which guardians are
+    /// silent.
     void setWorkers(const engines::State& state);
     void hello(const rank::Sender& sender);
     void heard(const rank::Sender& sender, const rank::RankLine& line);
-    /// What is wrong with `what` ("store"), one sentence; "": it is well again.
+    /// Sets what is wrong with `what` ("store"), as one sentence; "": it works again.
     void setTrouble(const std::string& what, const std::string& sentence);
 
-    /// Looks again: what is new since the last time, for the run's history. `unreached`: workers
-    /// that cannot be heard of now, as their node is away; the time does not count against them.
-    /// `held`: a sentence about a node that is waited for; "": none is.
+    /// Looks again; returns what is new since the last time, for the run's history. `unreached`:
+    /// workers that cannot report now, because their node is away; the time does not count against
+    /// them. `held`: a sentence about a node that is waited for; "": none is.
     std::vector<std::string> look(const std::set<std::string>& unreached = {},
                                   const std::string& held = "");
-    /// What is wrong now: sentences, joined by "; "; "" when all is well.
+    /// What is wrong now: sentences, joined by "; "; "" if nothing is.
     std::string trouble() const;
-    /// When the run was last seen to get on, UTC ms; 0: it does.
+    /// When the run last made progress, UTC ms; 0: it is making progress.
     std::int64_t standsSinceMs() const;
-    /// A rank of which nothing has been heard for `forNs`, and what is said of it: worker,
-    /// sentence. Nothing: there is none.
+    /// Returns a rank that has been silent for `forNs`, as worker and sentence. Nothing: there is
+    /// none.
     std::optional<std::pair<std::string, std::string>> silentRank(std::int64_t forNs) const;
-    /// A rank that has waited for data for `forNs`, and after which step. Nothing: there is none.
+    /// Returns a rank that has waited for data for `forNs`, and after which step. Nothing: there is
+    /// none.
     std::optional<std::pair<std::string, std::int64_t>> waitingRank(std::int64_t forNs) const;
     /// As findHeldUp().
     std::optional<HeldUp> heldUp(std::int64_t forNs) const {
         return findHeldUp(signs_, clock_.steadyNs(), forNs);
     }
-    /// The newest step that a rank has told of in this attempt; 0: none.
+    /// The newest step that the rank has reported in this attempt; 0: none.
     std::int64_t stepOf(int rank) const;
-    /// A rank at its end that has not left in time. Nothing: there is none.
+    /// Returns a rank at its end that has not left in time. Nothing: there is none.
     std::optional<LateRank> lateRank() const {
         return findLateRank(signs_, clock_.steadyNs(), limits_);
     }
-    /// A rank said in an earlier daemon's time that it was done.
+    /// Notes that a rank reported `done` to an earlier daemon.
     void noteDone(const std::string& worker);
-    /// An earlier daemon has heard of these ranks: their silence counts from now on.
+    /// Notes that an earlier daemon has heard from these ranks: their silence counts from now on.
     void noteHeard(const std::vector<std::string>& workers);
-    /// How a worker stands: "stopped", "silent", "hung", "waiting"; "" when it moves.
+    /// State of a worker: "stopped", "silent", "hung", "waiting"; "" if it works.
     std::string_view standingOf(const std::string& worker) const;
     /// The gang's workers with what they do, for people.
     std::vector<values::WorkerInfo> workers(const engines::State& gang, int attempt) const;
-    /// Its ranks with what they said last, the first values::kRanksTold.
+    /// Its ranks with their newest reports, the first values::kRanksTold.
     std::vector<values::RankNow> ranks(const engines::State& gang) const;
     const RecentReports& recent(int rank) { return recent_[rank]; }
-    /// All of this into what is live of the run.
+    /// Writes all of this into the run's live entry.
     void tell(const engines::State& gang, int attempt, values::RunLive& live) const;
 
  private:
@@ -107,17 +109,17 @@ class RunHealth {
     StandstillLimits limits_;
     const ProcessState processState_;
     std::vector<WorkerSigns> signs_;
-    std::unordered_map<std::string, std::size_t> places_;  // in signs_, by worker
+    std::unordered_map<std::string, std::size_t> places_;  // index in signs_, by worker
     std::map<std::string, int> pids_;
     std::map<std::string, Still> still_;           // by worker
-    std::map<int, values::RankNow> ranks_;         // what each said last
-    std::map<int, RecentReports> recent_;          // of each
-    std::map<std::string, std::string> troubles_;  // by who has it
-    std::map<std::string, std::string> told_;      // troubles that the history has
+    std::map<int, values::RankNow> ranks_;         // newest report of each rank
+    std::map<int, RecentReports> recent_;          // of each rank
+    std::map<std::string, std::string> troubles_;  // by "store", "node" or worker
+    std::map<std::string, std::string> told_;      // troubles that are in the history
     std::int64_t lookedNs_ = 0;
 };
 
-/// By /proc.
+/// Reads /proc.
 char processStateOf(int pid);
 
 }  // namespace millrace::agent

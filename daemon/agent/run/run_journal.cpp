@@ -8,7 +8,7 @@
 namespace millrace::agent {
 namespace {
 
-// Versions that a worker may tell.
+// Bounds on the package versions that a worker may report.
 constexpr std::size_t kMostPackages = 2'000, kMostPackageBytes = 200;
 constexpr std::size_t kMostScriptBytes = std::size_t{32} << 10;
 constexpr std::int64_t kStateRetryNs = 1'000'000'000;
@@ -152,7 +152,7 @@ void RunJournal::addNews(const std::vector<std::string>& news, std::string_view 
     }
 }
 
-// Those that are no texts, or too many, are left out.
+// Leaves out versions that are not texts, and those beyond the bound.
 void RunJournal::notePackages(const Json& packages) {
     std::map<std::string, std::string> versions;
     for (const auto& [name, version] : packages.items()) {

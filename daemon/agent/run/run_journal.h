@@ -1,9 +1,9 @@
 #pragma once
-// RunJournal: what the world is told of one run: its state in the store, its entry among what is
-// live, its history.
+// RunJournal: what one run shows to the outside: its state in the store, its entry in the live
+// table, its history. Used by ActiveRun.
 //
 // Threads: one owner (the controller's). Owns: the run's record. Failure: what cannot be stored is
-// logged; setState() says whether it was.
+// logged; setState() returns whether it was stored.
 #include <optional>
 #include <string>
 
@@ -38,32 +38,34 @@ class RunJournal {
     /// False when the store could not take it. `settledStep`: runs::StateChange.
     bool setState(values::RunState state, const std::string& reason = "",
                   std::int64_t settledStep = 0);
-    /// The attempt's workers are at work: a rank says so, or they belong to a run without a stream,
-    /// whose command need not. False where that was known.
+    /// Notes that the attempt's workers are at work: a rank reported it, or the run has no stream,
+    /// so that its command need not report. False if that was known.
     bool tellRunning();
-    /// What is live of it: publish() shows what was changed here.
+    /// Its live entry; publish() shows the changes made here.
     values::RunLive& live() { return live_; }
     const values::RunLive& live() const { return live_; }
     void publish();
-    /// publish(), and the first time what live().queuedReason says in history and log.
+    /// Calls publish(). If `isFirst`, also adds live().queuedReason to history and log.
     void waits(bool isFirst, std::string_view log);
-    /// It is not live any more.
+    /// Removes its live entry.
     void erase();
     void addEvent(const std::string& text);
-    /// The event of the run's end, once. Before the store has the end: who sees there that a run
-    /// has ended may purge it at once.
+    /// Adds the event of the run's end, once. Call it before the store has the end: a client that
+    /// sees the end there may purge the run at once.
     void tellEnd(values::RunState state, const std::string& reason);
-    /// addEvent() of all, and of each a line in the daemon's log: "run: health".
+    /// addEvent() for each, and a line in the daemon's log for each: "run: health".
     void addNews(const std::vector<std::string>& news, std::string_view log);
-    /// The attempt is over, and another one follows. `isMove`: it went well, but not here.
+    /// Call when the attempt is over and another one follows. `isMove`: it ended well but must
+    /// continue on other nodes.
     void tellNext(const std::string& reason, bool isMove);
-    /// The attempt goes on after that step, and is live. `node`: where rank 0 trains, if that is
-    /// new; "": on the head's machine. Its name becomes the run's host.
+    /// Call when the attempt is placed: it resumes after that step and is live. `node`: where rank
+    /// 0 trains, if that is new; "": on the head's machine. Its name becomes the run's host.
     void tellPlaced(std::int64_t resumeStep, const std::optional<std::string>& node = std::nullopt);
-    /// Of a worker's receipt its versions and, of rank 0 of a script, its file and interpreter.
+    /// Takes the versions from a worker's receipt and, for rank 0 of a script, its file and
+    /// interpreter.
     void noteReceipt(const Json& receipt, bool isOfScript);
-    /// Those of `ranks` ranks that a daemon has heard in this attempt, by name: they connect to the
-    /// next daemon at once, unless they stand still.
+    /// Returns the names of those of `ranks` ranks that a daemon has heard from in this attempt.
+    /// They connect to the next daemon at once unless they stand still.
     Result<std::vector<std::string>> ranksHeard(int ranks) const;
 
  private:
@@ -75,7 +77,7 @@ class RunJournal {
     runs::RunRecord run_;  // without the spec's text once started
     const RunDirectory directory_;
     values::RunLive live_;
-    std::string why_;           // it is in its state
+    std::string why_;           // why it is in its state
     std::int64_t retryNs_ = 0;  // > 0: the store does not have the state
     bool isEndTold_ = false;
     bool lackedRoom_ = false;

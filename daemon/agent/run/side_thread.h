@@ -1,11 +1,11 @@
 #pragma once
-// SideThread: one thread for work that would hold the agent's up, files that are read whole above
-// all; what it finds is dealt with on the agent's.
+// SideThread: one thread for work that would block the agent's thread, above all reading whole
+// files. The results are handled on the agent's thread.
 //
-// Threads: run() from the owner's; `work` runs on a thread of this object's, what it returns on
-// the owner's, by way of `deliver`. Without start() both happen at once, on the caller's: for
-// tests. Bounded: kMostWaiting pieces of work. Owns: the thread; end() waits for the work that is
-// running, which sees `isEnding` turn true, and drops the rest.
+// Threads: run() is called on the owner's thread; `work` runs on a thread of this object, and the
+// function that it returns on the owner's, by way of `deliver`. Without start() both run at once on
+// the caller's thread: for tests. Bounded: kMostWaiting pieces of work. Owns: the thread; end()
+// waits for the work that is running, which sees `isEnding` turn true, and drops the rest.
 #include <functional>
 #include <string>
 #include <thread>
@@ -26,7 +26,7 @@ class SideThread {
         : name_(std::move(name)), deliver_(std::move(deliver)), queue_(kMostWaiting) {}
     ~SideThread() { end(); }
 
-    /// Before the owner's thread: run() asks whether it was.
+    /// Call before the owner's thread starts: run() asks whether this was called.
     void start() {
         isStarted_ = true;
         thread_ = startThread(name_, [this](const std::stop_token& stop) {
@@ -64,7 +64,7 @@ class SideThread {
     std::jthread thread_;
 };
 
-/// Those of the agent, each for one kind of work.
+/// The agent's side threads, each for one kind of work.
 struct SideThreads {
     explicit SideThreads(const std::function<void(SideThread::Then)>& deliver)
         : files("agent-files", deliver),

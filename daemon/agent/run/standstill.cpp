@@ -17,13 +17,13 @@ const WorkerSigns* feedOf(const std::vector<WorkerSigns>& workers) {
     return found == workers.end() ? nullptr : &*found;
 }
 
-// A feed's rows a second are told each second: older ones say nothing about now.
+// A feed reports its rows per second each second: an older report is not about now.
 bool isReading(const WorkerSigns* feed, std::int64_t nowNs, const StandstillLimits& limits) {
     return feed != nullptr && feed->rowsReadPerSecond > 0 && feed->rowsReadNs != 0 &&
            nowNs - feed->rowsReadNs < limits.silentNs;
 }
 
-// Of what it is at now.
+// The times of its present kind of work.
 WorkTimes& timesOf(WorkerSigns& worker) {
     return worker.isWritingCheckpoint ? worker.checkpoints : worker.steps;
 }
@@ -39,7 +39,7 @@ std::int64_t workLimit(const WorkerSigns& worker, const StandstillLimits& limits
 
 std::int64_t waitLimit(const WorkerSigns& worker, const WorkerSigns* feed, std::int64_t nowNs,
                        const StandstillLimits& limits) {
-    // Before the first step a feed opens its files and tables and says little of it.
+    // Before the first step a feed opens its files and tables and reports little.
     return worker.step == 0 || isReading(feed, nowNs, limits) ? limits.fillingNs : limits.waitNs;
 }
 
@@ -70,7 +70,7 @@ Standstill judge(const WorkerSigns& worker, const WorkerSigns* feed, std::int64_
     return {worker.worker, isStarved ? Standing::kStarved : Standing::kMoves, worker.waitsSinceNs};
 }
 
-// What the process does by the kernel's word; "" where that explains nothing.
+// What the process does according to the kernel; "" if that explains nothing.
 std::string_view processText(char state) {
     switch (state) {
         case 'T':

@@ -1,10 +1,11 @@
 #pragma once
-// StopAgreement: behind which step the ranks of several machines stop (decision 0040).
+// StopAgreement: decides after which step the ranks of several machines stop (decision 0040). Used
+// by GangDoor.
 //
-// The ranks of one machine agree in a page that they share. Those of several are held first: each
-// says the furthest step that was begun on its machine, and begins none behind it; the furthest of
-// all is where all stop. A rank that has done all of its steps is as one that says the last step.
-// A value; one owner.
+// The ranks of one machine agree in a page that they share. Ranks of several machines are held
+// first: each reports the furthest step that was begun on its machine and begins no later one. All
+// ranks then stop after the furthest of these steps. A rank that has done all of its steps counts
+// as one that reports the last step. A value; one owner.
 #include <algorithm>
 #include <cstdint>
 #include <set>
@@ -15,7 +16,7 @@ namespace millrace::agent {
 
 class StopAgreement {
  public:
-    /// Behind every step: who is not done yet does the rest.
+    /// Beyond every step: a rank that is not done yet does all remaining steps.
     static constexpr std::int64_t kLastStep = std::int64_t{1} << 60;
 
     explicit StopAgreement(int ranks) : ranks_(ranks) {}
@@ -25,7 +26,7 @@ class StopAgreement {
         return isAgreed() ? rank::Stop{rank::Stop::Kind::kBehind, step_}
                           : rank::Stop{rank::Stop::Kind::kHold};
     }
-    /// True: with this answer all have spoken, and all are to be told.
+    /// True: with this answer all ranks have answered, and all must be told.
     bool held(std::int64_t rank, std::int64_t step) {
         const bool wasAgreed = isAgreed();
         if (!wasAgreed && rank >= 0 && rank < ranks_) {

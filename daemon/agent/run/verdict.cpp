@@ -19,13 +19,13 @@ const engines::WorkerState* findWorker(const engines::State& gang, std::string_v
     return nullptr;
 }
 
-/// The worker whose code says that the same again would end the same: the feed, whose word it is
-/// whoever fell first, or the engine's first. A survivor's is not heard: what it found is what the
-/// first one left behind. Null: no such.
+/// The worker with the exit code for an input error, so that a restart would fail in the same way.
+/// That is the feed, whichever worker failed first, or the engine's first failure. Other workers do
+/// not count: their errors are consequences of the first. Null: there is none.
 const engines::WorkerState* failedOnInput(const AttemptFacts& facts, const engines::State& gang) {
     for (const std::string_view name : {job::kFeed, std::string_view(gang.worker)}) {
         if (facts.isScript && name != job::kFeed) {
-            continue;  // a script's exit codes are its own
+            continue;  // a script's exit codes have their own meaning
         }
         const engines::WorkerState* worker = findWorker(gang, name);
         if (worker != nullptr && worker->exitCode == kExitInput) {
@@ -35,13 +35,13 @@ const engines::WorkerState* failedOnInput(const AttemptFacts& facts, const engin
     return nullptr;
 }
 
-// No worker is to blame, but the node that it was on.
+// The node is to blame, not a worker.
 bool isOfNode(const engines::State& gang) {
     return gang.cause == engines::Cause::kNodeLost || gang.cause == engines::Cause::kRefused;
 }
 
-// The worker whose end is the cause: one that failed on its input, else the engine's first, else
-// one that spoke of an error.
+// The worker that caused the end: one that failed on its input, else the engine's first, else one
+// that reported an error.
 std::string culprit(const AttemptFacts& facts, const engines::State& gang) {
     if (const engines::WorkerState* worker = failedOnInput(facts, gang)) {
         return worker->name;
@@ -52,7 +52,7 @@ std::string culprit(const AttemptFacts& facts, const engines::State& gang) {
     return facts.errors.empty() ? std::string() : facts.errors.begin()->first;
 }
 
-// The first rank that has not said that it is done; nothing: all have.
+// The first rank that has not reported `done`; nothing: all have.
 std::optional<std::int64_t> rankWithoutDone(const AttemptFacts& facts) {
     for (std::int64_t rank = 0; rank < facts.ranks; ++rank) {
         if (!facts.done.contains(rank)) {
@@ -62,14 +62,14 @@ std::optional<std::int64_t> rankWithoutDone(const AttemptFacts& facts) {
     return std::nullopt;
 }
 
-// Of a gang that the daemon ended itself, because its ranks had left, the engine knows no reason.
+// If the daemon ended the gang itself because its ranks had left, the engine has no reason.
 const std::string& engineReason(const engines::State& gang) {
     static const std::string kNone;
     return gang.cause == engines::Cause::kCancelled ? kNone : gang.reason;
 }
 
-// The script's rank that ended by itself, and well, without a look at the stream: the same again
-// ends the same.
+// The script's rank that ended by itself with code 0 and never read the stream: a restart would end
+// in the same way.
 std::optional<std::int64_t> idleRank(const AttemptFacts& facts, const engines::State& gang) {
     const auto isIdle = [&](std::int64_t rank) {
         const engines::WorkerState* worker =
@@ -117,11 +117,11 @@ std::string failureReason(const AttemptFacts& facts, const engines::State& gang)
     }
     std::string reason = describeExit(*worker);
     if (facts.lastStep > 0) {
-        // The run's step is rank 0's: others need not have come as far.
+        // The run's step is rank 0's: other ranks need not have come as far.
         const bool isOther = worker->rank > 0;
         strAppend(&reason, isOther ? " while rank0 was at step " : " after step ", facts.lastStep);
     }
-    // Whoever was killed from outside has not said why.
+    // A worker that was killed from outside has not reported why.
     const int code = worker->exitCode.value_or(0);
     const bool isKilled = code == kExitSignal + SIGKILL || code == kExitSignal + SIGTERM;
     const auto words = facts.lastWords.find(name);
@@ -136,7 +136,7 @@ std::string failureReason(const AttemptFacts& facts, const engines::State& gang)
     return reason;
 }
 
-// By somebody, or for want of memory: nothing that the process did by itself ends it so. Shells and
+// Killed by someone, or for lack of memory: no process ends itself in this way. Shells and
 // launchers pass a child's signal on as 128 + n.
 bool wasKilledFromOutside(const engines::WorkerState* worker) {
     if (worker == nullptr) {
@@ -147,7 +147,7 @@ bool wasKilledFromOutside(const engines::WorkerState* worker) {
     return signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
 }
 
-// No fault of the run, but neither is it tried for ever.
+// The run is not at fault, but the number of retries is bounded.
 Verdict afterLostNode(const AttemptFacts& facts, const std::string& reason) {
     constexpr int kLostMost = 20;
     const bool tookSteps = facts.lastStep > facts.start.resumeStep;
@@ -193,7 +193,7 @@ Verdict afterFailure(const AttemptFacts& facts, const engines::State& gang) {
     return {Verdict::Kind::kRestart, reason};
 }
 
-// Without a stream a rank is done when its process ends by itself and well.
+// Without a stream a rank is done when its process ends by itself with code 0.
 bool hasEndedWell(const engines::State& gang) {
     return gang.cause == engines::Cause::kOk &&
            std::ranges::all_of(gang.workers, [](const engines::WorkerState& worker) {

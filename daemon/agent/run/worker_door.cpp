@@ -59,7 +59,7 @@ class RankDoor final : public WorkerDoor {
 
  private:
     DoorListener listener_;
-    // Callbacks come from its thread before this is set: they must not look at it.
+    // Callbacks may come from its thread before this is set: they must not use it.
     std::unique_ptr<rank::RankServer> server_;
 };
 

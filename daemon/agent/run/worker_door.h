@@ -1,9 +1,9 @@
 #pragma once
-// WorkerDoor: the rank socket of one attempt, as the controller sees it; fakes stand in for it in
-// tests.
+// WorkerDoor: the rank socket of one attempt, as the controller sees it. Tests replace it with
+// fakes.
 //
-// Threads: the door's callbacks come on its own thread; its methods may be called from any thread
-// and never wait for a callback, except the destructor, which ends them.
+// Threads: the listener's callbacks come on its own thread. Its methods may be called from any
+// thread and never wait for a callback, except the destructor, which waits for the last one.
 #include <functional>
 #include <memory>
 #include <string>
@@ -22,8 +22,8 @@ class WorkerDoor {
     virtual void close(rank::ConnectionId connection) = 0;
 };
 
-/// What comes in. onLine returns false when it has no room: the door then drops the connection, and
-/// with it every line behind this one; the worker sends them again.
+/// Callbacks for input. onLine returns false when there is no room: the listener then drops the
+/// connection, and with it every later line; the worker sends them again.
 struct DoorListener {
     std::function<void(rank::ConnectionId, const rank::Sender&)> onHello;
     std::function<bool(rank::ConnectionId, const rank::Sender&, const rank::RankLine&)> onLine;
@@ -33,7 +33,7 @@ struct DoorListener {
 class DoorMaker {
  public:
     virtual ~DoorMaker() = default;
-    /// `run` and `attempt`: whose workers may come in.
+    /// `run` and `attempt`: the workers that may connect.
     virtual Result<std::unique_ptr<WorkerDoor>> open(const std::string& socketPath,
                                                      const std::string& run, int attempt,
                                                      DoorListener listener) = 0;
@@ -46,10 +46,10 @@ class RankDoorMaker final : public DoorMaker {
                                              int attempt, DoorListener listener) override;
 };
 
-/// workerNameOf() the sender of this line, which is a hello; an error: it is none.
+/// Returns workerNameOf() the sender of this line, which must be a hello; an error if it is not.
 Result<std::string> workerOfHello(std::string_view line);
 
-/// "rank0", "feed": the worker's folder and its name in the store.
+/// Returns "rank0", "feed": the worker's folder and its name in the store.
 std::string workerNameOf(const rank::Sender& sender);
 
 }  // namespace millrace::agent

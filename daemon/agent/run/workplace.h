@@ -1,5 +1,5 @@
 #pragma once
-// Workplace: what runs work with. All of it outlives them.
+// Workplace: the services that all active runs share. All of it outlives the runs.
 #include <functional>
 #include <string>
 
@@ -16,15 +16,15 @@ namespace millrace::agent {
 
 class ActiveRun;
 
-/// How long things are given.
+/// Time limits.
 struct RunTimes {
     std::int64_t silentRankNs = 14'000'000'000;  ///< until the gang of a silent rank is ended
     std::int64_t crewPaceNs = 5'000'000'000;     ///< as CrewPlace::paceNs
 };
 
-/// Counts the values of a run's vocabularies, by a worker that writes into `progressFile` how many
-/// rows it has read of how many: {"rows": 1, "all_rows": 2}. It is ended once `isUnwanted` is true,
-/// which is asked several times a second.
+/// Counts the values of a run's vocabularies with a worker. The worker writes its progress into
+/// `progressFile`, rows read and rows in all: {"rows": 1, "all_rows": 2}. It is ended once
+/// `isUnwanted`, called several times a second, returns true.
 using CountValues = std::function<Result<runs::CountedSpec>(
     const std::string& resolvedSpec, const std::string& plan, const std::string& progressFile,
     const std::function<bool()>& isUnwanted)>;
@@ -34,21 +34,21 @@ struct Workplace {
     DoorMaker& doors;
     LiveTable& live;
     const CheckpointCatalogue& checkpoints;
-    SideThread& side;       ///< for what reads or removes large files
-    SideThread& documents;  ///< for plans and receipts: never behind a checkpoint's bytes
-    SideThread& counting;   ///< for what waits for rows to be counted, one run at a time
+    SideThread& side;       ///< for reading or removing large files
+    SideThread& documents;  ///< for plans and receipts: never waits for a checkpoint's bytes
+    SideThread& counting;   ///< for counting rows, one run at a time
     const Clock& clock;
     const job::WorkerLogs& logs;
     std::string runsDir;
-    std::function<DoorListener(const std::string&)> listener;  ///< of a run, for its door
-    std::function<ActiveRun*(const std::string&)> find;        ///< null: it is active no more
+    std::function<DoorListener(const std::string&)> listener;  ///< the callbacks for a run
+    std::function<ActiveRun*(const std::string&)> find;        ///< null: the run is not active
     Nodes& nodes;
     RunTimes times = {};
     /// Directory that all nodes share, for checkpoints of new runs; "": the run's directory.
     std::string sharedCheckpoints = {};
     CountValues countValues = {};
 
-    /// Feeds, ranks and data workers may be on the head's machine.
+    /// Whether feeds, ranks and data workers may be on the head's machine.
     bool trainsHere() const { return !nodes.standing("").isClosed; }
 };
 

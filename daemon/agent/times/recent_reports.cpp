@@ -5,7 +5,7 @@
 namespace millrace::agent {
 namespace {
 
-// Reports come five times a second: of a minute every other one is enough.
+// Reports come five times a second: for a minute, every other one is enough.
 constexpr std::int64_t kApartMs = 400;
 
 double passedOf(const values::PhaseTimes& passed) {
@@ -22,8 +22,8 @@ void RecentReports::note(const values::PhaseTimes& times, std::int64_t step, std
             reports_.clear();
         }
     }
-    // The newest is always the last one; the one before gives way where it is close to its own
-    // predecessor.
+    // The newest report is always the last one; the one before it is replaced if it is close to its
+    // own predecessor.
     const std::size_t count = reports_.size();
     if (count >= 2 && reports_[count - 1].timeMs - reports_[count - 2].timeMs < kApartMs) {
         reports_.pop_back();

@@ -1,6 +1,6 @@
 #pragma once
-// RecentReports: what the newest reports of a rank say of now: how fast it steps, and how much of
-// its time it waits for data. All faces show these, so that no two of them differ.
+// RecentReports: a rank's current speed and stall, computed from its newest reports. All clients
+// show these values, so that no two of them differ.
 //
 // Bounded: a report every 400 ms of the last minute. Threads: one owner.
 #include <cstdint>
@@ -16,15 +16,15 @@ class RecentReports {
     static constexpr std::int64_t kPaceMs = 60'000;  ///< the pace is that of the last minute
     static constexpr std::int64_t kStallMs = 5'000;
 
-    /// A report of `step`, heard at `nowMs` (UTC). One of an earlier step, or with less time
-    /// counted, is another attempt's: what was known is gone.
+    /// Takes a report of `step`, received at `nowMs` (UTC). A report of an earlier step, or with
+    /// less time counted, belongs to another attempt: it clears the earlier reports.
     void note(const values::PhaseTimes& times, std::int64_t step, std::int64_t nowMs);
     void clear() { reports_.clear(); }
 
-    /// Steps over the time that they took, evaluations and checkpoints included and the start left
-    /// out; none before two reports with a step in between.
+    /// Steps divided by their time, including evaluations and checkpoints but not the start.
+    /// Nothing before there are two reports with a step in between.
     std::optional<double> stepsPerSecond() const;
-    /// Share of the last seconds that were waited for data, percent; none before two reports.
+    /// Share of the last seconds spent waiting for data, percent; nothing before two reports.
     std::optional<double> stallPercent() const;
 
  private:
@@ -32,7 +32,7 @@ class RecentReports {
         values::PhaseTimes times;
         std::int64_t step = 0, timeMs = 0;
     };
-    /// The newest report that is at least so old, else the oldest.
+    /// The newest report that is at least that old, else the oldest.
     const Report& before(std::int64_t ageMs) const;
 
     std::deque<Report> reports_;

@@ -40,7 +40,7 @@ void Recovery::failed(std::int64_t lastStep) {
 
 void Recovery::placed() {
     if (!lastStep_.has_value()) {
-        clear();  // what was noticed was no failure
+        clear();  // what was noticed was not a failure
     }
     note(placedNs_);
 }

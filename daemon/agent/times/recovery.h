@@ -1,8 +1,8 @@
 #pragma once
-// Recovery: how long it took from an attempt's failure to the next one's first step, for the run's
-// history.
+// Recovery: measures the time from an attempt's failure to the next one's first step, for the run's
+// history. Used by ActiveRun.
 //
-// Threads: one owner. Failure: none; what was not seen is left out.
+// Threads: one owner. Failure: none; a time that was not seen is left out.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,18 +18,18 @@ class Recovery {
     /// `clock` outlives it.
     explicit Recovery(const Clock& clock) : clock_(clock) {}
 
-    /// Something of the attempt stands still since `sinceMs` (UTC; 0: not known), or its gang ends.
-    /// The first word counts.
+    /// Call when part of the attempt stands still since `sinceMs` (UTC; 0: not known), or when its
+    /// gang ends. The first call counts.
     void noticed(std::int64_t sinceMs);
     void look(const engines::State& gang);
-    /// The attempt failed after step `lastStep`; another one follows.
+    /// Call when the attempt failed after step `lastStep` and another one follows.
     void failed(std::int64_t lastStep);
-    /// The next one's workers are started; also of one that follows no failure.
+    /// Call when the next attempt's workers are started, even if it follows no failure.
     void placed();
-    /// Its rank 0 has said hello.
+    /// Call when its rank 0 has sent hello.
     void loaded() { note(loadedNs_); }
-    /// Its rank 0 is at `step`, having gone on after `resumeStep`. What to say, once; nothing when
-    /// nothing failed before.
+    /// Call when its rank 0 is at `step`, having resumed after `resumeStep`. Returns the sentences
+    /// for the history, once; empty if nothing failed before.
     std::vector<std::string> reached(std::int64_t step, std::int64_t resumeStep);
 
  private:
@@ -38,7 +38,7 @@ class Recovery {
 
     const Clock& clock_;
     std::int64_t noticedNs_ = 0, placedNs_ = 0, loadedNs_ = 0;  // 0: not yet
-    std::int64_t unnoticedMs_ = 0;  // how long it took until it was; 0: not known
+    std::int64_t unnoticedMs_ = 0;  // time until it was noticed; 0: not known
     std::optional<std::int64_t> lastStep_;
 };
 

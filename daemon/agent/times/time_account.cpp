@@ -1,6 +1,7 @@
 #include "daemon/agent/times/time_account.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "backend/runs/rank_fold.h"
 #include "backend/values/metric_names.h"
@@ -8,14 +9,18 @@
 namespace millrace::agent {
 namespace {
 
-runs::ReportedLine lineOf(int rank, const values::PhaseTimes& times, std::int64_t timeMs) {
+runs::ReportedLine lineOf(int rank, const values::PhaseEdges::Report& report) {
     runs::ReportedLine line;
     line.rank = rank;
-    line.timeMs = timeMs;
+    line.step = report.step;
+    line.epoch = report.epoch;
+    line.rows = report.rows;
+    line.timeMs = report.timeMs;
     for (std::size_t i = 0; i < values::metric::kSystemTimes.size(); ++i) {
         line.values.emplace_back(values::metric::kSystemTimes[i],
-                                 times.*values::PhaseTimes::parts()[i]);
+                                 report.times.*values::PhaseTimes::parts()[i]);
     }
+    line.values.emplace_back(values::metric::kSystemStandingMs, report.standingMs);
     return line;
 }
 
@@ -45,9 +50,9 @@ void TimeAccount::begin(const Result<std::vector<runs::AttemptRecord>>& attempts
     }
 }
 
-void TimeAccount::heard(const rank::Progress& report, const RecentReports& recent,
-                        std::int64_t nowMs, values::RunLive& live) {
-    // Of an adopted attempt the first reports are old ones, which waited for this daemon.
+TimeLines TimeAccount::heard(const rank::Progress& report, const RecentReports& recent,
+                             std::int64_t nowMs, values::RunLive& live) {
+    // In an adopted attempt the first reports are old: they waited for this daemon.
     if (!leadMs_) {
         leadMs_ = std::max(0.0, storedStartMs_
                                     ? *storedStartMs_ - report.times.startMs
@@ -61,20 +66,43 @@ void TimeAccount::heard(const rank::Progress& report, const RecentReports& recen
     const bool isEnding = report.phase == values::nameOf(values::Phase::kEnding);
     live.stallPercentNow = isEnding ? std::nullopt : recent.stallPercent();
     live.stepsPerSecond = isEnding ? std::nullopt : recent.stepsPerSecond();
-}
-
-std::vector<runs::ReportedLine> timeLines(const values::RunLive& live) {
-    std::vector<runs::ReportedLine> lines;
-    if (live.times.has_value()) {
-        lines.push_back(lineOf(values::kNoRank, *live.times, live.progressMs));
+    values::RankNow run;
+    run.rank = values::kNoRank;
+    run.standsSinceMs = live.standsSinceMs;
+    run.phase = values::phaseOf(report.phase);
+    run.step = report.step;
+    run.times = times;
+    run.timeMs = nowMs;
+    std::vector<values::RankNow> all = {std::move(run)};
+    if (live.ranks.size() > 1 && live.ranks.size() <= runs::kRanksKept) {
+        all.insert(all.end(), live.ranks.begin(), live.ranks.end());
     }
-    const bool areApart = live.ranks.size() > 1 && live.ranks.size() <= runs::kRanksKept;
-    for (const values::RankNow& rank : live.ranks) {
-        if (areApart && rank.times.has_value()) {
-            lines.push_back(lineOf(rank.rank, *rank.times, rank.timeMs));
+    TimeLines lines;
+    for (const values::RankNow& rank : all) {
+        if (auto line = follow(rank, report)) {
+            lines.push_back(*std::move(line));
         }
     }
     return lines;
+}
+
+// A standstill is reported by an earlier report or after it, never by the report that ends it.
+std::optional<runs::ReportedLine> TimeAccount::follow(const values::RankNow& now,
+                                                      const rank::Progress& report) {
+    Reports& known = reports_[now.rank];
+    const std::int64_t since = std::max(known.standsSinceMs, now.standsSinceMs);
+    known.standsSinceMs = now.standsSinceMs;
+    if (now.timeMs <= known.timeMs || !now.times.has_value()) {
+        return std::nullopt;
+    }
+    if (since != 0 && known.timeMs != 0 && !known.isWaiting) {
+        known.standingMs += static_cast<double>(now.timeMs - std::max(since, known.timeMs));
+    }
+    known.timeMs = now.timeMs;
+    known.isWaiting = now.phase == values::Phase::kWaiting;
+    const auto edge = known.edges.note(
+        {*now.times, known.standingMs, now.timeMs, now.step, report.epoch, report.rows});
+    return edge ? std::optional(lineOf(now.rank, *edge)) : std::nullopt;
 }
 
 }  // namespace millrace::agent

@@ -1,7 +1,7 @@
 #pragma once
-// Codecs and what was measured of them as messages, both ways.
+// Converts codecs and their measurements to and from messages. Used by feed and data worker.
 //
-// Threads: values. Failure: kDataLoss for what no sender of this build makes.
+// Threads: values. Failure: kDataLoss for values that no sender of this build produces.
 #include "backend/core/status.h"
 #include "backend/frame/codec.h"
 #include "millrace/v1/data.pb.h"

@@ -2,7 +2,7 @@
 
 namespace millrace::data {
 
-// One frame at a time: two threads that measure would measure each other.
+// One frame at a time: concurrent measurements would disturb each other.
 void CodecProbe::add(const frame::FrameView& frame) {
     if (!isWanted_) {
         return;

@@ -1,5 +1,5 @@
 #pragma once
-// CodecProbe: what codecs do to a worker's first frames, measured for the feed to choose by.
+// CodecProbe: measures codecs on a worker's first frames, for the feed's choice. Used by Stay.
 //
 // Threads: add() from the segment server's, the rest from any. Nothing is measured before wanted().
 #include <atomic>
@@ -15,12 +15,12 @@ class CodecProbe {
     /// `layout` outlives it.
     explicit CodecProbe(const frame::FrameLayout& layout) : chooser_(layout) {}
 
-    /// The feed chooses by what is measured here.
+    /// The feed needs these measurements for its choice.
     void wanted() { isWanted_ = true; }
-    /// The feed has chosen: what is not measured yet is of no use.
+    /// The feed has chosen: further measurements are not needed.
     void unwanted() { isWanted_ = false; }
     void add(const frame::FrameView& frame);
-    /// Once, when enough frames are measured.
+    /// Returns the measurements once, when enough frames are measured.
     std::optional<frame::CodecMeasures> take();
 
  private:

@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kReportMs = 500;
 constexpr int kLookMs = 100;
-// How long a feed that does not answer is tried again before it counts as gone.
+// How long a feed that does not answer is retried before it counts as gone.
 constexpr std::chrono::seconds kAwayTime{10};
 
 std::string ownName() {
@@ -30,8 +30,9 @@ std::string ownName() {
     return strCat(host, "/", ::getpid());
 }
 
-/// The feed hands over keys of its object store. One that was started by hand has no guardian that
-/// forbids core files; MILLRACE_CORE_DUMPS=1 allows them here as there.
+/// The feed passes on keys of its object store. A worker that was started by hand has no guardian
+/// to forbid core files, so it does so itself; MILLRACE_CORE_DUMPS=1 allows them, as for a
+/// guardian.
 Status keepKeysOutOfDumps() {
     const char* wanted = std::getenv("MILLRACE_CORE_DUMPS");
     return wanted != nullptr && std::string_view(wanted) == "1" ? okStatus() : keepOutOfDumps();
@@ -53,7 +54,7 @@ Result<transport::JoinFile> awaitFile(const loader::DataRequest& request,
     }
 }
 
-/// The feed is away, or let go of this worker because it heard nothing of it: worth another try.
+/// The feed is away, or released this worker because of its silence: worth a retry.
 bool isPassing(const Status& status) {
     return status.code() == absl::StatusCode::kUnavailable ||
            status.code() == absl::StatusCode::kDeadlineExceeded ||
@@ -92,7 +93,7 @@ class DataWorker {
             ASSIGN_OR_RETURN(
                 engine_, Engine::make(joined, threadsFor(joined.spec, file), request_.memoryMb));
         } else if (engine_->store != nullptr && joined.store) {
-            engine_->store->hand(joined.store->credentials);  // of the time while it was away
+            engine_->store->hand(joined.store->credentials);  // may have changed meanwhile
         }
         ASSIGN_OR_RETURN(const auto stay, Stay::begin(file, joined, *engine_));
         logInfo("data: joined", {{"file", request_.joinPath}, {"threads", engine_->threads}});
@@ -100,7 +101,7 @@ class DataWorker {
             lastSeen = Clock::now();
             if (watch_.wait(kReportMs)) {
                 if (std::exchange(isLeaving_, true)) {
-                    return okStatus();  // asked twice: what it holds is computed again elsewhere
+                    return okStatus();  // second signal: its segments are recomputed elsewhere
                 }
                 logInfo("data: leaves");
                 stay->leave();

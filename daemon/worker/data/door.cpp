@@ -79,7 +79,7 @@ Result<std::unique_ptr<Door>> Door::open(DoorOptions options, DoorKeeper& keeper
     return door;
 }
 
-// The token first: who does not have it learns nothing else.
+// Checks the token first: a peer without it learns nothing else.
 Status Door::admits(const v1::JoinRequest& request, const std::string& token) const {
     if (!transport::isSameToken(request.token(), token)) {
         return Status(absl::StatusCode::kUnauthenticated,

@@ -1,9 +1,9 @@
 #pragma once
-// The door of the data plane: the service that workers and relays call, who is let in, and which
-// stream is whose.
+// Door: the service of the data plane that workers and relays call. It decides which of them are
+// admitted and assigns streams to sessions. Used by Lead.
 //
-// Threads: gRPC's; the keeper is called from them, never under a lock. Owns: the links of those
-// that were let in, until their streams end. Failure: of a worker: a status with a sentence.
+// Threads: gRPC's; the keeper is called from them, never under a lock. Owns: the links of admitted
+// workers, until their streams end. Failure: a worker gets a status with a sentence.
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,31 +17,32 @@
 
 namespace millrace::data {
 
-/// Who hears of workers.
+/// Receives what workers do.
 class DoorKeeper {
  public:
     virtual ~DoorKeeper() = default;
-    /// Both of its streams are there.
+    /// Both of the worker's streams are open.
     virtual void whole(const std::shared_ptr<WorkerLink>& link) = 0;
-    /// The next one comes after link->readNext().
+    /// The next report follows after link->readNext().
     virtual void report(const std::shared_ptr<WorkerLink>& link, v1::WorkerReport& report) = 0;
     /// One of its streams has ended.
     virtual void closed(const std::shared_ptr<WorkerLink>& link) = 0;
-    /// It sent what it should not have.
+    /// It sent something invalid.
     virtual void broken(const std::shared_ptr<WorkerLink>& link, const Status& why) = 0;
 };
 
-/// What a worker or relay must know and show.
+/// What a worker or relay is told, and must present.
 struct DoorOptions {
     std::string buildId;
     std::string token, relayToken;  ///< of data workers; of relays
     std::int64_t attempt = 0;
-    std::string spec, plan;  ///< JSON
+    std::string spec, plan;  ///< JSON texts
     std::string streamHash, planHash;
-    std::string feedSocket;   ///< where the ranks behind relays have their rings
+    std::string feedSocket;   ///< where the rings of ranks behind relays are
     std::string groupSocket;  ///< where rank 0 of the built-in trainer waits; "": nowhere
     bool isNetwork = false;
-    /// What the stream's objects are read with, for whoever joins; null: it reads none.
+    /// Credentials for the stream's objects, for each worker that joins; null: the stream reads
+    /// none.
     std::function<objects::StoreAccess()> store;
 };
 
@@ -69,7 +70,7 @@ class Door final : public DoorService {
     relay::Followers::GroupReactor* Group(grpc::CallbackServerContext*) override {
         return followers_->group();
     }
-    /// A worker of this machine opens the channel of its slabs.
+    /// A worker of this machine opens the channel for its slabs.
     void slabs(UniqueFd fd);
     void endRelays() { followers_->end(); }
     bool isCarrying() { return followers_->isCarrying(); }
@@ -77,7 +78,7 @@ class Door final : public DoorService {
  private:
     Door(DoorOptions options, DoorKeeper& keeper) : options_(std::move(options)), keeper_(keeper) {}
     using LinkPtr = std::shared_ptr<WorkerLink>;
-    /// Sessions that did not become whole are forgotten, the oldest first, beyond so many.
+    /// Most sessions without both streams; beyond it the oldest are removed.
     static constexpr std::size_t kSessionsMost = 4096;
 
     /// `token`: of the role that the call is for.

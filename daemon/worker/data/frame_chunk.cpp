@@ -18,7 +18,7 @@ using google::protobuf::io::CodedOutputStream;
 
 constexpr std::uint32_t kLengthDelimited = 2;
 constexpr std::uint32_t kBytesTag = v1::FrameChunk::kBytesFieldNumber << 3 | kLengthDelimited;
-// Above all fields but `bytes`, which are numbers.
+// Upper bound for all fields except `bytes`; they are numbers.
 constexpr std::size_t kHeadMost = 128;
 
 }  // namespace

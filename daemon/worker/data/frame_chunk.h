@@ -1,8 +1,9 @@
 #pragma once
-// v1::FrameChunk as a raw buffer: the frame's bytes are not copied into a
-// message on one side, and copied once, to where the frame is put together, on the other.
+// FrameChunk: v1::FrameChunk as a raw buffer. The sender does not copy the frame's bytes into a
+// message; the receiver copies them once, to where the frame is assembled. Used by FrameSender and
+// WorkerLink.
 //
-// Threads: any. Failure: kDataLoss for bytes that are no chunk.
+// Threads: any. Failure: kDataLoss for bytes that are not a chunk.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -19,8 +20,8 @@ namespace millrace::data {
 
 inline constexpr std::uint64_t kChunkBytesMost = 4 << 20;
 
-/// The stretch of `coded` from `offset` on, as one message that keeps the frame in memory; of one
-/// in shared memory its place.
+/// Makes one message of the bytes of `coded` from `offset` on, and keeps the frame in memory for
+/// it. For a frame in shared memory the message has only its position.
 grpc::ByteBuffer makeChunk(const stream::SegmentOrder& order, std::int64_t frame,
                            const segment::CodedFrame& coded, std::uint64_t offset);
 
@@ -29,7 +30,7 @@ struct FrameChunk {
     std::uint64_t bytes = 0;  ///< of the payload
 
     static Result<FrameChunk> read(const grpc::ByteBuffer& buffer);
-    /// Exactly `bytes` to `to`.
+    /// Copies exactly `bytes` bytes to `to`.
     void copyTo(std::byte* to) const;
 
  private:

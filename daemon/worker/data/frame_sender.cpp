@@ -9,7 +9,7 @@
 namespace millrace::data {
 namespace {
 
-// One is with the connection, one waits for it.
+// One chunk is with the connection, one waits for it.
 constexpr std::size_t kChunksAhead = 2;
 
 }  // namespace
@@ -45,7 +45,7 @@ void FrameSender::close() {
 void FrameSender::asked(const grpc::ByteBuffer& buffer) {
     v1::FrameRequest request;
     if (!transport::readBuffer(buffer, request)) {
-        return;  // of no feed of this build
+        return;  // not from a feed of this build
     }
     const auto first = static_cast<std::int64_t>(request.first());
     MutexLock lock(mutex_);
@@ -59,7 +59,7 @@ void FrameSender::forget(const stream::SegmentOrder& order) {
 }
 
 void FrameSender::pump() {
-    // The lock spans send(), so that chunks go out in the order in which they were taken.
+    // The lock covers send(), so that chunks are sent in the order in which they were taken.
     MutexLock lock(mutex_);
     while (stream_->numWaiting() < kChunksAhead) {
         std::optional<grpc::ByteBuffer> chunk = nextChunk();

@@ -1,9 +1,9 @@
 #pragma once
-// The worker's end of the frames: sends those that the feed asks for, in the order in which it
-// asks, a few chunks ahead of what the connection takes.
+// FrameSender: the worker's side of the frames. Sends the frames that the feed requests, in the
+// order of the requests, a few chunks ahead of what the connection takes. Used by Stay.
 //
-// Threads: any. Owns: its call. Failure: a frame that is not held any more is left out; that its
-// segment was given up is told beside this.
+// Threads: any. Owns: its call. Failure: a frame that is no longer held is left out; giving up its
+// segment is reported separately.
 #include <deque>
 #include <functional>
 #include <memory>
@@ -20,12 +20,12 @@ class FrameSender {
  public:
     using FrameOf = std::function<std::optional<segment::CodedFrame>(const stream::SegmentOrder&,
                                                                      std::int64_t frame)>;
-    /// `onClosed`: once, from a thread of gRPC's.
+    /// `onClosed`: called once, on one of gRPC's threads.
     FrameSender(FrameOf frameOf, std::function<void()> onClosed);
     ~FrameSender();
 
     void start(const std::shared_ptr<grpc::Channel>& channel, const std::string& session);
-    /// What of the order was asked for and has not gone out is wanted no more.
+    /// Drops the frames of the order that were requested and not sent.
     void forget(const stream::SegmentOrder& order);
     void close();
 
@@ -34,7 +34,7 @@ class FrameSender {
     struct Wanted {
         stream::SegmentOrder order;
         std::int64_t next = 0, end = 0;  ///< frames
-        std::uint64_t offset = 0;        ///< within the next one
+        std::uint64_t offset = 0;        ///< within the frame `next`
     };
     void asked(const grpc::ByteBuffer& buffer);
     void pump();
@@ -43,7 +43,7 @@ class FrameSender {
     const FrameOf frameOf_;
     std::shared_ptr<Stream> stream_;
     Mutex mutex_;
-    std::deque<Wanted> wanted_ MR_GUARDED_BY(mutex_);  ///< bounded by what the feed may ask for
+    std::deque<Wanted> wanted_ MR_GUARDED_BY(mutex_);  ///< bounded by the feed's requests
 };
 
 }  // namespace millrace::data

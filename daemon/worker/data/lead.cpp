@@ -274,7 +274,7 @@ void Lead::handle(Event& event) {
     }
 }
 
-// Before anything is ordered.
+// Sent before any order.
 void Lead::greet(const LinkPtr& link) {
     v1::WorkerOrders message;
     message.set_wants_measures(codecs_.wantsMeasures());
@@ -284,7 +284,7 @@ void Lead::greet(const LinkPtr& link) {
     link->send(message);
 }
 
-// Workers take it for their next request.
+// Workers use it from their next request on.
 void Lead::handStore(bool isNew) {
     v1::WorkerOrders message;
     toMessage(store_->access(), *message.mutable_store());
@@ -295,7 +295,7 @@ void Lead::handStore(bool isNew) {
         member.awaitsStore = false;
     }
     if (isNew) {
-        logInfo("data: the store's credentials are renewed, for workers too");
+        logDebug("data: the store's credentials are renewed, for workers too");
     }
 }
 
@@ -311,7 +311,7 @@ Status Lead::readMeasures(const v1::WorkerReport& report) {
     return okStatus();
 }
 
-// Workers of one feed are taken to be at links of one kind: what all of them sent counts.
+// Workers of one feed are assumed to have similar links: the choice uses the traffic of all.
 void Lead::chooseCodecs() {
     LinkCodecs::Traffic traffic;
     for (const auto& [link, member] : members_) {

@@ -1,13 +1,12 @@
 #pragma once
-// Lead: what the feed of rank 0's node is to its data workers. It lets them in and out, and has
-// them compute the stream that is attached (LedStream).
+// Lead: the data workers' side of the feed of rank 0's node. It admits workers and removes them,
+// and has them compute the attached stream (LedStream). Used by the feed.
 //
-// Threads: one of its own ("data-lead") decides; gRPC's threads only put events into its queue, one
-// at a time of each worker, so that the queue is bounded by the workers. Owns: the server, the join
-// file (removed at the end), the workers' links.
-// Failure: of start(): a sentence. A worker that lies (another build, attempt, token, plan, frames
-// that are not what it said) is refused by name in the log and in its own ear; the stream goes on
-// without it.
+// Threads: one of its own ("data-lead") decides; gRPC's threads only queue events, one at a time
+// per worker, so that the number of workers bounds the queue. Owns: the server, the join file
+// (removed at the end), the workers' links. Failure: start() returns a sentence. A worker with a
+// wrong build, attempt, token or plan, or with frames that differ from their description, is
+// refused; log and worker get the reason. The stream continues without it.
 #include <deque>
 #include <map>
 #include <memory>
@@ -50,10 +49,10 @@ class Lead final : public loader::SegmentsElsewhere, private DoorKeeper {
         bool isNewStore = false;     ///< kStore
     };
     struct Member {
-        stream::WorkerId id = 0;  ///< 0: not at the stream yet
-        bool isChecked = false;   ///< its first report said the right hashes
+        stream::WorkerId id = 0;  ///< 0: not part of the stream yet
+        bool isChecked = false;   ///< its first report had the right hashes
         bool isLeaving = false;
-        bool awaitsStore = false;  ///< the store refused what it was handed
+        bool awaitsStore = false;  ///< the store refused its credentials
         int places = 1, threads = 1;
         double cpuSeconds = 0;
     };
@@ -61,7 +60,7 @@ class Lead final : public loader::SegmentsElsewhere, private DoorKeeper {
     Status watchStore(const stream::Plan& plan);
     Status open(const loader::ElsewhereOptions& options);
 
-    // DoorKeeper, on gRPC's threads.
+    // DoorKeeper; called on gRPC's threads.
     void whole(const LinkPtr& link) override;
     void report(const LinkPtr& link, v1::WorkerReport& report) override;
     void closed(const LinkPtr& link) override;
@@ -93,21 +92,21 @@ class Lead final : public loader::SegmentsElsewhere, private DoorKeeper {
     std::unique_ptr<StoreWatch> store_;  ///< null: the stream reads no objects
     std::unique_ptr<Door> door_;
     std::unique_ptr<transport::Server> server_;
-    std::unique_ptr<PeerGate> slabGate_;  ///< where both sides are on one machine
+    std::unique_ptr<PeerGate> slabGate_;  ///< if both sides are on one machine
 
     Mutex mutex_;
     CondVar changed_;
     std::deque<Event> events_ MR_GUARDED_BY(mutex_);
     bool isDeskNews_ MR_GUARDED_BY(mutex_) = false;
 
-    /// Of the stream and the members; the thread holds it while it decides.
+    /// Guards the stream and the members; the thread holds it while it decides.
     Mutex turn_;
     std::unique_ptr<LedStream> stream_ MR_GUARDED_BY(turn_);
     std::map<LinkPtr, Member> members_ MR_GUARDED_BY(turn_);
     std::uint32_t firstGeneration_ MR_GUARDED_BY(turn_) = 0;  ///< of the next stream's orders
     LinkCodecs codecs_ MR_GUARDED_BY(turn_);
     Figures figures_ MR_GUARDED_BY(turn_);
-    Account gone_ MR_GUARDED_BY(turn_);  ///< of workers and streams that are no more
+    Account gone_ MR_GUARDED_BY(turn_);  ///< of workers and streams that have ended
     std::jthread thread_;
 };
 

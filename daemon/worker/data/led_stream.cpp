@@ -24,7 +24,8 @@ v1::OrderName nameOf(const stream::SegmentOrder& order, std::uint32_t generation
     return name;
 }
 
-// Whoever computes the segment meets these: the file is damaged, a row breaks the spec.
+// Errors that any process meets that computes the segment: the file is damaged, a row breaks the
+// spec.
 bool isOfTheData(const Status& status) {
     return status.code() == absl::StatusCode::kDataLoss ||
            status.code() == absl::StatusCode::kInvalidArgument ||
@@ -33,7 +34,7 @@ bool isOfTheData(const Status& status) {
 
 }  // namespace
 
-/// The frames of one answer, at their worker.
+/// The frames of one answer, held by their worker.
 class LedStream::Holder final : public segment::FrameHolder {
  public:
     Holder(LinkPtr link, stream::SegmentOrder known, OnReleased onReleased,
@@ -47,7 +48,7 @@ class LedStream::Holder final : public segment::FrameHolder {
               const std::shared_ptr<segment::RemoteFrames>& to) override {
         link_->ask(known_, span, to);
     }
-    // Nobody reads a frame of it any more: the worker may write where they lay.
+    // No reader is left for its frames: the worker may reuse their memory.
     void release(const stream::SegmentOrder& order) override {
         link_->forget(known_);
         v1::OrderName name;
@@ -60,7 +61,7 @@ class LedStream::Holder final : public segment::FrameHolder {
     const LinkPtr link_;
     const stream::SegmentOrder known_;  ///< as the worker knows it
     const OnReleased onReleased_;
-    const std::shared_ptr<const segment::StreamInput> input_;  ///< whose shape the frames have
+    const std::shared_ptr<const segment::StreamInput> input_;  ///< has the shape of the frames
 };
 
 LedStream::LedStream(segment::SegmentDesk& desk, std::shared_ptr<const segment::StreamInput> input,
@@ -92,7 +93,7 @@ void LedStream::lose(stream::WorkerId id, stream::StreamMaster::Loss loss) {
     loseArrived(id);
 }
 
-// What it held can be had no more. Claimed again before anybody here begins it.
+// The frames that it held are lost. Claims the segments again before a local thread starts them.
 void LedStream::loseArrived(stream::WorkerId id) {
     for (auto& [number, segment] : segments_) {
         if (segment.isArrived && segment.keeper.worker == id) {
@@ -124,7 +125,7 @@ Status LedStream::answered(stream::WorkerId id, const v1::SegmentDone& done) {
     const Hand hand{id, number == numbers_.end() ? -1 : number->second, answered.generation};
     const bool isKept = master_.holds(hand);
     if (!isKept && !master_.isComputing(hand)) {
-        withdraw(link, done.name());  // of an order that was given to another meanwhile
+        withdraw(link, done.name());  // for an order that another worker got meanwhile
     } else if (done.is_given_up()) {
         master_.gaveBack(hand);
         if (isKept) {
@@ -171,7 +172,7 @@ void LedStream::failed(const LinkPtr& link, const Hand& hand, const Status& why)
     }
 }
 
-// It is delivered, or another was.
+// The segment was delivered, from this answer or another.
 void LedStream::released(const stream::SegmentOrder& order) {
     const auto number = numbers_.find(order.name);
     if (number == numbers_.end()) {
@@ -225,7 +226,7 @@ void LedStream::forget(std::int64_t number) {
     }
 }
 
-// Those that were computed here leave no other trace.
+// Segments that were computed here leave no other trace.
 void LedStream::forgetPassed() {
     const stream::SegmentName foremost = desk_.state().foremost;
     while (!numbers_.empty() && numbers_.begin()->first < foremost) {
@@ -262,7 +263,7 @@ std::vector<LedStream::Refusal> LedStream::act(const stream::StreamMaster::Decis
     }
     for (const stream::WorkerId id : decisions.unfit) {
         refusals.push_back({id, failedPrecondition("work: unable to compute too many segments in "
-                                                   "turn; the reasons stand in its own log")});
+                                                   "turn; the reasons are in its own log")});
     }
     for (const Refusal& refusal : refusals) {
         links_.erase(refusal.worker);
@@ -300,7 +301,7 @@ void LedStream::tell(const stream::StreamMaster::Decisions& decisions) {
     }
 }
 
-// Where a thread of the feed has begun it meanwhile it is the feed's.
+// If a thread of the feed has started the segment meanwhile, the feed keeps it.
 void LedStream::order(const Hand& hand, Messages& out) {
     const auto segment = segments_.find(hand.number);
     const LinkPtr link = linkOf(hand.worker);

@@ -1,11 +1,12 @@
 #pragma once
-// LedStream: one stream at its lead. It takes segments from the stream's desk, has StreamMaster
-// decide who computes which, tells the workers, and hands what they computed to the desk.
+// LedStream: one stream at its lead. It takes segments from the stream's desk, lets StreamMaster
+// decide which worker computes which, sends the orders, and passes the results to the desk. Used by
+// Lead.
 //
-// Workers are known by the id that join() gave; one whose word turned out wrong is named to the
-// caller, who ends its stay (and says lose()).
-// Threads: one owner, under its lock; `onReleased` is called from any, without one. Owns: what it
-// knows of the segments that are elsewhere. The desk outlives it.
+// Workers are identified by the id that join() returned. turn() and answered() report workers with
+// wrong answers; the caller ends their sessions and calls lose(). Threads: one owner, under its
+// lock; `onReleased` is called from any, without one. Owns: its records of segments that are
+// computed elsewhere. The desk outlives it.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -24,7 +25,7 @@ namespace millrace::data {
 class LedStream {
  public:
     using LinkPtr = std::shared_ptr<WorkerLink>;
-    /// The desk needs no frame of this order any more: released() is due.
+    /// The desk needs no frame of this order any more: the owner must call released().
     using OnReleased = std::function<void(const stream::SegmentOrder&)>;
     struct Refusal {
         stream::WorkerId worker = 0;
@@ -36,7 +37,7 @@ class LedStream {
 
     segment::SegmentDesk& desk() { return desk_; }
     const frame::FrameLayout& layout() const { return input_->layout(); }
-    /// Above that of every order that was given.
+    /// Larger than that of every order that was given.
     std::uint32_t nextGeneration() const { return nextGeneration_; }
 
     stream::WorkerId join(const LinkPtr& link, int places, int threads);
@@ -44,15 +45,15 @@ class LedStream {
     void leave(stream::WorkerId id);
     void lose(stream::WorkerId id, stream::StreamMaster::Loss loss);
     void begun(stream::WorkerId id, const v1::OrderName& name);
-    /// Not OK: the answer is not what it says; to be refused.
+    /// Not OK: the answer differs from its description; the worker must be refused.
     Status answered(stream::WorkerId id, const v1::SegmentDone& done);
     void released(const stream::SegmentOrder& order);
 
-    /// Everything that is to be done now; after every event, and twice a second.
+    /// Does everything that is due; call after every event, and twice a second.
     std::vector<Refusal> turn();
-    /// How many workers would keep the ranks from waiting; newly made once a second.
+    /// How many workers would keep the ranks from waiting; updated once a second.
     int workersWanted() const { return workersWanted_; }
-    /// Segments that were computed elsewhere and are let go of, and the bytes of their frames.
+    /// Segments that were computed elsewhere and delivered, and the bytes of their frames.
     std::int64_t numDelivered() const { return numDelivered_; }
     std::uint64_t frameBytes() const { return frameBytes_; }
     /// Rows read and rows kept of the segments that arrived since the last call.
@@ -60,10 +61,10 @@ class LedStream {
 
  private:
     using Hand = stream::StreamMaster::Hand;
-    /// A segment that the desk gave.
+    /// A segment that the desk gave out.
     struct Segment {
         stream::SegmentOrder order;  ///< as the desk knows it
-        bool isOurs = true;          ///< false: lost at the desk, and not claimed again yet
+        bool isOurs = true;          ///< false: lost to the desk, and not claimed again yet
         bool isArrived = false;
         std::uint64_t frameBytes = 0;  ///< once arrived
         Hand keeper;

@@ -1,5 +1,6 @@
-// millrace-data: millrace-loader for streams with data workers or relays. The same roles, and data;
-// a program of its own because gRPC takes longer to start than a small stream to read.
+// millrace-data: millrace-loader for streams with data workers or relays. It has the same roles,
+// and data. It is a separate program because starting gRPC takes longer than reading a small
+// stream.
 #include "backend/core/build_id.h"
 #include "daemon/worker/data/data_worker.h"
 #include "daemon/worker/data/lead.h"

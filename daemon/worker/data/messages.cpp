@@ -60,7 +60,7 @@ void toMessage(const segment::SegmentFacts& facts, v1::SegmentFacts& out) {
     out.mutable_tail_user_keys()->Add(facts.tailUserKeys.begin(), facts.tailUserKeys.end());
 }
 
-/// kDataLoss beyond what a count can be.
+/// kDataLoss for values larger than a count can be.
 Status readCount(std::uint64_t value, std::int64_t& out) {
     if (value > kMost) {
         return dataLoss("a segment's facts: a count of ", value);

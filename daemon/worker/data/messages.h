@@ -1,8 +1,8 @@
 #pragma once
-// Orders and facts of segments as messages, both ways.
+// Converts orders and facts of segments to and from messages. Used by feed and data worker.
 //
-// Threads: values. Failure: kDataLoss for what no sender of this build makes; whether facts hold
-// together is checkFacts()'s.
+// Threads: values. Failure: kDataLoss for values that no sender of this build produces;
+// checkFacts() checks whether facts are consistent.
 #include "backend/segment/sequence/segment_facts.h"
 #include "backend/segment/sequence/segment_server.h"
 #include "backend/stream/segment_order.h"
@@ -10,14 +10,14 @@
 
 namespace millrace::data {
 
-/// Metadata that names the session of a worker.
+/// Metadata key for a worker's session.
 inline constexpr char kSessionKey[] = "millrace-session-bin";
 
 void toMessage(const stream::SegmentOrder& order, v1::OrderName& out);
 void toMessage(const stream::SegmentOrder& order, v1::SegmentOrder& out);
 void toMessage(const segment::SegmentDone& done, v1::SegmentDone& out);
 
-/// Name and generation alone.
+/// Returns an order with only name and generation.
 stream::SegmentOrder orderOf(const v1::OrderName& name);
 stream::SegmentOrder orderOf(const v1::SegmentOrder& message);
 Status statusOf(const v1::SegmentDone& done);

@@ -11,7 +11,7 @@
 namespace millrace::data {
 namespace {
 
-// What came of a peer that is stopped in the middle must not hold up those behind it.
+// A peer that is stopped in the middle of a message must not delay others for longer.
 constexpr std::chrono::milliseconds kWordTime{500};
 constexpr std::chrono::milliseconds kAcceptTime{5'000};
 constexpr std::size_t kSessionBytesMost = 64;
@@ -29,7 +29,7 @@ bool isReadable(int fd, std::chrono::milliseconds time) {
     return ::poll(&one, 1, static_cast<int>(time.count())) == 1;
 }
 
-/// "": nothing in that time, or the end.
+/// Returns "" after that time or at the end.
 std::string receiveWord(int fd, std::chrono::milliseconds time) {
     if (!isReadable(fd, time)) {
         return "";
@@ -77,12 +77,12 @@ Result<std::shared_ptr<const segment::FrameSlab>> SlabReader::find(std::uint32_t
         }
         ASSIGN_OR_RETURN(const bool hasCome, readNext());
         if (!hasCome) {
-            return dataLoss("a frame lies in slab ", id, ", which did not come");
+            return dataLoss("a frame is in slab ", id, ", which did not come");
         }
     }
 }
 
-// It was sent before the frame was named, so it is there.
+// The record was sent before its frames were named, so it has arrived.
 Result<bool> SlabReader::readNext() {
     if (!isReadable(fd_.get(), std::chrono::milliseconds(0))) {
         return false;

@@ -1,11 +1,11 @@
 #pragma once
-// How slabs of frames come from a worker to the feed of its machine: over a unix socket beside that
-// of the calls, as gRPC passes no descriptors.
+// How slabs of frames get from a worker to the feed of its machine: over a unix socket beside that
+// of the calls, because gRPC passes no descriptors. Used by Stay, Lead and WorkerLink.
 //
-// The worker says which session it is, the feed says that it knows it; from then on the worker
-// sends a record with each slab's descriptor, and names no frame of a slab before that. Threads:
-// SlabSender: show() from any. SlabReader: one at a time. Owns: each its end. Failure: a sentence;
-// a worker without the channel sends its frames.
+// The worker sends its session, and the feed confirms it. Then the worker sends a record with each
+// slab's descriptor, and names no frame of a slab before that. Threads: SlabSender: show() from
+// any. SlabReader: one at a time. Owns: each its end. Failure: a sentence; a worker without the
+// channel sends its frames.
 #include <chrono>
 #include <map>
 #include <memory>
@@ -18,13 +18,13 @@
 
 namespace millrace::data {
 
-/// Where the channel's socket is, of a feed whose calls go to `unixPath`.
+/// The path of the channel's socket, for a feed with its calls at `unixPath`.
 std::string slabSocket(const std::string& unixPath);
 
-/// The worker's end.
+/// The worker's side.
 class SlabSender {
  public:
-    /// Waits for the feed's word.
+    /// Waits for the feed's confirmation.
     static Result<std::unique_ptr<SlabSender>> connect(const std::string& unixPath,
                                                        const std::string& session);
     Status show(const segment::FrameSlab& slab);
@@ -35,18 +35,18 @@ class SlabSender {
     UniqueFd fd_ MR_GUARDED_BY(mutex_);
 };
 
-/// The feed's end.
+/// The feed's side.
 class SlabReader {
  public:
-    /// Of a connection that the gate let in; waits a moment for the worker's word. "": it said
-    /// none.
+    /// Reads the session from a connection that the gate accepted; waits a moment for it. "": the
+    /// worker sent none.
     static std::string sessionOf(int fd);
 
     /// `fd`: non-blocking.
     explicit SlabReader(UniqueFd fd) : fd_(std::move(fd)) {}
-    /// Tells the worker that its session is known.
+    /// Confirms the session to the worker.
     Status accept();
-    /// kDataLoss when the worker did not show it.
+    /// kDataLoss if the worker did not send its record.
     Result<std::shared_ptr<const segment::FrameSlab>> find(std::uint32_t id);
 
  private:

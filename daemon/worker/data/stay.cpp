@@ -12,7 +12,7 @@ namespace millrace::data {
 namespace {
 
 constexpr std::chrono::seconds kJoinTime{60};
-// Of the segments' memory, what may be coded frames that nobody took yet.
+// At most a third of the segments' memory is for coded frames that were not fetched yet.
 constexpr std::int64_t kHeldShare = 3;
 
 Status readFirst(const v1::JoinPiece& piece, Joined& joined) {
@@ -79,7 +79,7 @@ Result<std::unique_ptr<Engine>> Engine::make(const Joined& joined, int threads,
     return engine;
 }
 
-// Slabs of a size that leaves many: one goes as a whole when its last frame is let go of.
+// Uses several slabs, because a slab is freed only as a whole, when its last frame is released.
 std::shared_ptr<segment::FrameArena> Stay::openArena(const transport::JoinFile& file,
                                                      std::int64_t heldBytes) {
     constexpr std::int64_t kSlabs = 16, kLeast = 1 << 20, kMost = 32 << 20;
@@ -133,7 +133,7 @@ Result<std::unique_ptr<Stay>> Stay::begin(const transport::JoinFile& file, const
     return stay;
 }
 
-// Connections of their own: orders do not wait behind frames.
+// Separate connections, so that orders do not wait for frames.
 Status Stay::open(const transport::JoinFile& file) {
     ASSIGN_OR_RETURN(const auto frames, transport::openChannel(file));
     ASSIGN_OR_RETURN(const auto orders, transport::openChannel(file));
@@ -152,7 +152,7 @@ Status Stay::open(const transport::JoinFile& file) {
     return okStatus();
 }
 
-// The calls end first, then the threads that would tell them something.
+// The calls end first, then the threads that use them.
 Stay::~Stay() {
     sender_->close();
     work_->close();

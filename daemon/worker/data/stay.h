@@ -1,9 +1,10 @@
 #pragma once
-// A worker's stay at one feed: joins, computes what is ordered, sends what is asked for.
+// Stay: a worker's session with one feed: joins, computes the ordered segments, sends the requested
+// frames. Used by DataWorker.
 //
-// Threads: one owner, the process's main thread; orders and requests come on gRPC's. Owns: its
-// calls and the segments that it computes or holds.
-// Failure: join() and the end say why, in the feed's own words where it refused.
+// Threads: one owner, the process's main thread; orders and requests arrive on gRPC's. Owns: its
+// calls and the segments that it computes or holds. Failure: join() and end() return the reason, in
+// the feed's words if it refused.
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -25,16 +26,16 @@
 
 namespace millrace::data {
 
-/// What a feed says of its stream.
+/// The feed's description of its stream.
 struct Joined {
     std::string session;
     spec::RunSpec spec;
     stream::Plan plan;
     std::string streamHash, planHash;
-    std::optional<objects::StoreAccess> store;  ///< none: the stream reads no objects
+    std::optional<objects::StoreAccess> store;  ///< nothing: the stream reads no objects
 };
 
-/// What a worker computes with; outlives its stays.
+/// What a worker computes with; outlives its sessions.
 struct Engine {
     int threads = 1;
     std::unique_ptr<loader::LoaderMemory> memory;
@@ -45,11 +46,11 @@ struct Engine {
     /// `threads`, `memoryMb` 0: the spec's.
     static Result<std::unique_ptr<Engine>> make(const Joined& joined, int threads,
                                                 std::int64_t memoryMb);
-    /// Segments at a time, ordered or held.
+    /// Most segments at a time, ordered or held.
     int places() const { return 2 * threads + 2; }
 };
 
-/// Asks to be let in.
+/// Asks the feed for admission.
 Result<Joined> join(const transport::JoinFile& file, const std::string& name,
                     const std::string& buildId);
 
@@ -59,12 +60,12 @@ class Stay {
                                                const Joined& joined, Engine& engine);
     ~Stay();
 
-    /// A sign of life, twice a second.
+    /// Sends a sign of life; call twice a second.
     void report();
-    /// No more orders are wanted.
+    /// Tells the feed that it takes no more orders.
     void leave();
     bool isOver() const;
-    /// Once over: OK when the feed said so.
+    /// Once over: OK if the feed ended the session because its stream is over.
     Status end();
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// What a store of objects is reached with as a message, both ways.
+// Converts the credentials of an object store to and from messages.
 //
 // Threads: values.
 #include "backend/objects/credentials.h"

@@ -1,6 +1,6 @@
 #pragma once
-// StoreWatch: what a feed reads its store of objects with, looked at again and again, so that data
-// workers are handed what is renewed before they need it.
+// StoreWatch: checks the credentials of a feed's object store regularly, so that data workers get
+// renewed ones before they need them. Used by Lead.
 //
 // Threads: any; one of its own ("data-store") asks the source of the credentials, which may take a
 // while, and calls `onLooked`, without a lock. Owns: that thread.
@@ -15,24 +15,24 @@
 
 namespace millrace::data {
 
-/// Whether something that the stream reads is an object of a store.
+/// Whether the stream reads any object of a store.
 bool readsObjects(const stream::Plan& plan);
 
 class StoreWatch {
  public:
     static constexpr std::chrono::milliseconds kLookTime{10'000};
-    /// What the store is reached with now; `refusedKey`: anew if it is with this access key, which
-    /// the store refused; "": none.
+    /// Returns the current credentials. `refusedKey`: an access key that the store refused; if the
+    /// credentials still have it, gets new ones; "": none.
     using Look = std::function<objects::StoreAccess(const std::string& refusedKey)>;
-    /// `isNew`: it is not what it was; else it answers refused().
+    /// `isNew`: they have changed; else the call answers refused().
     using OnLooked = std::function<void(bool isNew)>;
 
     StoreWatch(Look look, OnLooked onLooked, std::chrono::milliseconds lookTime = kLookTime);
     ~StoreWatch();
 
-    /// The newest that is known.
+    /// The newest that are known.
     objects::StoreAccess access() const;
-    /// The store refused this access key to a worker: looks at once.
+    /// The store refused this access key to a worker: checks at once.
     void refused(const std::string& accessKey);
 
  private:

@@ -63,7 +63,7 @@ void WorkerLink::close(const grpc::Status& status) {
     std::shared_ptr<FrameStream> frames;
     {
         MutexLock lock(mutex_);
-        work = std::move(work_);  // they hold this link: no ring of owners is left behind
+        work = std::move(work_);  // they hold this link: leaves no reference cycle
         frames = std::move(frames_);
         owed_.clear();
     }
@@ -82,7 +82,7 @@ void WorkerLink::ask(const stream::SegmentOrder& order, const segment::FrameSpan
         MutexLock lock(mutex_);
         frames = frames_;
         if (frames == nullptr) {
-            return;  // its loss is being told
+            return;  // its loss is being reported
         }
         Owed& owed = owed_[nameOf(order)];
         owed.to = to;
@@ -138,7 +138,7 @@ void WorkerLink::came(const grpc::ByteBuffer& buffer) {
     }
 }
 
-// One of an order that nobody waits for any more was under way when it was withdrawn.
+// A frame of a withdrawn order may still have been on its way: it is ignored.
 Status WorkerLink::add(const FrameChunk& chunk, Whole& whole) {
     const Name name = nameOf(orderOf(chunk.head.name()));
     const auto index = static_cast<std::int64_t>(chunk.head.frame());
@@ -186,7 +186,7 @@ Status WorkerLink::addSharedLocked(const FrameChunk& chunk, Whole& whole) {
     return okStatus();
 }
 
-// The chunks of a frame come in their order.
+// The chunks of a frame arrive in order.
 Status WorkerLink::addBytesLocked(const FrameChunk& chunk, Owed::Partial& partial, Whole& whole) {
     if (chunk.head.offset() != partial.come || chunk.bytes > partial.size - partial.come) {
         return dataLoss("a chunk of ", chunk.bytes, " bytes came at ", chunk.head.offset(), " of ",

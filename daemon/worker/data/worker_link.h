@@ -1,8 +1,9 @@
 #pragma once
-// One data worker as the lead sees it: its two streams, and the frames that it owes.
+// WorkerLink: one data worker as the lead sees it: its two streams, and the frames that it owes.
+// Used by Door and Lead.
 //
-// Threads: any. Owns: what has come of frames that are not whole yet.
-// Failure: a frame that was not asked for, or is not what was announced, ends the worker's stay.
+// Threads: any. Owns: the received parts of incomplete frames. Failure: a frame that was not
+// requested, or differs from its announcement, ends the worker's session.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -26,14 +27,14 @@ using FrameStream = transport::ServerDuplex<grpc::ByteBuffer, grpc::ByteBuffer>;
 
 class WorkerLink final : public std::enable_shared_from_this<WorkerLink> {
  public:
-    /// `onBroken`: from gRPC's threads, when the worker sent what it should not have.
+    /// `onBroken`: called on gRPC's threads when the worker sent something invalid.
     WorkerLink(std::string name,
                std::function<void(const std::shared_ptr<WorkerLink>&, const Status&)> onBroken)
         : name(std::move(name)), onBroken_(std::move(onBroken)) {}
 
     const std::string name;
 
-    /// False: there is one already.
+    /// False: it already has one.
     bool setWork(std::shared_ptr<WorkStream> stream);
     bool setFrames(std::shared_ptr<FrameStream> stream);
     bool isWhole() const;
@@ -43,17 +44,17 @@ class WorkerLink final : public std::enable_shared_from_this<WorkerLink> {
     /// Ends both streams with this status.
     void close(const grpc::Status& status);
 
-    /// Where its slabs come from. False: there is one already, or it is gone.
+    /// The connection for its slabs. False: it already has one, or it is gone.
     bool setSlabs(UniqueFd fd);
 
-    /// Frames of `order`, as it is known to the worker.
+    /// Requests frames of `order`, as the worker knows it.
     void ask(const stream::SegmentOrder& order, const segment::FrameSpan& span,
              const std::shared_ptr<segment::RemoteFrames>& to);
-    /// None of them is waited for any more.
+    /// Waits for none of them any more.
     void forget(const stream::SegmentOrder& order);
-    /// A message of the frames' stream.
+    /// A message of the frames' stream has arrived.
     void came(const grpc::ByteBuffer& buffer);
-    /// Of frames, so far.
+    /// The traffic of frames so far.
     LinkCodecs::Traffic traffic() const;
 
  private:
@@ -62,7 +63,7 @@ class WorkerLink final : public std::enable_shared_from_this<WorkerLink> {
         std::uint32_t generation = 0;
         auto operator<=>(const Name&) const = default;
     };
-    /// Of one order: whose frames these are, and what has come of those that were asked for.
+    /// For one order: the requested frames, and the received parts.
     struct Owed {
         std::weak_ptr<segment::RemoteFrames> to;
         struct Partial {
@@ -90,8 +91,8 @@ class WorkerLink final : public std::enable_shared_from_this<WorkerLink> {
     std::shared_ptr<FrameStream> frames_ MR_GUARDED_BY(mutex_);
     std::optional<SlabReader> slabs_ MR_GUARDED_BY(mutex_);
     std::map<Name, Owed> owed_ MR_GUARDED_BY(mutex_);
-    std::int64_t numOwed_ MR_GUARDED_BY(mutex_) = 0;         ///< frames that were asked for
-    std::int64_t waitingSinceNs_ MR_GUARDED_BY(mutex_) = 0;  ///< while there are any
+    std::int64_t numOwed_ MR_GUARDED_BY(mutex_) = 0;         ///< frames that were requested
+    std::int64_t waitingSinceNs_ MR_GUARDED_BY(mutex_) = 0;  ///< valid while frames are owed
     LinkCodecs::Traffic traffic_ MR_GUARDED_BY(mutex_);
 };
 

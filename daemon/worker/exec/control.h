@@ -1,13 +1,13 @@
 #pragma once
-// ControlDoor: the guardian's unix socket, on which its owner asks for an end or shows that it is
-// there. One JSON object a line, one answer a line, {"ok": true, ...} or {"ok": false, "error"}:
+// ControlDoor: the guardian's unix socket. Its owner uses it to ask for an end, or to show that it
+// is alive. One JSON object a line, one answer a line, {"ok": true, ...} or {"ok": false, "error"}:
 //   {"stop": true, "grace": SECONDS, "why": WORDS}   {"kill": true}   {"keepalive": true}
 //   {"status": true}
 //
-// Threads: one, driven by poll(). Never blocks: a peer that does not read its answers is dropped.
-// A connection may last: an owner keeps one. When there is no room for another, the one that has
-// been quiet for longest goes.
-// Failure: garbage is answered with an error and ends that connection only.
+// Threads: one, driven by poll(). Never blocks: a peer that does not read its answers is dropped. A
+// connection may be permanent: an owner keeps one. If there is no room for another, the connection
+// that has been silent for longest is closed. Failure: invalid input is answered with an error and
+// ends only that connection.
 #include <functional>
 #include <optional>
 #include <string>
@@ -24,7 +24,7 @@ namespace millrace::exec {
 struct ControlRequest {
     bool isStop = false, isKill = false;
     std::optional<double> graceSeconds;
-    std::string why;  ///< of a stop, for the command's log; "": nobody said
+    std::string why;  ///< of a stop, for the command's log; "": not given
 };
 
 class ControlDoor {
@@ -34,7 +34,7 @@ class ControlDoor {
 
     ControlDoor() = default;
     ControlDoor(UnixListener listener, Handler handler);
-    /// Adds what poll() has to watch; the time by which serve() is to be called in any case.
+    /// Adds the descriptors to poll; returns the time by which serve() must be called in any case.
     UnixListener::Time watch(std::vector<pollfd>& fds) const;
     /// Accepts, reads and answers whatever is ready.
     void serve();

@@ -83,7 +83,7 @@ Status WorkerDirectory::writeExit(int code, int signal, std::string_view reason,
     text += '\n';
     const std::string aside = path_ + "/exit.json.tmp", path = path_ + "/exit.json";
     RETURN_IF_ERROR(writeAt(exit_.get(), text, aside));
-    // Also with a failed sync it is renamed: a reader after a power cut is worse off without it.
+    // Renamed even if the sync failed: after a power cut, no file would be worse for a reader.
     const Status synced = ::fsync(exit_.get()) == 0 ? okStatus() : errnoStatus(errno, aside);
     if (::rename(aside.c_str(), path.c_str()) != 0) {
         return errnoStatus(errno, path);

@@ -1,8 +1,9 @@
 #pragma once
-// A worker's directory as the guardian keeps it: guardian.lock, guardian.json, exit.json.
+// WorkerDirectory: the guardian's files in a worker's directory: guardian.lock, guardian.json,
+// exit.json.
 //
-// A directory serves one guardian, once: the lock keeps a second one out while the first lives, and
-// the files keep it out afterwards.
+// A directory serves one guardian, once: the lock excludes a second one while the first lives, and
+// the files exclude it afterwards.
 #include <cstdint>
 #include <string>
 
@@ -13,7 +14,7 @@
 
 namespace millrace::exec {
 
-/// What a worker's processes took: user and system time of all, memory of the largest.
+/// What a worker's processes used: user and system time of all, memory of the largest.
 struct Usage {
     double cpuSeconds = 0;
     std::int64_t peakMemoryBytes = 0;
@@ -21,8 +22,8 @@ struct Usage {
 
 class WorkerDirectory {
  public:
-    /// Takes the directory (made when it is not there) and reserves the room of the exit record.
-    /// kAlreadyExists when it was used before.
+    /// Takes the directory (created if it does not exist) and reserves the space of the exit
+    /// record. kAlreadyExists if it was used before.
     static Result<WorkerDirectory> take(const std::string& path);
 
     const std::string& path() const { return path_; }
@@ -30,7 +31,7 @@ class WorkerDirectory {
     /// guardian.json: from here on others can find and adopt the guardian.
     /// `group`: the command's control group, "" without one.
     Status writeGuardian(pid_t commandPid, const std::string& group) const;
-    /// exit.json in the room that was reserved: succeeds on a full disk too.
+    /// Writes exit.json into the reserved space: also works on a full disk.
     Status writeExit(int code, int signal, std::string_view reason, std::int64_t droppedLines,
                      const Usage& usage);
 

@@ -24,7 +24,7 @@ namespace {
 
 using Milliseconds = std::chrono::milliseconds;
 
-// What a finished command left behind gets this long after SIGTERM.
+// Processes that a finished command left behind have this long after SIGTERM.
 constexpr Milliseconds kLeftoverGrace{1000};
 // Between rounds of SIGKILL: new children may appear while their parents die.
 constexpr Milliseconds kKillAgain{100};
@@ -40,7 +40,7 @@ void addChildren(const std::string& path, std::vector<pid_t>& all) {
     }
 }
 
-// A child stands in the list of the thread that forked it, so every thread is asked.
+// A child is in the list of the thread that forked it, so the list of every thread is read.
 void addDescendants(pid_t pid, std::vector<pid_t>& all) {
     const std::size_t from = all.size();
     std::error_code error;
@@ -59,8 +59,8 @@ std::vector<pid_t> descendants() {
     return all;
 }
 
-// A worker's memory and environment may hold keys of an object store: they are not to lie in a core
-// file. Whoever debugs a worker sets MILLRACE_CORE_DUMPS=1 for the daemon.
+// A worker's memory and environment may hold keys of an object store, which must not get into a
+// core file. To debug a worker, set MILLRACE_CORE_DUMPS=1 for the daemon.
 void forbidCoreDumps() {
     const char* wanted = std::getenv("MILLRACE_CORE_DUMPS");
     if (wanted == nullptr || std::strcmp(wanted, "1") != 0) {
@@ -82,8 +82,8 @@ double secondsOf(const timeval& time) {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
-// Of all that were waited for: the command, its children by way of it, and what came to the
-// subreaper.
+// Usage of all processes that were waited for: the command, its children through it, and processes
+// that the subreaper adopted.
 Usage usageOfChildren() {
     constexpr std::int64_t kBytesPerKiB = 1024;
     rusage usage{};
@@ -141,7 +141,7 @@ Status Guardian::start() {
     ::setpgid(command_, command_);
     if (directory_) {
         takeGroup();
-        // The command waits for its word until others can find the guardian.
+        // The command starts only when others can find the guardian.
         if (const Status written = directory_->writeGuardian(command_, group_); !written.ok()) {
             goWrite.reset();
             ::kill(command_, SIGKILL);
@@ -155,8 +155,8 @@ Status Guardian::start() {
     return okStatus();
 }
 
-// A group may be made and not be entered: below one whose members are threads, or when a daemon
-// that starts removed it as an empty one. The command goes on without it then.
+// A group can exist and yet not be entered: if the members of its parent are threads, or if a
+// starting daemon removed it as empty. The command then runs without it.
 void Guardian::takeGroup() {
     group_ = makeWorkerGroup(directory_->path()).value_or("");
     if (!group_.empty() && !enterGroup(group_, command_).ok()) {

@@ -1,15 +1,15 @@
 #pragma once
-// Guardian: the process that stands between an owner that may die and a command that must not
-// outlive its job.
+// Guardian: the process between an owner that may die and a command that must not outlive its job.
+// Used by millrace-exec.
 //
-// It is no descendant of the owner (double fork, own session), because owners end their descendants
-// with SIGKILL, and a shim that dies with them can clean up nothing. It is the subreaper of
-// everything the command starts, so also what called setsid is found and ended; the command gets
-// SIGKILL should the guardian itself be killed, and what is left of it is found by its control
-// group (backend/system/worker_group.h). It has one thread: PR_SET_PDEATHSIG follows the thread
+// It is not a descendant of the owner (double fork, own session): owners end their descendants with
+// SIGKILL, and a shim that dies with them cannot clean up. It is the subreaper of everything the
+// command starts, so that it also finds and ends processes that called setsid. If the guardian
+// itself is killed, the command gets SIGKILL, and what is left of it is found by its control group
+// (backend/system/worker_group.h). It has one thread, because PR_SET_PDEATHSIG follows the thread
 // that forked. Without a directory the command lives as long as the stub and the life line. With
-// one, the guardian is there to be adopted: it keeps the log, says who it is, answers on its
-// control socket and ends the command when nobody asked for it during the orphan lease.
+// one, the guardian can be adopted: it keeps the log, records its identity, answers on its control
+// socket, and ends the command if no owner contacts it during the orphan lease.
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -31,7 +31,7 @@ struct GuardianOptions {
     std::string directory;    ///< "" without one
     std::chrono::milliseconds grace{10'000};
     std::chrono::milliseconds orphanLease{600'000};
-    std::int64_t logBytesMax = std::int64_t{32} << 20;  ///< of each of the two log files
+    std::int64_t logBytesMax = std::int64_t{32} << 20;  ///< for each of the two log files
 };
 
 class Guardian {
@@ -39,9 +39,10 @@ class Guardian {
     /// `life` closes when the owner is gone, `stub` when the stub is: either ends the command.
     Guardian(const GuardianOptions& options, UniqueFd life, UniqueFd stub);
 
-    /// Forks the command; with a directory its files are there before the command runs.
+    /// Forks the command; a directory's files exist before the command runs.
     Status start();
-    /// Until the command and all of its descendants are gone; the command's code or 128 + signal.
+    /// Waits until the command and all of its descendants are gone. Returns the command's code or
+    /// 128 + signal.
     int guard();
 
  private:
@@ -70,7 +71,7 @@ class Guardian {
     bool isGone_ = false, isStopping_ = false;
     int status_ = 0;
     std::string reason_;
-    std::string group_;  ///< the command's control group; "" where none may be made
+    std::string group_;  ///< the command's control group; "" if none can be made
     Time killAt_{}, leaseEnds_{};
 };
 

@@ -111,7 +111,7 @@ void WorkerLog::write(const std::string& lines, std::int64_t numLines) {
     numDroppedTotal_ += numLines;
 }
 
-// All of it or nothing: a piece of a line would be read as a line.
+// Writes all or nothing: a part of a line would be read as a line.
 bool WorkerLog::writeWhole(std::string_view bytes) {
     if (!file_.isOpen()) {
         openFile();

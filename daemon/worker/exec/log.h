@@ -3,9 +3,9 @@
 //
 // Line: "RFC3339 o|e text"; the guardian's own: "RFC3339 m text". out.log is renamed to out.log.1
 // when it reaches its limit; the next one starts with "RFC3339 m log-offset N", N counting all
-// bytes written before it. Failure: none. What cannot be written is dropped and counted, and the
-// count is a line of its own once there is room again: a full disk never stops the command.
-// Threads: one.
+// bytes written before it. Failure: none. Lines that cannot be written are dropped and counted, and
+// the count becomes a line once there is room again: a full disk never stops the command. Used by
+// Guardian. Threads: one.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,18 +14,18 @@
 
 namespace millrace::exec {
 
-/// Longer lines are cut here, in bytes.
+/// Longer lines are cut to this length, in bytes.
 inline constexpr std::size_t kLineBytesMax = std::size_t{64} << 10;
 
 class WorkerLog {
  public:
-    /// Goes on with an out.log that is there.
+    /// Continues an existing out.log.
     WorkerLog(std::string directory, std::int64_t fileBytesMax);
-    /// Bytes of stream 'o' or 'e', cut anywhere.
+    /// Adds bytes of stream 'o' or 'e', cut anywhere.
     void add(char stream, std::string_view bytes);
-    /// A line of the guardian's own.
+    /// Adds a line of the guardian's own.
     void note(std::string_view text);
-    /// Writes lines that have no end yet.
+    /// Writes lines that are not complete yet.
     void flush();
     std::int64_t numDropped() const { return numDroppedTotal_; }
 

@@ -5,11 +5,11 @@
 //
 // owner -> stub (this process) -> (double fork, own session) guardian -> command in its own group.
 // Without --dir the stub stays, passes the command's exit code on, and its end or SIGTERM ends the
-// command. With --dir the stub returns 0 as soon as the guardian stands and its guardian.json is
-// written; from then on the files and the control socket in DIR are the way to it.
-// Exit codes: the command's own, 128 + n when signal n ended it, 127/126 not found / not
-// executable (with --dir: in exit.json), 125 the shim's own trouble; with --dir also 6: there was
-// no room for its files, and nothing was started.
+// command. With --dir the stub returns 0 as soon as the guardian runs and its guardian.json is
+// written; from then on it is reached through the files and the control socket in DIR. Exit codes:
+// the command's own, 128 + n when signal n ended it, 127/126 not found / not executable (with
+// --dir: in exit.json), 125 the shim's own error; with --dir also 6: there was not enough space for
+// its files, and nothing was started.
 #include <cerrno>
 #include <cmath>
 #include <csignal>
@@ -93,8 +93,8 @@ int trouble(const Status& status, int code = kExitShim) {
     return code;
 }
 
-// The life line and nothing else: a guardian that is adopted must not hold its first owner's
-// sockets and files open.
+// Keeps the life line only: a guardian that is adopted must not keep its first owner's sockets and
+// files open.
 UniqueFd takeLifeLine(int fd, bool closeOthers) {
     UniqueFd life;
     if (fd >= 0) {
@@ -111,8 +111,9 @@ UniqueFd takeLifeLine(int fd, bool closeOthers) {
     return life;
 }
 
-// In the guardian's process. One byte to the stub: with a directory 0 once all stands; without one
-// the command's exit code at its end; the shim's own trouble as 125 in both.
+// Runs in the guardian's process. Sends one byte to the stub: with a directory 0 once everything
+// runs; without one the command's exit code at its end; 125 for the shim's own errors in both
+// cases.
 [[noreturn]] void runGuardian(const CommandLine& line, UniqueFd life, UniqueFd stub, int report) {
     ::setsid();
     const bool isAdoptable = !line.guardian.directory.empty();
@@ -139,7 +140,8 @@ UniqueFd takeLifeLine(int fd, bool closeOthers) {
     ::_exit(0);
 }
 
-// The stub: waits for the guardian's byte; a signal closes the pipe that keeps the command alive.
+// Runs in the stub: waits for the guardian's byte; a signal closes the pipe that keeps the command
+// alive.
 int waitForGuardian(UniqueFd report, UniqueFd alive, const sigset_t& signals) {
     const UniqueFd arrived(::signalfd(-1, &signals, SFD_CLOEXEC));
     for (;;) {
@@ -178,7 +180,7 @@ int run(int argc, char** argv) {
     for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
         sigaddset(&signals, number);
     }
-    // Nothing may be lost between here and the signalfd.
+    // No signal may be lost between here and the signalfd.
     ::sigprocmask(SIG_BLOCK, &signals, nullptr);
     const pid_t middle = ::fork();
     if (middle < 0) {

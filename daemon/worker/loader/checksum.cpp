@@ -60,7 +60,7 @@ std::uint64_t sumIntegers(DType dtype, const void* data, std::uint64_t count) {
     return 0;
 }
 
-// The rows' bits: for columns that are read but not part of the text.
+// Sums the rows' bits: for columns that are read but are not part of the text.
 std::uint64_t sumBits(const void* data, std::uint64_t count) {
     return sum<std::uint32_t>(data, count);
 }
@@ -206,7 +206,7 @@ void Checksum::addList(const Column& column, std::int64_t rows) {
         total = sumIntegers(column.dtype, column.data, length);
         others_ += sum<std::int64_t>(column.offsets, static_cast<std::uint64_t>(rows));
     } else {
-        // What is stored once is summed once, for all rows that have it.
+        // An item that is stored once is summed once, for all rows that have it.
         repeats_.assign(column.items, 0);
         for (std::int64_t r = 0; r < rows; ++r) {
             ++repeats_[column.inverse[r]];

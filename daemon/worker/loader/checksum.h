@@ -1,9 +1,10 @@
 #pragma once
-// Sums over every value that a stream delivers, and the text that two streams are compared by.
+// Checksum: sums over every value that a stream delivers, and the text by which two streams are
+// compared.
 //
-// The text is the loader benchmark's (docs/guides are silent on it; tests/bench/loader): rows,
-// sum of the first head's labels, list lengths, ids, list values, dense; each column weighted by
-// its place, lists expanded. Threads: a value.
+// The text is that of the loader benchmark (not documented in docs/guides; tests/bench/loader):
+// rows, sum of the first head's labels, list lengths, ids, list values, dense; each column weighted
+// by its position, lists expanded. Threads: a value.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -19,10 +20,10 @@ class Checksum {
  public:
     /// Reads every value of a frame.
     void add(const frame::FrameView& frame);
-    /// The same of a batch that came through a ring.
+    /// Does the same for a batch that came through a ring.
     void add(const millrace_batch* batch);
-    /// Adds what another one summed. Dense sums depend on the order of adding: add in the order of
-    /// the sequence.
+    /// Adds another one's sums. Dense sums depend on the order of adding: add in the order of the
+    /// sequence.
     void merge(const Checksum& other);
     std::int64_t rows() const { return rows_; }
     /// "rows:labels:lengths:ids:lists:dense".
@@ -41,8 +42,8 @@ class Checksum {
     std::uint64_t others_ = 0;  ///< weights, masks, further labels: read, not part of the text
     std::vector<double> dense_;
     std::vector<std::uint64_t> ids_, lists_, lengths_;
-    std::vector<std::uint64_t> repeats_;  ///< rows of each stored item, of the column at hand
-    // Where the next column of the frame at hand goes.
+    std::vector<std::uint64_t> repeats_;  ///< rows of each stored item of the current column
+    // Indices of the current frame's next columns.
     std::size_t nextDense_ = 0, nextId_ = 0, nextList_ = 0;
     bool hasLabel_ = false;
 };

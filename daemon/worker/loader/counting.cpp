@@ -8,6 +8,7 @@
 
 #include <absl/strings/escaping.h>
 
+#include "backend/core/file_cache.h"
 #include "backend/core/files.h"
 #include "backend/core/hash.h"
 #include "backend/core/json.h"
@@ -24,13 +25,13 @@ namespace {
 
 constexpr int kCacheVersion = 1;
 constexpr std::int64_t kMegabyte = 1'000'000;
-/// Limit of all counted values of a plan, in base64: job.json holds the plan and goes to other
-/// nodes as one message of at most 64 MiB.
+/// Limit for all counted values of a plan, in base64: job.json contains the plan and is sent to
+/// other nodes as one message of at most 64 MiB.
 constexpr std::size_t kValuesBytesMost = 48'000'000;
 
 using Names = std::set<std::string>;
 
-/// The values of an embedding, and the file that holds them.
+/// The values of an embedding, and the file with them.
 struct Counted {
     recipe::CountedValues values;
     std::string hash, file;
@@ -52,7 +53,7 @@ bool draws(const spec::RunSpec& spec) {
     });
 }
 
-/// The spec without what does not decide these embeddings' values.
+/// Returns the spec without the parts that do not affect these embeddings' values.
 spec::RunSpec valuesOnly(spec::RunSpec spec, const Names& embeddings) {
     const Names wanted = featuresOf(spec, embeddings);
     const auto isOther = [&wanted](const std::string& name) { return !wanted.contains(name); };
@@ -81,7 +82,7 @@ spec::RunSpec valuesOnly(spec::RunSpec spec, const Names& embeddings) {
     return bareSpec(std::move(spec), std::move(features));
 }
 
-/// The training files, a split a segment, in no order.
+/// Returns only the training files, one split per segment, in no order.
 stream::Plan filesOnly(stream::Plan plan) {
     plan.evalFiles.clear();
     plan.evalSchema = {};
@@ -95,10 +96,11 @@ stream::Plan filesOnly(stream::Plan plan) {
     return plan;
 }
 
-/// Two files: under the key of what was counted the hash of the values, and under this the values.
+/// Two files: a hash of the inputs is the key of the values' hash, which is the key of the values.
 class CountedStore {
  public:
-    explicit CountedStore(std::string directory) : directory_(std::move(directory)) {}
+    CountedStore(std::string directory, std::int64_t bytesMost)
+        : directory_(std::move(directory)), bytesMost_(bytesMost) {}
 
     std::optional<Counted> read(const std::string& key) const {
         const auto text = directory_.empty() ? Result<std::string>(notFound("no cache"))
@@ -119,6 +121,8 @@ class CountedStore {
         if (!values.ok()) {
             return std::nullopt;
         }
+        markUsed(pathOf(key, "json"));
+        markUsed(pathOf(counted.hash, "arrow"));
         counted.file = *std::move(file);
         counted.values = *std::move(values);
         return counted;
@@ -132,6 +136,7 @@ class CountedStore {
         const Status written = writeFileAtomic(
             pathOf(key, "json"), dumpJson({{"version", kCacheVersion}, {"hash", counted.hash}}));
         static_cast<void>(written);  // the next one counts again
+        boundFileCache(directory_, {bytesMost_, bytesMost_});
     }
 
  private:
@@ -139,9 +144,10 @@ class CountedStore {
         return strCat(directory_, "/", name, ".", ending);
     }
     const std::string directory_;
+    const std::int64_t bytesMost_;
 };
 
-/// A column of the counting stream's frames, and who counts its numbers.
+/// A column of the counting stream's frames, and the counter of its values.
 struct Column {
     std::size_t index = 0;
     bool isList = false;
@@ -293,7 +299,7 @@ Status checkSize(const stream::Plan& plan, const CountedByName& found) {
         " values; all counted values together take ", formatBytes(static_cast<double>(bytes)),
         " of the run's plan, which holds at most ",
         formatBytes(static_cast<double>(kValuesBytesMost)),
-        ". A min_count or max_rows leaves out rare values, and rows in place of the vocabulary "
+        ". A min_count or max_rows leaves out rare values, and rows instead of the vocabulary "
         "hashes them");
 }
 
@@ -315,7 +321,7 @@ Status countValues(spec::RunSpec& spec, stream::Plan& plan, const CountingOption
                    std::vector<std::string>& notes) {
     const stream::Plan files = filesOnly(plan);
     const std::string planHash = files.planHash();
-    const CountedStore store(options.directory);
+    const CountedStore store(options.directory, options.cacheBytesMost);
     std::map<std::string, std::string> keys;
     CountedByName found;
     Names missing;

@@ -1,9 +1,10 @@
 #pragma once
-// The wall between a feed and whoever has its segments computed elsewhere: no network is known on
-// this side of it.
+// The interface between a feed and the part that has its segments computed elsewhere: code on this
+// side of it knows no network.
 //
 // Threads: attach(), detach() and figures() from the feed's; the desk is used from others until
-// detach() returns. Failure: of making one: a sentence; of workers: theirs to cope with.
+// detach() returns. Failure: creating one returns a sentence; failures of workers are handled
+// behind the interface.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -22,42 +23,43 @@ namespace millrace::loader {
 class SegmentsElsewhere {
  public:
     struct Figures {
-        int workers = 0;                          ///< that are there
+        int workers = 0;                          ///< that are connected
         int workersWanted = 0;                    ///< advice, within the spec's bounds
-        std::int64_t rowsRead = 0, rowsKept = 0;  ///< of the segments that came from elsewhere
+        std::int64_t rowsRead = 0, rowsKept = 0;  ///< of the segments from elsewhere
     };
-    /// Since the start.
+    /// Totals since the start.
     struct Account {
-        std::int64_t segments = 0;  ///< that were computed elsewhere and delivered here
-        double cpuSeconds = 0;      ///< of all workers that were ever there
+        std::int64_t segments = 0;  ///< computed elsewhere and delivered here
+        double cpuSeconds = 0;      ///< of all workers that were ever connected
         std::uint64_t frameBytes = 0, networkBytes = 0;  ///< 0 over the network on one machine
-        double linkBytesPerSecond = 0;  ///< that the codecs were chosen for; 0: they were not
+        double linkBytesPerSecond = 0;  ///< for which the codecs were chosen; 0: they were not
         frame::CodecPlan codecs;        ///< by column of the layout; empty: nothing is coded
         bool operator==(const Account&) const = default;
     };
     virtual ~SegmentsElsewhere() = default;
-    /// The stream begins, or begins again. Both live until detach().
+    /// The stream begins, or restarts. Both arguments live until detach().
     virtual void attach(segment::SegmentDesk& desk,
                         std::shared_ptr<const segment::StreamInput> input) = 0;
     virtual void detach() = 0;
-    /// Since the last call.
+    /// Returns the values since the last call.
     virtual Figures figures() = 0;
     virtual Account account() = 0;
-    /// Ranks on other nodes speak with rank 0 through this process: it is not to end.
+    /// Returns whether ranks on other nodes reach rank 0 through this process: it must not end
+    /// then.
     virtual bool isCarrying() = 0;
 };
 
 /// A stream that data workers may join.
 struct ElsewhereOptions {
-    std::string joinFile;  ///< to be made: with it workers join
+    std::string joinFile;  ///< to be written: workers join with it
     std::string listen;    ///< HOST or HOST:PORT for other machines; "": a unix socket beside it
     std::int64_t attempt = 0;
     std::string buildId;  ///< workers of another build are refused
     spec::RunSpec spec;
     stream::Plan plan;
     std::optional<frame::CodecPlan>
-        codecs;               ///< given; none: chosen for the network, if there is one
-    std::string feedSocket;   ///< where the ranks behind relays have their rings
+        codecs;               ///< configured; nothing: chosen for the network, if there is one
+    std::string feedSocket;   ///< where the rings of ranks behind relays are
     std::string groupSocket;  ///< as FeedJob
 };
 /// A data worker: `millrace-loader data --join FILE`.
@@ -65,7 +67,7 @@ struct DataRequest {
     std::string joinPath;
     int threads = 0;            ///< 0: the spec's, else one a core
     std::int64_t memoryMb = 0;  ///< 0: the spec's
-    int waitSeconds = 0;        ///< for the file to be there
+    int waitSeconds = 0;        ///< to wait for the file
     std::string buildId;
 };
 
@@ -73,15 +75,15 @@ struct FeedJob;
 class FeedEvents;
 class FeedOwner;
 
-/// What a program with a network has; one without has handOver alone.
+/// The functions of a program with a network; a program without one has only handOver.
 struct DataPlane {
     std::string buildId;
     std::function<Result<std::unique_ptr<SegmentsElsewhere>>(const ElsewhereOptions&)> lead;
     std::function<int(const DataRequest&)> work;
-    /// A feed whose rings come from another one; the exit code.
+    /// Runs a feed that gets its rings from another one; returns the exit code.
     std::function<int(const FeedJob&, FeedEvents&, FeedOwner&)> follow;
-    /// The same command line to the program that has a network; returns when it cannot be started,
-    /// with the exit code.
+    /// Executes the program that has a network with the same command line. Returns only if it
+    /// cannot be started, with the exit code.
     std::function<int()> handOver;
 };
 

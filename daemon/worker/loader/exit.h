@@ -10,20 +10,21 @@
 
 namespace millrace::loader {
 
-/// Says the sentence on stderr; the exit code.
+/// Prints the sentence on stderr; returns the exit code.
 inline int fail(const Status& status) {
     const std::string text(messageOf(status));
     std::fprintf(stderr, "millrace-loader: %s\n", text.c_str());
     return workerExitOf(status);
 }
 
-/// The end of a worker that others end: by SIGTERM or by the daemon's word. It cannot know why; its
-/// guardian writes the reason into the log.
+/// The end of a worker by SIGTERM or by the daemon's order. The worker does not know the reason;
+/// its guardian writes that into the log.
 inline Status toldToEnd() {
     return cancelled("told to end");
 }
 
-/// Prints a role's whole answer. Returns `code`, or that of an answer that was not written.
+/// Prints a role's whole answer. Returns `code`, or the code for an answer that could not be
+/// written.
 inline int endWith(std::string_view answer, int code = kExitDone) {
     return endWithText("millrace-loader", answer, code);
 }

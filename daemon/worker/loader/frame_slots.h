@@ -1,5 +1,5 @@
 #pragma once
-// Slots for frames that a sink reads and forgets: buffers of a pool, used again.
+// FrameSlots: slots for frames that a sink reads and drops: reused buffers of a pool.
 //
 // Threads: any. Ownership: the pool outlives it.
 #include <cstdint>
@@ -16,7 +16,7 @@ class FrameSlots {
  public:
     explicit FrameSlots(segment::BufferPool& pool) : pool_(pool) {}
 
-    /// Tickets count the slots from 0. kResourceExhausted when the pool has nothing left.
+    /// Tickets number the slots from 0. kResourceExhausted if the pool is empty.
     Result<ring::FrameSlot> take(std::uint64_t bytes);
     void giveBack(std::uint64_t ticket);
 

@@ -12,7 +12,7 @@
 namespace millrace::loader {
 namespace {
 
-// What the labels of rows were, by head.
+// Counts the labels of rows, by head.
 class LabelTally {
  public:
     explicit LabelTally(const std::vector<std::string>& heads) {
@@ -26,12 +26,12 @@ class LabelTally {
         range.least = std::min(range.least, label);
         range.most = std::max(range.most, label);
     }
-    /// Every head has shown two values.
+    /// Every head has had two different values.
     bool isFine() const {
         return std::all_of(ranges_.begin(), ranges_.end(),
                            [](const Range& range) { return range.least < range.most; });
     }
-    /// Heads with fewer. `isCertain`: there are no other rows.
+    /// Heads with fewer values. `isCertain`: there are no other rows.
     std::vector<LabelFinding> findings(recipe::Part part, bool isCertain) const;
 
  private:
@@ -42,7 +42,7 @@ class LabelTally {
     std::vector<Range> ranges_;
 };
 
-// The spec without what labels do not need.
+// Returns the spec without the parts that labels do not need.
 spec::RunSpec labelsOnly(spec::RunSpec spec, recipe::Part part) {
     if (part == recipe::Part::kEval) {
         spec.recipe = spec.eval->labelRecipe;

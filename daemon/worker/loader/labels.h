@@ -1,6 +1,6 @@
 #pragma once
-// A look at the labels of training or of evaluation: a head with one class only cannot be learnt,
-// and figures such as AUC cannot be told of it.
+// Checks the labels of training or of evaluation: a head with one class only cannot be learnt, and
+// metrics such as AUC are not defined for it.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -16,15 +16,15 @@ namespace millrace::loader {
 struct LabelFinding {
     std::string head;
     std::string message;     ///< without the place
-    bool isCertain = false;  ///< all rows were looked at
+    bool isCertain = false;  ///< all rows were read
 };
 
-/// What a look at a spec that is only checked may decode.
+/// Most bytes decoded for a spec that is only checked.
 inline constexpr std::int64_t kCheckBytes = 200'000'000;
 
-/// Reads label columns split after split until every head has shown two values, or about
-/// `mostBytes` of data are decoded. Heads without a finding are fine; the rows after them are the
-/// run's own to judge. Failure: data errors, a label outside of 0 to 1 among them.
+/// Reads label columns split after split until every head has had two different values, or about
+/// `mostBytes` of data are decoded. Heads without a finding are fine; later rows are not checked
+/// here. Failure: data errors, among them a label outside of 0 to 1.
 Result<std::vector<LabelFinding>> checkLabels(const spec::RunSpec& spec, const stream::Plan& plan,
                                               recipe::Part part,
                                               std::int64_t mostBytes = kCheckBytes);

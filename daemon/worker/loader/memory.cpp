@@ -10,20 +10,20 @@ namespace millrace::loader {
 namespace {
 
 constexpr std::int64_t kMegabyte = 1'000'000;
-/// Code, libraries, buffers of small size: 44 MB, and what a store of objects adds.
+/// Code, libraries, small buffers: 44 MB, and what an object store adds.
 constexpr std::int64_t kProgramBytes = 58 * kMegabyte;
-/// Stack and page buffers of a thread that computes, and what the allocators keep of what it freed,
-/// on a busy machine, where more threads are at their most at once; of one that finds no segment of
-/// its own.
+/// First: stack and page buffers of a computing thread, and freed memory that the allocators keep,
+/// on a busy machine, where more threads are at their peak at once. Second: the same for a thread
+/// that finds no segment of its own.
 constexpr std::int64_t kThreadBytes = 10 * kMegabyte, kHelperBytes = 2 * kMegabyte;
-/// What the readers of side tables leave behind.
+/// Memory that the readers of side tables do not return.
 constexpr std::int64_t kTableReaderBytes = 8 * kMegabyte;
-/// What a table is sorted and put into row groups in: enough for any; less where all rows are
-/// fewer, which are held up to three times over.
+/// Memory in which a table is sorted and put into row groups: first, enough for any table. Less if
+/// all rows are smaller, because they are held up to three times.
 constexpr std::int64_t kSortBytes = 72 * kMegabyte, kLeastSortBytes = 8 * kMegabyte;
 constexpr std::int64_t kTableCopies = 3;
-/// Of a thread that encodes columns of a row group or sorts rows: pages and dictionaries, and what
-/// the allocators keep of them.
+/// For a thread that encodes columns of a row group or sorts rows: pages and dictionaries, and
+/// freed memory that the allocators keep.
 constexpr std::int64_t kEncoderBytes = 18 * kMegabyte;
 constexpr std::int64_t kTailFrames = 2;
 
@@ -38,13 +38,13 @@ recipe::TableNeed tablesOf(const spec::RunSpec& spec, const LoaderSetUp& setUp) 
     }
     const auto need =
         recipe::tableNeed(spec, recipe::diskTables({spec.baseDir, factsCache()}), parts);
-    // What is wrong with a table is said when it is opened.
+    // Errors of a table are reported when it is opened.
     return need.ok() ? *need : recipe::TableNeed{};
 }
 
-/// The plan's counted values, as files and as tables that find them.
+/// Adds the plan's counted values: their files and their lookup tables.
 void addCounted(const stream::Plan& plan, recipe::TableNeed& tables) {
-    constexpr std::int64_t kTextBytes = 25;  // of a value among texts: its ends, tag and hash
+    constexpr std::int64_t kTextBytes = 25;  // per text value: its offsets, tag and hash
     for (const stream::CountedTable& table : plan.countedTables) {
         tables.held += static_cast<std::int64_t>(table.file->size()) +
                        recipe::JoinTable::bucketBytes(table.rows) + table.bytes +
@@ -58,8 +58,9 @@ std::int64_t threadsNeed(const segment::MemoryNeed& need, int threads) {
            need.computing;
 }
 
-/// What rings need whose ranks get `share` micro-batches of `frame` bytes as one: the frame in the
-/// ring, and the micro-batches until it is made, of the step at hand and of the one before.
+/// What rings need if their ranks get `share` micro-batches of `frame` bytes as one frame: that
+/// frame in the ring, and the micro-batches until it is made, of the current step and of the
+/// previous one.
 std::int64_t joinedNeed(std::int64_t frame, std::int64_t share) {
     constexpr std::int64_t kSteps = 2;
     return segment::ringNeed(share * frame) + (share > 1 ? kSteps * share * frame : 0);
@@ -117,8 +118,10 @@ LoaderNeed loaderNeed(const spec::RunSpec& spec, const stream::Plan& plan,
             segment::memoryNeed(spec, plan, recipe::Part::kEval, setUp.threads);
         need.evalReaders = setUp.evalReaders;
         need.evalSegment = eval.segment + eval.making + kTailFrames * eval.frame;
-        need.outputs += setUp.evalReaders * segment::ringNeed(eval.frame);
-        need.joined += setUp.evalReaders * joinedNeed(eval.frame, share);
+        need.evalOutputs = setUp.evalReaders * segment::ringNeed(eval.frame);
+        need.evalJoined = setUp.evalReaders * joinedNeed(eval.frame, share);
+        need.outputs += need.evalOutputs;
+        need.joined += need.evalJoined;
         need.threads += setUp.evalReaders * threadsNeed(eval, setUp.threads);
     }
     return need;
@@ -129,14 +132,16 @@ LoaderMemory::LoaderMemory(std::int64_t limitMb, LoaderNeed need, bool wantsJoin
       need_(need),
       wantsJoined_(wantsJoined),
       // Rings are there also to say that the limit is too little.
-      budget_(std::max(limitBytes_ - need.threads, need.outputs)) {}
+      budget_(std::max(limitBytes_ - need.threads, need.outputs)),
+      evalBudget_(budget_.limitBytes()),
+      spareBudget_(budget_.limitBytes()) {}
 
 Status LoaderMemory::admitted() const {
     if (need_.total() <= limitBytes_) {
         return okStatus();
     }
     const std::int64_t segments = need_.segment + need_.evalReaders * need_.evalSegment;
-    // The spec's own limit: the same spec is refused again.
+    // An input error, because it is the spec's own limit: the same spec is refused again.
     return invalidArgument(
         "resources.memory_limit_mb: ", limitBytes_ / kMegabyte, " MB are too little; ",
         megabytes(need_.total()), " are enough", joinedText(), ": ", megabytes(need_.threads),
@@ -183,10 +188,20 @@ void LoaderMemory::makePools(std::int64_t preferredOutputs) {
     }
     segments_ = std::make_unique<segment::BufferPool>(need_.segment + more);
     frames_ = std::make_unique<segment::BufferPool>(std::max<std::int64_t>(need_.frames, 1));
-    // So that rings take no more than their share.
-    auto taken = budget_.reserve(left - outputBytes_, "segments and frames");
-    if (taken.ok()) {
-        reservation_ = std::move(*taken);
+    // So that rings take no more than their share, whichever come first.
+    const bool isJoined = outputBytes_ >= need_.joined, hasRings = need_.joined > 0;
+    const std::int64_t eval = isJoined ? need_.evalJoined : need_.evalOutputs;
+    const std::int64_t spareShare =
+        hasRings ? outputBytes_ - (isJoined ? need_.joined : need_.outputs) : 0;
+    const std::int64_t all = budget_.limitBytes();
+    // Without an evaluation a reader of one is told so, rather than that memory is missing.
+    const std::int64_t beside = need_.evalReaders > 0 ? all - eval : 0;
+    for (const auto& [budget, others] :
+         {std::pair(&budget_, left - (outputBytes_ - eval - spareShare)),
+          std::pair(&evalBudget_, beside), std::pair(&spareBudget_, all - spareShare)}) {
+        if (auto taken = budget->reserve(others, "segments and frames"); taken.ok()) {
+            reservations_.push_back(std::move(*taken));
+        }
     }
 }
 

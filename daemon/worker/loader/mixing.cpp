@@ -17,7 +17,7 @@ constexpr std::int64_t kSegments = 2;
 
 using Keys = std::set<std::uint64_t>;
 
-// The spec without what the keys do not need.
+// Returns the spec without the parts that the keys do not need.
 spec::RunSpec keysOnly(spec::RunSpec spec) {
     spec::FeaturesSpec keys;
     keys.user = spec.features.user;
@@ -28,7 +28,7 @@ spec::RunSpec keysOnly(spec::RunSpec spec) {
     return bareSpec(std::move(spec), std::move(keys));
 }
 
-// No more than `most`: what has enough of them is not asked again.
+// Adds keys up to `most` different ones: more make no difference.
 void add(const std::uint64_t* keys, std::int64_t rows, std::size_t most, Keys& out) {
     for (std::int64_t r = 0; keys != nullptr && r < rows && out.size() < most; ++r) {
         out.insert(keys[r]);
@@ -39,8 +39,8 @@ struct Seen {
     Keys users, requests;
 };
 
-// What is wrong with a key, "" when nothing is. `first`: of one segment; `both`: of it and its
-// neighbour.
+// Returns a sentence about a key, "" if nothing is wrong. `first`: keys of one segment; `both`: of
+// it and its neighbour.
 std::string noteOf(const char* key, const std::string& column, const Keys& first, const Keys& both,
                    std::int64_t splits) {
     const bool isSorted = 2 * both.size() >= 3 * first.size();

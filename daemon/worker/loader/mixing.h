@@ -1,5 +1,5 @@
 #pragma once
-// Whether shuffling within segments mixes users and requests, or files are sorted by them.
+// Checks whether shuffling within segments mixes users and requests, or files are sorted by them.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -12,18 +12,18 @@
 
 namespace millrace::loader {
 
-/// How much is looked at.
+/// Limits of the check.
 struct MixingBounds {
-    /// A segment with so many different users mixes well enough: on the MovieLens example 50 cost
-    /// 0.006 of AUC, 200 nothing. Of two segments twice as many are kept at most.
+    /// A segment with this many different users mixes well enough: on the MovieLens example 50 cost
+    /// 0.006 of AUC, 200 nothing. For two segments at most twice as many are kept.
     std::size_t keysEnough = 128;
     std::int64_t bytesMax = kCheckBytes;  ///< decoded, of both segments
 };
 
-/// Looks into two neighbouring segments of the first epoch: a sentence for each of features.user
-/// and features.request of which a segment has few different ones while the next one has others.
-/// Empty where neither is named, nothing is shuffled, there is one segment only, or two of them are
-/// too large to be looked at. Failure: data errors.
+/// Reads two neighbouring segments of the first epoch. Returns a sentence for each of features.user
+/// and features.request that has few different values in one segment and others in the next. Empty
+/// if neither is named, nothing is shuffled, there is only one segment, or two are too large to
+/// read. Failure: data errors.
 Result<std::vector<std::string>> checkMixing(const spec::RunSpec& spec, const stream::Plan& plan,
                                              const MixingBounds& bounds = {});
 

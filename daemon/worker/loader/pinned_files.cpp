@@ -38,7 +38,7 @@ Status keepOnly(const std::vector<std::string>& pinned, std::vector<stream::Plan
                                  "put it back, or start without the state");
 }
 
-// Partitions are numbered by the files that are there: gaps of others close.
+// Partitions are numbered by the files that remain: closes the gaps of others.
 void renumberPartitions(std::vector<stream::PlanFile>& files) {
     std::map<std::int64_t, std::int64_t> numbers;
     for (const stream::PlanFile& file : files) {

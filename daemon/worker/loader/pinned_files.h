@@ -1,9 +1,9 @@
 #pragma once
-// The files that a stream reads, so that a state saved from it can be taken up after the dataset
-// has got more. A script's state carries them; a feed without a daemon reads and writes them
-// (--pinned), where a daemon's feed has the whole plan.
+// PinnedFiles: the files that a stream reads, so that a state saved from it can be resumed after
+// the dataset has grown. A script's state contains them; a feed without a daemon reads and writes
+// them (--pinned), while a daemon's feed has the whole plan.
 //
-// Threads: a value. Failure: kFailedPrecondition names the file that is gone.
+// Threads: a value. Failure: kFailedPrecondition names the file that no longer exists.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,14 +20,14 @@ struct PinnedFiles {
     std::int64_t segmentSplits = 0;             ///< as Plan's
 
     static PinnedFiles of(const stream::Plan& plan);
-    /// JSON, from a file that has `text`.
+    /// Parses JSON that contains `text`.
     static Result<PinnedFiles> parse(std::string_view text);
     std::string toText() const;
-    /// Takes all other files out of a plan of the dataset as it is now.
+    /// Removes all other files from a plan of the current dataset.
     Status pin(stream::Plan& plan) const;
 };
 
-/// The files that `path` pins; nothing where it is empty.
+/// Reads the pinned files from `path`; nothing if it is empty.
 Result<std::optional<PinnedFiles>> readPinned(const std::string& path);
 /// Overwrites it.
 Status writePinned(const std::string& path, const stream::Plan& plan);

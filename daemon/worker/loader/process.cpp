@@ -21,14 +21,14 @@ double secondsOf(clockid_t clock) {
     return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-// Since boot. A process has had no more processor time than it has been there for.
+// Since boot. A process cannot have used more processor time than the time since its start.
 double startOfProcess() {
     const double latest = secondsOf(CLOCK_BOOTTIME) - secondsOf(CLOCK_PROCESS_CPUTIME_ID);
     const auto stat = readFile("/proc/self/stat");
     if (!stat.ok()) {
         return latest;
     }
-    // The 22nd field; the second one, in brackets, may hold blanks.
+    // The 22nd field; the second one, in brackets, may contain blanks.
     const char* at = stat->c_str() + std::min(stat->rfind(')'), stat->size());
     for (int field = 2; field < 22 && *at != 0; ++at) {
         field += *at == ' ' ? 1 : 0;

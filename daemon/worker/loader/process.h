@@ -1,12 +1,12 @@
 #pragma once
-// This process in figures: time since its start, processor time, peak memory.
+// Measurements of this process: time since its start, processor time, peak memory.
 #include <cstdint>
 
 namespace millrace::loader {
 
-/// Seconds since the kernel started this process. The kernel tells its start to 10 ms; what is left
-/// open is closed by the processor time that the process has had by the first call, which therefore
-/// belongs to the beginning of main(): at 0.1 ms then, unless it has waited for a disk before.
+/// Seconds since the kernel started this process. The kernel reports the start with 10 ms
+/// precision. The processor time at the first call narrows it down, so the first call must be at
+/// the beginning of main(): 0.1 ms then, unless the process has waited for a disk before.
 double secondsSinceStart();
 /// User and system time of this process and of its ended children.
 double cpuSeconds();

@@ -1,6 +1,6 @@
-// Roles: feed (a job's), data (computes segments for a feed), stream (with a sink), inspect
-// (questions about specs and datasets), count, preview, profile and init (what a spec would cost,
-// what a dataset is like, a first spec for it), scores (of an evaluation).
+// Roles: feed (for a job), data (computes segments for a feed), stream (with a sink), inspect
+// (questions about specs and datasets), count, preview, profile and init (the costs of a spec, the
+// contents of a dataset, a first spec for it), scores (of an evaluation).
 #include "daemon/worker/loader/program.h"
 
 #include <filesystem>
@@ -28,9 +28,9 @@
 #include "daemon/worker/loader/stream/stream.h"
 
 #if defined(MILLRACE_HAS_JEMALLOC)
-// Read by jemalloc when the program starts (jemalloc(3), "TUNING"). What a thread had is given back
-// by a thread in the background, not all at once when it ends: each step of that interrupts the
-// others.
+// jemalloc reads this when the program starts (jemalloc(3), "TUNING"). A background thread returns
+// a thread's memory gradually, not all at once when the thread ends: each step of that interrupts
+// the others.
 extern "C" {
 // NOLINTNEXTLINE(readability-identifier-naming): the name that jemalloc looks for
 extern const char* malloc_conf;
@@ -61,7 +61,7 @@ struct Arguments {
     std::string scores;
 };
 
-/// Values as they are typed; who reads them checks them again.
+/// Takes values as they are typed; their readers check them again.
 void addOption(CLI::App& app, const options::OptionSpec& option, options::OptionValues& values) {
     const std::string name = option.name();
     if (option.kind == options::ValueKind::kFlag) {
@@ -74,7 +74,7 @@ void addOption(CLI::App& app, const options::OptionSpec& option, options::Option
         return status.ok() ? std::string()
                            : std::string(messageOf(status)).substr(option.name().size() + 2);
     };
-    // By hand: CLI11 takes an empty text for an option that was not given.
+    // Done by hand: CLI11 treats an empty text as an option that was not given.
     if (!option.isRepeatable) {
         app.add_option_function<std::string>(
                option.names, [&values, name](const std::string& value) { values[name] = {value}; },
@@ -116,7 +116,7 @@ CLI::Option* addPinned(CLI::App& role, std::string& path) {
                            "a file with the dataset's files that are read, others are not (all)");
 }
 
-/// The spec that a role is about, and what changes it.
+/// The spec that a role works on, and changes to it.
 template <class Options>
 void addSpec(CLI::App& role, Options& options) {
     role.add_option("SPEC", options.specPath, "the spec, a YAML file")->required();
@@ -241,8 +241,8 @@ void addData(CLI::App& app, DataRequest& request) {
         ->check(CLI::NonNegativeNumber);
 }
 
-/// The same command line, to the program beside this one that has the network. What it was given to
-/// live by goes with it.
+/// Executes the program with the network, in the same directory, with the same command line. The
+/// life line stays open for it.
 int handOver(const Arguments& arguments, char** argv) {
     if (arguments.feed.lifeFd >= 0) {
         ::fcntl(arguments.feed.lifeFd, F_SETFD, 0);
@@ -259,7 +259,7 @@ int runRole(const CLI::App& app, Arguments& arguments, const DataPlane& plane) {
     if (app.got_subcommand("scores")) {
         return runScores(arguments.scores);
     }
-    // A feed whose spec alone says that it has data workers finds that out later.
+    // A feed with data workers in its spec only finds that out later.
     if (plane.lead == nullptr && (app.got_subcommand("data") || !arguments.feed.joinFile.empty() ||
                                   !arguments.feed.follow.empty())) {
         return plane.handOver();
@@ -295,10 +295,9 @@ int runRole(const CLI::App& app, Arguments& arguments, const DataPlane& plane) {
     return runStream(*stream);
 }
 
-// Of the C library's malloc, where it is that (sanitizers' builds). Columns come and go by the
-// hundred: blocks up to 32 MB stay in the process when they are freed, since fresh pages cost more
-// than what is written to them. What threads take from the system they take by the megabyte: each
-// step is a system call.
+// For the C library's malloc, if it is used (sanitizers' builds). Hundreds of columns are allocated
+// and freed: freed blocks up to 32 MB stay in the process, because fresh pages cost more than
+// writing to them. Threads take memory from the system by the megabyte: each step is a system call.
 void keepFreedMemory() {
 #if defined(__GLIBC__) && !defined(MILLRACE_HAS_JEMALLOC)
     ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
@@ -345,7 +344,7 @@ int runProgram(int argc, char** argv, DataPlane plane) {
         return app.exit(error, help) == 0 ? endWith(help.view()) : kExitUsage;
     }
     plane.handOver = [&arguments, argv] { return handOver(arguments, argv); };
-    // Libraries below throw, and so does a list of files on a damaged file system.
+    // Libraries throw, and so does listing files on a damaged file system.
     return endInWords("millrace-loader", [&] { return runRole(app, arguments, plane); });
 }
 

@@ -1,12 +1,12 @@
 #pragma once
-// The command line of millrace-loader and of millrace-data, which are one program but for the
+// The command line of millrace-loader and of millrace-data, which are one program except for the
 // network.
 #include "daemon/worker/loader/elsewhere.h"
 
 namespace millrace::loader {
 
-/// The exit code. Without a data plane's functions, what needs them is handed to millrace-data
-/// beside this program.
+/// Returns the exit code. Roles that need a missing function of the data plane are executed by
+/// millrace-data in the same directory.
 int runProgram(int argc, char** argv, DataPlane plane);
 
 }  // namespace millrace::loader

@@ -76,7 +76,7 @@ std::string ProgressLine::text(std::int64_t done, double seconds, int width) con
     if (rate > 0 && total_ > done) {
         left = strCat("  ", formatDuration(static_cast<double>(total_ - done) / rate), " left");
     }
-    // The parts that matter least go first where the line is short.
+    // The least important parts are dropped first if the line is short.
     const std::string note = note_.empty() ? "" : strCat("  ", note_);
     char slow[32];
     std::snprintf(slow, sizeof slow, "%.1f", rate);
@@ -150,7 +150,8 @@ void Watch::drain() const {
 
 Status Watch::run(const std::function<Status(std::stop_token)>& body,
                   const std::function<void(double)>& tick) const {
-    // Its end wakes us: a short stream would wait for a look every few milliseconds.
+    // The body's end wakes this thread: otherwise a short stream would wait for the next look, some
+    // milliseconds later.
     const UniqueFd ended(::eventfd(0, EFD_CLOEXEC));
     if (!ended.isOpen()) {
         return errnoStatus(errno, "eventfd");

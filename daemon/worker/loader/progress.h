@@ -1,8 +1,8 @@
 #pragma once
-// What a person sees while a role works, and how Ctrl-C reaches it.
+// Progress for people while a role works, and its reaction to Ctrl-C.
 //
-// On a terminal one line with a bar, rate and time left; otherwise a line now and then. All of it
-// on stderr: stdout is for the answer.
+// On a terminal, one line with a bar, rate and remaining time; otherwise a line at intervals. All
+// of it on stderr: stdout is for the answer.
 #include <cstdint>
 #include <functional>
 #include <stop_token>
@@ -14,8 +14,8 @@
 
 namespace millrace::loader {
 
-/// The terminal behind a descriptor: its width (COLUMNS decides; 0: none, nothing is cut) and
-/// whether it shows block characters (by LC_ALL, LC_CTYPE, LANG).
+/// The terminal of a descriptor: its width (COLUMNS overrides; 0: none, nothing is cut) and whether
+/// it can show block characters (by LC_ALL, LC_CTYPE, LANG).
 struct Screen {
     bool isTty = false;
     int width = 0;
@@ -28,12 +28,13 @@ class ProgressLine {
  public:
     /// `unit`: "rows", "row groups".
     ProgressLine(std::int64_t total, std::string unit);
-    ~ProgressLine();  ///< the line is wiped
+    ~ProgressLine();  ///< wipes the line
     ProgressLine(const ProgressLine&) = delete;
     ProgressLine& operator=(const ProgressLine&) = delete;
     void show(std::int64_t done, double seconds);
     void setNote(std::string note) { note_ = std::move(note); }
-    /// Where there is no end to count towards: a sentence in place of the bar, on a terminal alone.
+    /// Shows a sentence instead of the bar if the total is not known; only on a
+    /// terminal.
     void say(const std::string& sentence);
 
     /// The line, at most `width` characters.
@@ -48,13 +49,14 @@ class ProgressLine {
     double lastLine_ = 0;
 };
 
-/// SIGINT and SIGTERM as events. Made before the first thread, which inherits the blocked signals.
+/// SIGINT and SIGTERM as events. Create it before the first thread, so that threads inherit the
+/// blocked signals.
 class Watch {
  public:
     Watch();
-    /// True when a signal came within the time.
+    /// Returns true if a signal arrived within the time.
     bool wait(int timeoutMs) const;
-    /// The signals that came count no more.
+    /// Discards the signals that arrived.
     void drain() const;
 
     /// Runs `body` (until it ends or a signal asks it to stop) and meanwhile calls `tick` with the

@@ -25,8 +25,7 @@ namespace {
 
 using DatasetPtr = std::shared_ptr<const dataset::Dataset>;
 
-// Resolves the runs of one text; what the base decided (segment size, columns) goes on to the
-// variations.
+// Resolves the runs of one text; variations use what the base decided (segment size, columns).
 class Resolver {
  public:
     Resolver(const ResolveRequest& request, const spec::SpecReader& reader)
@@ -66,7 +65,7 @@ class Resolver {
 
 constexpr char kCancelledCode[] = "cancelled";
 
-// The key that a sentence of the plan's begins with; "" where it names none.
+// The key at the start of an error of the plan; "" if it has none.
 std::string keyIn(std::string_view message) {
     const bool hasKey = message.starts_with("batch.order: ") || message.starts_with("embeddings.");
     return std::string(hasKey ? message.substr(0, message.find(": ")) : "");
@@ -77,7 +76,7 @@ std::string counted(std::int64_t count, std::string_view noun) {
     return strCat(count, " ", noun, count == 1 ? "" : "s");
 }
 
-// Whether this machine has the GPUs that its ranks want.
+// Checks that this machine has the GPUs for its ranks.
 Status checkGpus(const spec::RunSpec& spec) {
     const std::int64_t ranks = spec.train.ranks / spec.train.nodes;
     const std::int64_t wanted = ranks * spec.resources.gpusPerRank;
@@ -96,7 +95,7 @@ Status checkGpus(const spec::RunSpec& spec) {
                                  probe.note().empty() ? "" : strCat(" (", probe.note(), ")"));
 }
 
-/// Datasets of one key have the same files, rows and types.
+/// Datasets with the same key have the same files, rows and types.
 std::string keyOf(const spec::DatasetSpec& section) {
     std::string key =
         strCat(dataset::readOptionsOf(section).cacheKey(), "\n", section.missingColumns);
@@ -173,7 +172,7 @@ Status Resolver::plan(ResolvedRun& run, const dataset::Dataset& train,
     return okStatus();
 }
 
-// Progress goes to stderr.
+// Progress is written to stderr.
 CountingOptions Resolver::countingOptions(const ResolvedRun& run) const {
     CountingOptions options;
     options.filesVersion = run.filesVersion;
@@ -187,7 +186,7 @@ CountingOptions Resolver::countingOptions(const ResolvedRun& run) const {
     return options;
 }
 
-// An id is 1 + the value's row in the vocabulary's table, 0 for what is not in it.
+// An id is 1 + the value's row in the vocabulary's table, 0 for a value that is not in it.
 Status Resolver::fillVocabularies(spec::RunSpec& spec) const {
     for (auto& [name, embedding] : spec.embeddings) {
         if (embedding.vocabulary && !embedding.vocabulary->isCounted()) {
@@ -218,7 +217,7 @@ void Resolver::checkWorkers(const ResolvedRun& run, const expr::Schema& columns,
     }
 }
 
-/// A run without a dataset: there is nothing to open, and no plan.
+/// A run without a dataset: it has nothing to open, and no plan.
 bool Resolver::resolveCommand(ResolvedRun run, ResolveReply& reply) const {
     const std::size_t before = reply.errors.size();
     if (request_.isForTraining) {
@@ -253,8 +252,7 @@ bool Resolver::checkTraining(const ResolvedRun& run, const expr::Schema& columns
     return reply.errors.size() == before;
 }
 
-/// What is worth to know of how the side tables are read; their errors are told where they are
-/// used.
+/// Adds notes on how the side tables are read; their errors are reported where they are used.
 void Resolver::noteTables(ResolvedRun& run) const {
     std::vector<spec::TableRef> tables;
     for (const spec::Step& step : run.spec.recipe) {
@@ -292,7 +290,7 @@ void Resolver::noteDraws(ResolvedRun& run) const {
     }
 }
 
-// A gzip file can be begun at many places, a zstd file at its start alone.
+// A gzip file can be read from many positions, a zstd file only from its start.
 void Resolver::noteCompressed(ResolvedRun& run) {
     constexpr std::size_t kSplitsWorthIt = 16;
     const auto found = std::max_element(
@@ -406,7 +404,7 @@ bool Resolver::resolve(const std::string& variation, ResolveReply& reply) {
     if (request_.isForTraining && checkTraining(run, bound.columns, reply)) {
         checkLabelsOf(run, reply);
         const auto mixing = checkMixing(run.spec, run.plan);
-        if (mixing.ok()) {  // what is wrong with the rows is said by the labels
+        if (mixing.ok()) {  // the check of the labels reports wrong rows
             run.warnings.insert(run.warnings.end(), mixing->begin(), mixing->end());
         }
     }
@@ -414,7 +412,7 @@ bool Resolver::resolve(const std::string& variation, ResolveReply& reply) {
     return reply.errors.size() == errorsBefore;
 }
 
-// Errors from `first` on are a variation's: they say so, unless another has the same.
+// Errors from `first` on are a variation's: names it in them, unless another has the same error.
 void nameVariation(const std::string& variation, std::size_t first, spec::SpecErrors& errors) {
     const std::string prefix = strCat("variation '", variation, "': ");
     const auto before = errors.begin() + static_cast<std::ptrdiff_t>(first);
@@ -426,7 +424,7 @@ void nameVariation(const std::string& variation, std::size_t first, spec::SpecEr
         });
         if (isShared) {
             error->message.clear();
-        } else if (!error->message.starts_with(prefix)) {
+        } else if (error->path != "variations" && !error->message.starts_with(prefix)) {
             error->message.insert(0, prefix);
         }
     }
@@ -435,7 +433,7 @@ void nameVariation(const std::string& variation, std::size_t first, spec::SpecEr
                  errors.end());
 }
 
-// Errors that the base and several variations share are told once.
+// Errors that the base and several variations share are reported once.
 void dropRepeats(spec::SpecErrors& errors) {
     spec::SpecErrors unique;
     for (const spec::SpecError& error : errors) {
@@ -450,7 +448,7 @@ void dropRepeats(spec::SpecErrors& errors) {
     errors = std::move(unique);
 }
 
-// The dataset of a spec that could not be read as a whole.
+// Opens the dataset of a spec that could not be read as a whole.
 DatasetPtr openSection(const ResolveRequest& request,
                        const std::shared_ptr<dataset::FactsCache>& cache) {
     const auto section =
@@ -465,8 +463,8 @@ DatasetPtr openSection(const ResolveRequest& request,
 
 }  // namespace
 
-// The key that a sentence begins with, as in "recipe.hash_user: ..."; "" where it is none of the
-// text's. Steps are named in sentences and numbered in the text.
+// The key at the start of an error, as in "recipe.hash_user: ..."; "" if the text has no such key.
+// Steps are named in errors and numbered in the text.
 std::string keyOf(std::string_view message, const spec::RunSpec& spec) {
     std::string key(message.substr(0, message.find(": ")));
     for (std::size_t i = 0; i < spec.recipe.size() && key.starts_with("recipe."); ++i) {
@@ -522,7 +520,7 @@ ResolveReply resolveSpec(const ResolveRequest& request) {
         wanted = {""};
     }
     Resolver resolver(request, *reader);
-    // The base comes first in any case: its segments and columns are the variations' too.
+    // The base always comes first: variations use its segments and columns too.
     const bool wantsBase = std::find(wanted.begin(), wanted.end(), "") != wanted.end();
     ResolveReply base;
     resolver.resolve("", wantsBase ? reply : base);

@@ -1,8 +1,9 @@
 #pragma once
-// From a spec's text to runs that can start: read, vary, bind to the dataset's columns, plan, hash.
+// Resolves a spec's text into runs that can start: read, vary, bind to the dataset's columns, plan,
+// hash. Used by all roles that take a spec.
 //
-// Threads: one owner. Failure: errors as values with their places in the text; no user input ends
-// the process.
+// Threads: one owner. Failure: errors as values with their places in the text; no user input can
+// end the process.
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,17 +26,18 @@ struct ResolveRequest {
     std::string baseDir;                  ///< absolute
     std::vector<std::string> variations;  ///< names; "" is the base. Empty: the base alone
     bool isAll = false;                   ///< the base and every variation
-    /// What only training needs: what the trainer can do, memory, rows and labels of both sets.
+    /// Also checks what only training needs: what the trainer supports, memory, rows and labels of
+    /// both sets.
     bool isForTraining = false;
-    bool trainsHere = true;  ///< false: on other machines, of which nothing is known here
+    bool trainsHere = true;  ///< false: on other machines, which are unknown here
     /// The rows of eval.dataset without their labels, as spec::evaluationRows().
     bool isForScoring = false;
-    /// Values of counted vocabularies are counted where the cache has none; else they stay pending.
+    /// Counts values of vocabularies that are not in the cache; otherwise they stay pending.
     bool mayCount = false;
-    std::optional<PinnedFiles> pinned;  ///< the dataset's other files are not read
-    bool wantsColumns = false;          ///< opens the dataset also beside errors
+    std::optional<PinnedFiles> pinned;  ///< other files of the dataset are not read
+    bool wantsColumns = false;          ///< opens the dataset even if there are errors
     std::vector<std::string> sets;
-    /// Where the spec is submitted from, as far as it is known: then its command is looked for.
+    /// Where the spec is submitted from, if known: its command is then searched there.
     std::optional<job::CommandPlace> place;
 };
 
@@ -53,12 +55,12 @@ struct ResolvedRun {
 struct ResolveReply {
     std::vector<ResolvedRun> runs;  ///< empty exactly when there are errors
     spec::SpecErrors errors;
-    /// The base's dataset, where it could be opened: also beside errors with `wantsColumns`.
+    /// The base's dataset if it could be opened, with `wantsColumns` even if there are errors.
     std::shared_ptr<const dataset::Dataset> dataset;
-    expr::Schema columns;  ///< after the base's recipe, as far as its steps fit; empty: not known
+    expr::Schema columns;  ///< after the valid steps of the base's recipe; empty: unknown
 };
 
-/// A status as an error of a spec, with the place of `path` where `spec` has one.
+/// A status as an error of a spec, with the position of `path` if `spec` has one.
 spec::SpecError errorOf(const Status& status, std::string path, std::string code,
                         const spec::RunSpec* spec);
 
@@ -67,7 +69,7 @@ ResolveReply resolveSpec(const ResolveRequest& request);
 /// Fills in the hashes of its spec and plan.
 void hashRun(ResolvedRun& run);
 
-/// A spec's file and which run of it: the base ("") or a variation.
+/// The file of a spec, and which of its runs: the base ("") or a variation.
 struct SpecChoice {
     std::string specPath, variation;
     std::vector<std::string> sets;
@@ -77,7 +79,7 @@ struct SpecChoice {
 
 Result<ResolvedRun> resolveFile(const SpecChoice& choice);
 
-/// Where footers' facts are cached between processes.
+/// The cache of footers' facts, shared between processes.
 std::shared_ptr<dataset::FactsCache> factsCache();
 
 }  // namespace millrace::loader

@@ -1,5 +1,5 @@
 #pragma once
-// A private directory for what a question writes: gone with the object.
+// ScratchDirectory: a private directory for files of a question; removed with the object.
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -8,8 +8,8 @@ namespace millrace::loader {
 
 class ScratchDirectory {
  public:
-    /// In the directory for such files; `name` begins its name. path() is "" where it could not be
-    /// made.
+    /// In the directory for temporary files; its name starts with `name`. path() is "" if it could
+    /// not be created.
     explicit ScratchDirectory(const std::string& name) {
         std::error_code error;
         std::string pattern =

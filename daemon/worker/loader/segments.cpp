@@ -7,7 +7,7 @@
 namespace millrace::loader {
 namespace {
 
-/// Splits that are longer by less do not matter.
+/// A smaller difference in the length of splits does not matter.
 constexpr std::int64_t kMuchLonger = 2;
 
 std::string reasonOf(stream::SegmentRule rule) {

@@ -1,5 +1,5 @@
 #pragma once
-// What is said of the size of a plan's segments: which rule made it, and what would serve better.
+// Texts about the size of a plan's segments: which rule determined it, and what would be better.
 //
 // Threads: pure functions.
 #include <string>
@@ -14,8 +14,8 @@ dataset::SegmentSize segmentSizeOf(const stream::Plan& plan);
 /// "2 splits each, as many as hold 131,072 rows".
 std::string segmentsText(const dataset::SegmentSize& size);
 
-/// What makes the plan's segments larger than the default wants them; "" where nothing does, or
-/// where the spec wants them so.
+/// Why the plan's segments are larger than the default wants; "" if they are not, or if the spec
+/// wants them so.
 std::string segmentsAdvice(const stream::Plan& plan);
 
 /// Adds "segment_splits" and "segment_rule".

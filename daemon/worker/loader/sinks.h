@@ -1,5 +1,5 @@
 #pragma once
-// Where the sequence goes in `millrace stream`: into sums, and what stands before a sink.
+// Sinks of `millrace stream`: sums over the sequence, and wrappers around another sink.
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -17,22 +17,22 @@
 
 namespace millrace::loader {
 
-/// How an epoch's last step is told, and what becomes of it where it is not whole.
+/// How an epoch's last step is marked, and what happens if it is not whole.
 struct StepRule {
-    std::int64_t stepBatches = 1;  ///< micro-batches of a whole one
+    std::int64_t stepBatches = 1;  ///< micro-batches of a whole step
     std::int64_t microRows = 1;
     stream::LastStep last = stream::LastStep::kKeep;
 };
 
-/// What SumSink summed; or what it left out, of which there is no more.
+/// What SumSink summed, or what it left out; of the latter it keeps only this.
 struct SummedRows {
     std::int64_t rows = 0, batches = 0;
 };
 
-/// Reads what it is given and forgets it: order hash always, every value when `reads`.
-/// Threads: as FrameSink says. Frames are read by the thread that filled them, while they are
-/// warm; the sums are put together in the order of the sequence, so they do not depend on threads.
-/// Where last steps are dropped, the sums of the step at hand wait until it is whole.
+/// Reads frames and drops them: always the order hash, every value if `reads`. Threads: as for
+/// FrameSink. The thread that filled a frame reads it, while it is in the cache. The sums are added
+/// in the order of the sequence, so they do not depend on threads. If last steps are dropped, the
+/// sums of the current step wait until it is whole.
 class SumSink final : public ring::FrameSink {
  public:
     using Clock = std::chrono::steady_clock;
@@ -48,8 +48,8 @@ class SumSink final : public ring::FrameSink {
     Status endOfStream(std::stop_token) override { return okStatus(); }
     Status error(const Status&, std::stop_token) override { return okStatus(); }
 
-    /// After the sequencer's run(), once: nothing comes any more. The step at hand is an epoch's
-    /// last where that epoch has ended.
+    /// Call it once, after the sequencer's run(): nothing follows. The current step is an epoch's
+    /// last if that epoch has ended.
     void close();
     const Checksum& checksum() const { return checksum_; }
     stream::OrderHash orderHash() const;
@@ -76,7 +76,7 @@ class SumSink final : public ring::FrameSink {
     mutable Mutex mutex_;
     std::map<std::uint64_t, Part> finished_ MR_GUARDED_BY(mutex_);  ///< by ticket
     std::uint64_t nextJoined_ MR_GUARDED_BY(mutex_) = 0;
-    std::vector<Part> step_ MR_GUARDED_BY(mutex_);  ///< at hand, where last ones are dropped
+    std::vector<Part> step_ MR_GUARDED_BY(mutex_);  ///< the current step, if last steps are dropped
     SummedRows leftOut_ MR_GUARDED_BY(mutex_);
     stream::OrderHash orderHash_ MR_GUARDED_BY(mutex_);
     std::optional<Clock::time_point> first_ MR_GUARDED_BY(mutex_);
@@ -85,7 +85,7 @@ class SumSink final : public ring::FrameSink {
     std::vector<Clock::time_point> epochEnds_;
 };
 
-/// Hands everything on. Threads: as FrameSink says. The sink behind it outlives it.
+/// Passes everything on. Threads: as for FrameSink. The sink behind it outlives it.
 class ForwardingSink : public ring::FrameSink {
  public:
     explicit ForwardingSink(ring::FrameSink& sink) : sink_(sink) {}
@@ -119,7 +119,7 @@ class ForwardingSink : public ring::FrameSink {
     ring::FrameSink& sink_;
 };
 
-/// Hands on the first `most` micro-batches and then stops the sequence, with kCancelled.
+/// Passes on the first `most` micro-batches and then stops the sequence, with kCancelled.
 class LimitedSink final : public ForwardingSink {
  public:
     /// `most` 0: all of them.
@@ -135,7 +135,7 @@ class LimitedSink final : public ForwardingSink {
         return ForwardingSink::reserve(bytes, epoch, number, std::move(stop));
     }
 
-    /// OK in place of the end that this sink made.
+    /// OK instead of the end that this sink caused.
     Status statusOf(const Status& status) const {
         return hasEnough_ && status.code() == absl::StatusCode::kCancelled ? okStatus() : status;
     }

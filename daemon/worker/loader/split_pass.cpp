@@ -40,7 +40,7 @@ void SplitPass::work(std::uint32_t epoch, const std::stop_token& stop) {
         }
         MutexLock lock(mutex_);
         if (status.code() == absl::StatusCode::kResourceExhausted) {
-            tooLarge_.push_back(s);  // beside the others: it is computed when they are done
+            tooLarge_.push_back(s);  // not beside the others: computed when they are done
             continue;
         }
         failed_.emplace(s, status);

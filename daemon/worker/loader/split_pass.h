@@ -1,10 +1,10 @@
 #pragma once
-// SplitPass: one pass over the splits of a plan by several threads, for who wants to know what the
-// recipe leaves of the rows and needs them in no order.
+// SplitPass: one pass over the splits of a plan by several threads. Used by roles that need to know
+// which rows the recipe keeps, in no order.
 //
-// A split that memory does not hold beside the others is computed alone at the end. Threads: one
-// owner; the pass has its own, joined before run() returns. Failure: of the first split in the
-// plan's order that fails; kCancelled when it is stopped.
+// A split that memory cannot hold beside the others is computed alone at the end. Threads: one
+// owner; the pass has its own, joined before run() returns. Failure: that of the first failing
+// split in the plan's order; kCancelled when it is stopped.
 #include <atomic>
 #include <functional>
 #include <map>
@@ -24,7 +24,8 @@ class SplitPass {
     /// Called once for each split, by any thread.
     using Take = std::function<void(const segment::SegmentOutput& output)>;
 
-    /// `input` has one split a segment; `poolBytes` hold what is computed at a time.
+    /// `input` has one split per segment; `poolBytes`: memory for the splits that are computed at
+    /// one time.
     SplitPass(std::shared_ptr<const segment::StreamInput> input, std::int64_t poolBytes,
               int threads, Take take)
         : input_(std::move(input)), pool_(poolBytes), threads_(threads), take_(std::move(take)) {}

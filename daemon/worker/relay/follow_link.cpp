@@ -6,7 +6,7 @@
 
 namespace millrace::relay {
 
-// A connection that breaks in the middle of a word is an internal error to gRPC.
+// gRPC reports a connection that breaks in the middle of a message as an internal error.
 bool isPassing(const Status& status) {
     return status.code() == absl::StatusCode::kInternal ||
            status.code() == absl::StatusCode::kUnavailable ||

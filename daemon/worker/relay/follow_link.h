@@ -1,8 +1,8 @@
 #pragma once
-// A relay's word with the feed that it follows: asks to be let in, hears what the stream is, and
-// later that it is over or the feed gone.
+// FollowLink: a relay's connection to the feed that it follows. It asks for admission, receives the
+// stream's description, and later that the stream is over or the feed gone. Used by Relay.
 //
-// Threads: any; `onChange` comes on gRPC's. Owns: its call. Failure: end().
+// Threads: any; `onChange` is called on gRPC's. Owns: its call. Failure: end().
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -17,13 +17,13 @@
 
 namespace millrace::relay {
 
-/// Between two tries to reach a feed that is away.
+/// Pause between two tries to reach a feed that is away.
 inline constexpr std::chrono::milliseconds kTryAgain{500};
 
-/// The feed is away, or has not written its join file: worth another try.
+/// The feed is away, or has not written its join file: worth a retry.
 bool isPassing(const Status& status);
 
-/// Who comes.
+/// Describes the relay or ring that asks for admission.
 v1::JoinRequest requestOf(const transport::JoinFile& file, const std::string& buildId);
 
 class FollowLink {
@@ -33,10 +33,10 @@ class FollowLink {
                                                     std::function<void()> onChange);
     ~FollowLink();
 
-    /// Nothing: it has not come yet.
+    /// Nothing: it has not arrived yet.
     std::optional<v1::FollowAnswer> answer() const;
     bool isOver() const { return call_->isOver(); }
-    /// Once it is over: OK where the feed came to its end.
+    /// Once it is over: OK if the feed came to its end.
     Status end() const;
 
  private:

@@ -75,13 +75,13 @@ void Followers::came(const std::shared_ptr<FollowCall>& call, const v1::JoinRequ
         call->close(grpc::Status::OK);
         return;
     }
-    logInfo("data: relay follows", {{"relay", request.name()}});
+    logDebug("data: relay follows", {{"relay", request.name()}});
     v1::FollowAnswer answer;
     answer.set_spec(options_.spec);
     answer.set_stream_hash(options_.streamHash);
     answer.set_plan_hash(options_.planHash);
     call->send(std::move(answer));
-    call->readNext();  // finds the relay's end
+    call->readNext();  // notices the relay's end
 }
 
 Followers::RingReactor* Followers::ring() {

@@ -1,8 +1,9 @@
 #pragma once
-// The relays that follow a feed, and the rings of their ranks: the leading feed's side.
+// Followers: the relays that follow a feed, and the rings of their ranks, on the leading feed's
+// side. Used by Door.
 //
-// Threads: any; calls come on gRPC's. Owns: their calls until they end. Bounds: kRingsMost rings at
-// a time. Failure: of a relay: the status of its call, a sentence.
+// Threads: any; calls arrive on gRPC's. Owns: their calls until they end. Bounds: at most
+// kRingsMost rings. Failure: a relay's call ends with a status, a sentence.
 #include <functional>
 #include <list>
 #include <memory>
@@ -25,7 +26,7 @@ struct FollowersOptions {
     bool isNetwork = false;
     std::string spec;  ///< JSON
     std::string streamHash, planHash;
-    std::function<Status(const v1::JoinRequest&)> admits;  ///< refuses by name
+    std::function<Status(const v1::JoinRequest&)> admits;  ///< names the relay it refuses
 };
 
 class Followers {
@@ -36,13 +37,13 @@ class Followers {
 
     static Result<std::unique_ptr<Followers>> open(FollowersOptions options);
     ~Followers() { end(); }
-    /// The feed is over: relays hear that it has come to its end.
+    /// The feed is over: tells relays that it has come to its end.
     void end();
 
     FollowReactor* follow();
     RingReactor* ring();
     GroupReactor* group();
-    /// Ranks behind relays speak with rank 0.
+    /// Whether ranks behind relays are connected to rank 0.
     bool isCarrying() { return group_ != nullptr && group_->numOpen() > 0; }
 
     static constexpr std::size_t kRingsMost = 8192;

@@ -128,7 +128,7 @@ std::size_t GroupExit::numOpen() {
     return countOpen(calls_);
 }
 
-// The first message says who comes; further ones are asked for when rank 0 is there.
+// The first message identifies the caller; further ones are read when rank 0 is connected.
 void GroupExit::came(const std::shared_ptr<Way>& way, v1::GroupBytes& bytes) {
     if (const auto port = way->to()) {
         port->received(std::move(*bytes.mutable_data()));
@@ -185,7 +185,7 @@ bool GroupExit::settle(const Waiting& waiting) {
             waiting.way->port = port;
         }
         if (call->isOver()) {
-            port->closed();  // before its end could say so
+            port->closed();  // the call ended before the port was known
         }
         pump_->attach(*port,
                       transport::makeLink<v1::GroupBytes>(

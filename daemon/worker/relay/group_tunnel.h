@@ -1,11 +1,11 @@
 #pragma once
-// The tunnel of a group: ranks of the built-in trainer meet at a unix socket of rank 0's machine
-// (train/ranks/group.h); those on other nodes find one of that name there, and each connection to
-// it goes through a call of the relay to the leading feed, and there to rank 0.
+// The tunnel of a group. Ranks of the built-in trainer meet at a unix socket on rank 0's machine
+// (train/ranks/group.h). Ranks on other nodes find a socket of that name there. The relay forwards
+// each connection to it through a call to the leading feed, and the feed to rank 0.
 //
-// What stands in memory on the way is bounded by the pump. Threads: of their own (gate, pump, and
-// "group-door" at the feed). Owns: sockets and calls. Failure: a connection that breaks anywhere is
-// closed at both ends, which ranks hear as the end of the other.
+// The pump bounds the bytes in memory. Threads: of their own (gate, pump, and "group-door" at the
+// feed). Owns: sockets and calls. Failure: a connection that breaks anywhere is closed at both
+// ends, which ranks see as the end of the other.
 #include <functional>
 #include <list>
 #include <memory>
@@ -24,7 +24,7 @@
 
 namespace millrace::relay {
 
-/// Where ranks on a relay's node come to.
+/// The socket that ranks on a relay's node connect to.
 class GroupEntry {
  public:
     using Call = transport::ClientDuplex<v1::GroupBytes, v1::GroupBytes>;
@@ -46,7 +46,7 @@ class GroupEntry {
     std::unique_ptr<PeerGate> gate_;  ///< ends first
 };
 
-/// The leading feed's end: takes each connection to rank 0, which may come later than the others.
+/// The leading feed's side: connects each of them to rank 0, which may start later than the others.
 class GroupExit {
  public:
     using Call = transport::ServerDuplex<v1::GroupBytes, v1::GroupBytes>;
@@ -59,7 +59,7 @@ class GroupExit {
 
  private:
     using Port = transport::SocketPump::Port;
-    /// A call; its messages go to the port, once there is one.
+    /// A call; its messages go to the port once there is one.
     struct Way {
         std::weak_ptr<Call> call;
         Mutex mutex;

@@ -27,13 +27,16 @@ namespace metric = values::metric;
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr int kTickMs = 250;
-// For the leading feed's join file: it is written when that feed has opened its data.
+// For the leading feed's join file, which is written when that feed has opened its data.
 constexpr std::chrono::seconds kFileTime{60};
-// How long a leading feed that does not answer is tried again before it counts as gone.
+// How long a leading feed that does not answer is retried before it counts as gone.
 constexpr std::chrono::seconds kAwayTime{10};
 constexpr std::int64_t kBytesPerMb = 1'000'000;
-// Of the memory limit, what rings may take; the program and what connections hold is beside them.
+// Rings may take this fraction of the memory limit (1 / share); the program and the connections
+// need the rest.
 constexpr std::int64_t kRingsShare = 2;
+// The part of it for rings that are wider than they must be: a quarter.
+constexpr std::int64_t kSpareShare = 4;
 
 struct Stream {
     spec::RunSpec spec;
@@ -51,7 +54,7 @@ Result<Stream> streamOf(const v1::FollowAnswer& answer) {
 
 struct Reader {
     std::shared_ptr<ring::RingWriter> writer;
-    std::unique_ptr<RelayRing> ring;  ///< null: it is gone
+    std::unique_ptr<RelayRing> ring;  ///< null: it has ended
     bool hasAll() const { return ring == nullptr && writer->hasTakenEnd(); }
 };
 
@@ -79,11 +82,12 @@ class Relay {
     const std::string& buildId_;
     loader::FeedEvents& events_;
     loader::FeedOwner& owner_;
-    std::unique_ptr<MemoryBudget> budget_;
+    /// budget_ holds rings as large as they must be, spareBudget_ wider ones.
+    std::unique_ptr<MemoryBudget> budget_, spareBudget_;
     RelayCounters counters_;
     std::unique_ptr<FollowLink> link_;
     SteadyClock::time_point lastSeen_ = SteadyClock::now(), lastTry_;
-    Status away_ = unavailable("it did not answer");  ///< why the lead is not there
+    Status away_ = unavailable("it did not answer");  ///< why the lead cannot be reached
     Stream stream_;
     std::vector<int> ranks_;
     std::map<Key, Reader> readers_;
@@ -106,7 +110,7 @@ Status Relay::openLink() {
     return okStatus();
 }
 
-/// Ok as long as the lead is there, or may come back; kCancelled when its stream is over.
+/// OK as long as the lead is connected, or may come back; kCancelled when its stream is over.
 Status Relay::checkLink() {
     if (link_ != nullptr && !link_->isOver()) {
         lastSeen_ = link_->answer() ? SteadyClock::now() : lastSeen_;
@@ -129,7 +133,7 @@ Status Relay::checkLink() {
         away_ = opened.ok() ? away_ : opened;
     }
     const auto patience = server_ == nullptr ? kFileTime : kAwayTime;
-    // A feed that is killed leaves its file; one that ends takes it away.
+    // A feed that is killed leaves its file; a feed that ends removes it.
     const bool isEnded = server_ != nullptr && link_ == nullptr && absl::IsNotFound(away_);
     if (isEnded || SteadyClock::now() - lastSeen_ > patience) {
         return unavailable(job_.follow, ": the feed that writes it is gone, or never came (",
@@ -146,8 +150,9 @@ Status Relay::open(const v1::FollowAnswer& answer) {
         return invalidArgument("--ranks: name those served here, of 0 to ", worldSize - 1);
     }
     ASSIGN_OR_RETURN(const transport::JoinFile file, transport::JoinFile::read(job_.follow));
-    budget_ = std::make_unique<MemoryBudget>(stream_.spec.resources.memoryLimitMb * kBytesPerMb /
-                                             kRingsShare);
+    const std::int64_t rings = stream_.spec.resources.memoryLimitMb * kBytesPerMb / kRingsShare;
+    spareBudget_ = std::make_unique<MemoryBudget>(rings / kSpareShare);
+    budget_ = std::make_unique<MemoryBudget>(rings - rings / kSpareShare);
     ring::FeedServerOptions server;
     server.socketPath = job_.feedSocket;
     server.streamHash = stream_.streamHash;
@@ -157,8 +162,8 @@ Status Relay::open(const v1::FollowAnswer& answer) {
     server.stepBatches = stream_.spec.microBatchesPerStep();
     server.worldSize = worldSize;
     server.attempt = file.attempt;
-    server.ring.budget = budget_.get();
-    server.evalRing.budget = budget_.get();
+    server.ring.budget = server.evalRing.budget = budget_.get();
+    server.ring.spare = server.evalRing.spare = spareBudget_.get();
     ASSIGN_OR_RETURN(
         server_,
         ring::FeedServer::start(
@@ -180,7 +185,7 @@ Status Relay::open(const v1::FollowAnswer& answer) {
     return okStatus();
 }
 
-// Of the server's thread.
+// Called on the server's thread.
 Status Relay::admits(const ring::FeedHello& hello) const {
     if (!std::binary_search(ranks_.begin(), ranks_.end(), hello.rank)) {
         return invalidArgument("hello: rank ", hello.rank, " is not one of those that this relay ",
@@ -196,16 +201,16 @@ void Relay::handle(const loader::FeedEvent& event) {
     const Key key(event.hello.stream, event.hello.rank);
     if (event.kind == loader::FeedEvent::Kind::kOpened) {
         Reader& reader = readers_[key];
-        reader.ring.reset();  // the lead sees the earlier one go first
+        reader.ring.reset();  // the lead must see the earlier ring end first
         reader.writer = event.writer;
         std::string hello = ring::helloLine(event.hello);
         hello.pop_back();
         reader.ring = std::make_unique<RelayRing>(
             RelayRingOptions{job_.follow, buildId_, std::move(hello), reader.writer, &counters_});
-        logInfo("relay: reader", {{"stream", key.first}, {"rank", key.second}});
+        logDebug("relay: reader", {{"stream", key.first}, {"rank", key.second}});
     } else if (event.kind == loader::FeedEvent::Kind::kClosed) {
         const auto reader = readers_.find(key);
-        // A reader that came back has replaced the one whose end is told here.
+        // A reader that came back has replaced the one with the end reported here.
         if (reader != readers_.end() && reader->second.writer->isPeerGone()) {
             reader->second.ring.reset();
         }

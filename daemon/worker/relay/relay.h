@@ -1,8 +1,8 @@
 #pragma once
-// The relay: what a feed is on a node whose ranks' rings come from the feed of another node.
+// The relay: the feed of a node that gets its ranks' rings from the feed of another node.
 //
-// Threads: one owner, the process's main thread. Owns: the socket that ranks come to, their rings.
-// Failure: the process's exit code; what the leading feed refuses is said in its words.
+// Threads: one owner, the process's main thread. Owns: the socket that ranks connect to, their
+// rings. Failure: the process's exit code; a refusal is reported in the leading feed's words.
 #include <string>
 
 #include "daemon/worker/loader/feed/events.h"
@@ -11,7 +11,8 @@
 
 namespace millrace::relay {
 
-/// Until the ranks of `job` have all, the leading feed is over or gone, or the owner wants the end.
+/// Runs until the ranks of `job` have everything, the leading feed is over or gone, or the owner
+/// wants the end.
 int runRelay(const loader::FeedJob& job, const std::string& buildId, loader::FeedEvents& events,
              loader::FeedOwner& owner);
 

@@ -17,10 +17,10 @@
 namespace millrace::relay {
 namespace {
 
-// For the feed to hear that the rank has taken the end.
+// For the feed to confirm that the rank has taken the end.
 constexpr std::chrono::seconds kEndTime{5};
 
-/// Until the time is up or a stop is asked for.
+/// Waits until the time is over or a stop is requested.
 void rest(const std::stop_token& stop, std::chrono::milliseconds time) {
     Mutex mutex;
     CondVar changed;
@@ -36,7 +36,7 @@ void rest(const std::stop_token& stop, std::chrono::milliseconds time) {
 
 }  // namespace
 
-/// The call; at most two messages of it wait here, one of them with gRPC.
+/// The call; at most two of its messages wait here, one of them with gRPC.
 class RelayRing::Call {
  public:
     Call() {
@@ -71,7 +71,7 @@ class RelayRing::Call {
     }
     void send(const v1::RingWord& word) { duplex_->send(transport::bufferOf(word)); }
 
-    /// The next message; nothing when the call is over or a stop was asked for.
+    /// The next message; nothing when the call is over or a stop was requested.
     std::optional<grpc::ByteBuffer> take(const std::stop_token& stop) {
         const std::stop_callback wake(stop, [this] {
             MutexLock lock(mutex_);
@@ -90,7 +90,7 @@ class RelayRing::Call {
         }
         return message;
     }
-    /// The same, whoever asks for a stop.
+    /// The same, regardless of a stop.
     bool takeWithin(std::chrono::milliseconds time) {
         const auto end = std::chrono::steady_clock::now() + time;
         MutexLock lock(mutex_);
@@ -110,7 +110,7 @@ class RelayRing::Call {
             changed_.wait(mutex_);
         }
     }
-    /// Of a call that is over.
+    /// Valid for a call that is over.
     Status status() {
         duplex_->waitDone();
         return transport::toStatus(duplex_->status());
@@ -139,14 +139,14 @@ void RelayRing::run(const std::stop_token& stop) {
         if (status.ok() || stop.stop_requested()) {
             return;
         }
-        // A relay that the feed knows no longer ends beside this.
+        // If the feed no longer knows this relay, the relay ends separately.
         const bool isLinks = isPassing(status) ||
                              status.code() == absl::StatusCode::kUnauthenticated ||
                              status.code() == absl::StatusCode::kDataLoss;
         if (!isLinks) {
             logWarn("relay: a rank's ring ends", {{"why", messageOf(status)}});
             const Status told = options_.writer->error(status, stop);
-            static_cast<void>(told);  // a rank that is gone comes back or not
+            static_cast<void>(told);  // a rank that is gone may come back
             return;
         }
         if (to.hasBegun()) {
@@ -176,7 +176,7 @@ Status RelayRing::copy(RingCopy& to, const std::stop_token& stop) {
     return tellEnd(call, stop);
 }
 
-/// A rank goes when it has taken the end: the stop that follows is no reason not to tell the feed.
+/// A rank leaves when it has taken the end: the feed must be told despite the stop that follows.
 Status RelayRing::tellEnd(Call& call, const std::stop_token& stop) {
     const Status drained = options_.writer->drain(stop);
     if (!options_.writer->hasTakenEnd()) {

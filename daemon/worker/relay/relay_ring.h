@@ -1,12 +1,12 @@
 #pragma once
-// One ring of a rank behind this relay: asks the leading feed for what stands in the rank's ring
-// there, and fills the one here.
+// RelayRing: one ring of a rank behind this relay. It requests the contents of the rank's ring at
+// the leading feed, and fills the local ring. Used by Relay.
 //
-// A call that breaks before anything came is made again; later the rank is hung up on, comes again
-// and says where it goes on. What the feed refuses, and what does not fit into memory, is told to
-// the rank as an error of its stream.
-// Threads: one of its own ("relay-ring"). Owns: its call. The destructor ends both; where the rank
-// has taken the end, not before the feed knows it. Failure: told to the rank and to the log.
+// A call that breaks before anything arrived is retried. Later, the relay hangs up on the rank,
+// which reconnects and sends its position. Refusals of the feed, and entries that do not fit into
+// memory, are reported to the rank as an error of its stream. Threads: one of its own
+// ("relay-ring"). Owns: its call. The destructor ends both; if the rank has taken the end, only
+// after the feed knows it. Failure: reported to the rank and to the log.
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -22,14 +22,14 @@
 
 namespace millrace::relay {
 
-/// What came, of all rings.
+/// What arrived, over all rings.
 struct RelayCounters {
     std::atomic<std::uint64_t> bytes{0};
 };
 
 struct RelayRingOptions {
     std::string joinPath, buildId;
-    std::string hello;  ///< a line without its end
+    std::string hello;  ///< one line without a line feed
     std::shared_ptr<ring::RingWriter> writer;
     RelayCounters* counters = nullptr;
 };

@@ -5,7 +5,7 @@
 namespace millrace::relay {
 namespace {
 
-/// Of entries that travel: the others are of one ring alone.
+/// Entries that are sent to relays; other kinds belong to one ring only.
 bool isKnown(std::uint32_t kind) {
     switch (static_cast<ring::EntryKind>(kind)) {
         case ring::EntryKind::kFrame:

@@ -1,9 +1,10 @@
 #pragma once
-// What comes of a ring of the leading feed, written into the ring of the rank that it is for.
+// RingCopy: writes what arrives from a ring of the leading feed into the local ring of the same
+// rank. Used by RelayRing.
 //
-// Threads: one owner. Owns: nothing; the ring outlives it. Failure: kDataLoss for what the leading
-// feed does not send, also for a changed byte; what the ring says else (a reader that is gone, no
-// memory for a frame).
+// Threads: one owner. Owns: nothing; the ring outlives it. Failure: kDataLoss for input that the
+// leading feed does not send, also for a changed byte; else the ring's errors (a reader that is
+// gone, no memory for a frame).
 #include <cstdint>
 #include <optional>
 #include <stop_token>
@@ -20,7 +21,7 @@ class RingCopy {
     explicit RingCopy(ring::RingWriter& to) : to_(to) {}
     /// Blocks while the ring is full.
     Status take(const grpc::ByteBuffer& message, const std::stop_token& stop);
-    /// Something was asked of the ring: the rank cannot begin with another one in its place.
+    /// Something was requested from the ring: the rank cannot start over with another one.
     bool hasBegun() const { return hasBegun_; }
     /// The last entry is in the ring.
     bool hasEnd() const { return hasEnd_; }
@@ -34,7 +35,7 @@ class RingCopy {
     Status begin(const v1::RingEntry& entry, const std::stop_token& stop);
 
     ring::RingWriter& to_;
-    std::optional<Open> open_;  ///< an entry whose payload has not come whole
+    std::optional<Open> open_;  ///< an entry with an incomplete payload
     bool hasBegun_ = false, hasEnd_ = false;
 };
 

@@ -14,9 +14,9 @@ using google::protobuf::io::CodedOutputStream;
 constexpr std::uint32_t kLengthDelimited = 2;
 constexpr std::uint32_t kEntryTag = v1::RingEntries::kEntriesFieldNumber << 3 | kLengthDelimited;
 constexpr std::uint32_t kPayloadTag = v1::RingEntries::kPayloadsFieldNumber << 3 | kLengthDelimited;
-// Above all fields of an entry, which are numbers.
+// Upper bound for all fields of an entry, which are numbers.
 constexpr std::uint32_t kEntryMost = 256;
-// Below it a copy is cheaper than a slice of its own.
+// Below this size a copy is cheaper than a separate slice.
 constexpr std::size_t kCopiedMost = 4096;
 
 void appendField(std::uint32_t tag, std::uint32_t bytes, std::string& text) {
@@ -28,7 +28,7 @@ void appendField(std::uint32_t tag, std::uint32_t bytes, std::string& text) {
 }
 
 Status broken() {
-    return dataLoss("ring: what came from the leading feed are no entries of a ring");
+    return dataLoss("ring: what came from the leading feed are not entries of a ring");
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #pragma once
-// v1::RingEntries as raw buffers: payloads go out from where they lie in the ring, and are copied
-// once on the other side, to where they lie in the next one.
+// v1::RingEntries as raw buffers: payloads are sent from where they are in the ring, and copied
+// once on the other side, into the next ring. Used by RingPump and RingCopy.
 //
-// Threads: values of one owner. Failure: kDataLoss for bytes that are no such message.
+// Threads: values of one owner. Failure: kDataLoss for bytes that are not such a message.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,21 +21,21 @@
 
 namespace millrace::relay {
 
-/// Of one entry in one message.
+/// Most bytes of one entry in one message.
 inline constexpr std::uint64_t kPieceBytesMost = 4 << 20;
 
 class EntriesWriter {
  public:
     /// `isHashed`: the bytes leave this machine.
     explicit EntriesWriter(bool isHashed) : isHashed_(isHashed) {}
-    /// The stretch of an entry's payload from `offset` on, at most kPieceBytesMost. `owner` keeps
-    /// it where it is until gRPC has it.
+    /// Adds the bytes of an entry's payload from `offset` on, at most kPieceBytesMost. `owner`
+    /// keeps them in place until gRPC has them.
     void add(const ring::RingEntry& entry, std::uint64_t offset, std::span<const std::byte> piece,
              std::shared_ptr<const void> owner);
     bool isEmpty() const { return numEntries_ == 0; }
     std::size_t numEntries() const { return numEntries_; }
     std::uint64_t bytes() const { return bytes_; }
-    /// What was added, as one message; nothing is left.
+    /// Returns what was added as one message, and starts empty.
     grpc::ByteBuffer take();
 
  private:
@@ -50,11 +50,11 @@ class EntriesWriter {
 class EntriesReader {
  public:
     explicit EntriesReader(grpc::ByteBuffer message);
-    /// The next entry; copyTo() comes before the one after it. Nothing at the end.
+    /// The next entry; call copyTo() before the one after it. Nothing at the end.
     Result<std::optional<v1::RingEntry>> next();
-    /// How many bytes come with the entry.
+    /// Bytes of the entry in this message.
     std::size_t pieceBytes() const { return piece_; }
-    /// The entry's bytes, all of them, held against their hash.
+    /// Copies all of the entry's bytes, checked against their hash.
     Status copyTo(std::span<std::byte> to);
 
  private:

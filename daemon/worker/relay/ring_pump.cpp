@@ -16,14 +16,14 @@
 namespace millrace::relay {
 namespace {
 
-// Of one message; a single entry may be larger.
+// Most bytes of one message; a single entry may be larger.
 constexpr std::uint64_t kMessageBytes = 1 << 20;
 constexpr std::size_t kMessageEntries = 256;
-// One is with the connection, one waits for it.
+// One message is with the connection, one waits for it.
 constexpr std::size_t kMessagesAhead = 2;
 constexpr std::int64_t kFeedTimeNs = 10'000'000'000;
 
-/// An entry that was taken; given back by whoever lets go of it last.
+/// An entry that was taken; it returns to the ring with the last reference.
 class Taken {
  public:
     Taken(std::shared_ptr<ring::ReaderRing> from, std::uint64_t index)
@@ -77,7 +77,7 @@ RingPump::~RingPump() = default;
 
 void RingPump::finish() {
     close({grpc::StatusCode::UNAVAILABLE, "the feed ends"});
-    std::jthread ending;  // of a call that is closed begin() makes no other
+    std::jthread ending;  // begin() starts no other one after close()
     {
         MutexLock lock(mutex_);
         ending.swap(thread_);
@@ -216,7 +216,7 @@ Status RingPump::flush() {
     return okStatus();
 }
 
-/// Sent before it is taken: to the feed a rank that goes away now has not come to the end.
+/// Sends the end before taking it: for the feed, a rank that leaves now has not come to the end.
 Status RingPump::sendEnd() {
     const std::shared_ptr<ring::ReaderRing> from = link_->sharedRing();
     ring::RingEntry entry{};

@@ -1,13 +1,12 @@
 #pragma once
-// One ring of a rank behind a relay, on the leading feed's side: reads the rank's ring as the rank
-// would, and sends on what stands in it.
+// RingPump: one ring of a rank behind a relay, on the leading feed's side. It reads the rank's ring
+// like the rank would, and sends its contents on. Used by Followers.
 //
-// The end of the ring is taken only when the rank has taken it, and the ring is closed when the
-// rank has closed: what the feed knows of a rank is the same as of one on its own machine. An entry
-// is given back to the ring when gRPC has its bytes; few are on their way at a time, so that a rank
-// that stands fills its ring and nothing else.
-// Threads: one of its own ("ring-pump") from the first word on; gRPC's tell it what came. Owns: its
-// call and its connection to the feed. Failure: the call's status.
+// The ring's end is taken only when the rank has taken it, and the ring is closed when the rank has
+// closed: so the feed knows the same about it as about a local rank. An entry returns to the ring
+// when gRPC has its bytes; few are being sent at a time, so that a stopped rank only fills its
+// ring. Threads: one of its own ("ring-pump") from the first message on; gRPC's pass on what
+// arrives. Owns: its call and its connection to the feed. Failure: the call's status.
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -32,16 +31,16 @@ struct PumpOptions {
 
 class RingPump final : public std::enable_shared_from_this<RingPump> {
  public:
-    /// The call waits for its first word.
+    /// The call waits for its first message.
     static std::shared_ptr<RingPump> start(PumpOptions options);
     ~RingPump();
     RingCall& call() { return *call_; }
-    /// Nothing runs any more.
+    /// Whether no thread of it runs any more.
     bool isOver() const { return isOver_; }
     /// Ends the call and with it the rank's ring.
     void close(const grpc::Status& status);
-    /// The same, and waits until nothing runs any more. By its owner, before it lets go: the
-    /// pump's own thread must not be the one that does so last.
+    /// The same, and waits until no thread of it runs. Its owner calls it before releasing it: the
+    /// pump's own thread must not release the last reference.
     void finish();
 
  private:
@@ -61,7 +60,7 @@ class RingPump final : public std::enable_shared_from_this<RingPump> {
     std::shared_ptr<RingCall> call_;
     UniqueFd abort_;  ///< readable: the call is over
     std::string hello_;
-    std::unique_ptr<ring::FeedLink> link_;  ///< the thread's own
+    std::unique_ptr<ring::FeedLink> link_;  ///< used by its thread only
     EntriesWriter writer_;                  ///< likewise
     std::atomic<bool> isOver_{false};
 

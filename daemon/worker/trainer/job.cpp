@@ -14,7 +14,7 @@
 namespace millrace::trainer {
 namespace {
 
-/// A column of ids in frames, and the feature by which embeddings know it.
+/// A column of ids in frames, and the feature name that embeddings use for it.
 struct InputColumn {
     std::string name, feature;
 };
@@ -137,7 +137,7 @@ Result<train::LearnerOptions> learnerOptions(const spec::RunSpec& spec, std::int
     return out;
 }
 
-// What `millrace.load_model` needs to know beside the tensors (docs/formats/checkpoint.md).
+// What `millrace.load_model` needs beside the tensors (docs/formats/checkpoint.md).
 Json moduleOf(const spec::RunSpec& spec, const train::LearnerOptions& learner) {
     Json features = Json::array();
     for (const train::FeatureOptions& feature : learner.features) {
@@ -175,7 +175,7 @@ Result<TrainerJob> TrainerJob::read(const std::string& path, int rank) {
     TrainerJob job;
     ASSIGN_OR_RETURN(static_cast<job::JobFile&>(job), job::JobFile::read(path));
     job.path = path;
-    job.planText = {};  // of very many files, for the feed alone
+    job.planText = {};  // large with very many files; only the feed needs it
     job.directory = job::AttemptPaths::ofJob(path).worker(job::rankName(rank));
     RETURN_IF_ERROR(makeDirectories(job.directory, 0700));
     return job;

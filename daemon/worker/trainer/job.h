@@ -1,5 +1,6 @@
 #pragma once
-// From job.json to what the train room needs: the trainer knows no spec, the spec no trainer.
+// Converts job.json into what the room `train` needs: the trainer does not know specs, and the spec
+// does not know the trainer.
 #include <string>
 #include <vector>
 
@@ -16,17 +17,17 @@ struct TrainerJob : job::JobFile {
     static Result<TrainerJob> read(const std::string& path, int rank);
 };
 
-/// Model, optimizer and loop of the spec. `vectorsWidth`: floats a row of all `features.vectors`.
-/// Messages name the key of the spec.
+/// Model, optimizer and loop of the spec. `vectorsWidth`: floats per row of all `features.vectors`.
+/// Errors name the key of the spec.
 Result<train::TrainerOptions> trainerOptions(const TrainerJob& job, int rank,
                                              std::int64_t vectorsWidth);
 
-/// The parts of another run's checkpoint that this job's model starts with (train.init_from).
+/// The parts of another run's checkpoint with which this job's model starts (train.init_from).
 train::InitFrom initFromOf(const TrainerJob& job, const train::TrainerOptions& options,
                            const train::Checkpoint& checkpoint);
 
-/// The path of a file by its number in the plan, which is read anew: plans are large, and nothing
-/// but an error asks. "file 3" where the plan does not tell.
+/// The path of a file by its number in the plan. Reads the plan again: plans are large, and only
+/// errors need it. "file 3" if the plan does not have it.
 std::string fileNameOf(const TrainerJob& job, std::uint32_t file);
 
 /// How the frames of `stream` ("train", "eval") become batches for that model.

@@ -1,4 +1,4 @@
-// millrace-trainer: one rank. Reads the ring, trains, writes checkpoints, speaks on the rank
+// millrace-trainer: one rank. Reads the ring, trains, writes checkpoints, reports on the rank
 // socket.
 //
 //   millrace-trainer --job job.json --rank N
@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::chrono::seconds kErrorLease{30};
 
-// Whom a signal asks to stop; null before there is one, then the flag says that one came.
+// The client that a signal asks to stop; null before it exists: a flag then records the signal.
 std::atomic<rank::RankClient*> gClient{nullptr};
 std::atomic<bool> gStopped{false};
 
@@ -37,13 +37,12 @@ void requestStop(int) {
     }
 }
 
-/// Read by OpenMP and MKL at their first use; OMP_DYNAMIC and OMP_WAIT_POLICY when their library is
-/// loaded, so another value needs a fresh start of this program.
+/// OpenMP and MKL read these at their first use, and OMP_DYNAMIC and OMP_WAIT_POLICY when their
+/// library is loaded, so another value needs a restart of this program.
 ///
-/// Threads that wait for each other sleep: by default they spin, and where the machine has other
-/// work they spin through the very slices that the others need (two threads on a busy machine: 47 s
-/// for 60 steps of the MovieLens example; asleep 3.4 s, one thread 4.1 s). A policy that was set on
-/// purpose stays.
+/// Threads that wait for each other must sleep. By default they spin, and on a busy machine they
+/// spend the time slices that the others need (two threads on a busy machine: 47 s for 60 steps of
+/// the MovieLens example; asleep 3.4 s, one thread 4.1 s). A policy that was set on purpose stays.
 void fixEnvironment(char** argv) {
     const char* dynamic = std::getenv("OMP_DYNAMIC");
     const bool hasPolicy = std::getenv("OMP_WAIT_POLICY") != nullptr;
@@ -64,8 +63,8 @@ void installSignals() {
     ::signal(SIGPIPE, SIG_IGN);
 }
 
-/// Floats a row of the `vectors` features: from the checkpoint that is resumed, else from the first
-/// frame of this rank.
+/// Floats per row of the `vectors` features: from the checkpoint that is resumed, else from the
+/// first frame of this rank.
 Result<std::int64_t> vectorsWidth(const TrainerJob& job, int rank, int stopFd,
                                   const train::Checkpoint* checkpoint) {
     if (job.spec.features.vectors.empty() || !job.spec.model.hasTables()) {
@@ -98,7 +97,7 @@ struct Checkpoints {
     std::vector<std::string> unacked;
 };
 
-/// The lines that the checkpoint holds are rank 0's to send again.
+/// Rank 0 sends the lines in the checkpoint again.
 Result<Checkpoints> openCheckpoints(const TrainerJob& job, int rank) {
     Checkpoints out;
     if (!job.resume.empty()) {
@@ -147,12 +146,12 @@ Result<train::Trainer::Outcome> trainJob(const TrainerJob& job, int rank,
     ASSIGN_OR_RETURN(const std::unique_ptr<train::Trainer> trainer,
                      train::Trainer::make(options, resume, initFrom ? &*initFrom : nullptr, open,
                                           *group, reporter, clock));
-    logInfo("trainer: started", {{"run", job.run},
-                                 {"attempt", job.attempt},
-                                 {"rank", rank},
-                                 {"model", options.learner.model},
-                                 {"step", trainer->step()},
-                                 {"torch", train::torchVersion()}});
+    logDebug("trainer: started", {{"run", job.run},
+                                  {"attempt", job.attempt},
+                                  {"rank", rank},
+                                  {"model", options.learner.model},
+                                  {"step", trainer->step()},
+                                  {"torch", train::torchVersion()}});
     return trainer->run();
 }
 
@@ -171,7 +170,7 @@ Result<train::Trainer::Outcome> runJob(const TrainerJob& job, int rank,
     RETURN_IF_ERROR(checkpoints.status());
     gClient = client.get();
     if (gStopped) {
-        client->stop();  // it came before there was a client
+        client->stop();  // it arrived before the client existed
     }
     if (rank == 0) {
         rank::ReceiptLine versions;
@@ -181,7 +180,7 @@ Result<train::Trainer::Outcome> runJob(const TrainerJob& job, int rank,
     return trainJob(job, rank, *checkpoints, *client);
 }
 
-/// Says the error on the rank socket, so that the run shows it.
+/// Reports the error on the rank socket, so that the run shows it.
 int fail(const Status& status, rank::RankClient* client) {
     logError("trainer: failed", {{"error", messageOf(status)}});
     if (client) {
@@ -207,7 +206,7 @@ int run(const std::string& jobPath, int rank) {
     if (*outcome == train::Trainer::Outcome::kDone) {
         return kExitDone;
     }
-    // What is not acknowledged lies in the checkpoint; the next attempt sends it.
+    // Lines that are not acknowledged are in the checkpoint; the next attempt sends them.
     const Status acked = client->waitAcked(std::chrono::seconds(5));
     logInfo("trainer: stopped with a checkpoint", {{"acknowledged", acked.ok() ? "yes" : "no"}});
     return kExitStopped;

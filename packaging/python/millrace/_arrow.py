@@ -1,4 +1,4 @@
-"""A batch as a pyarrow RecordBatch. pyarrow is looked for when one is asked for."""
+"""A batch as a pyarrow RecordBatch. pyarrow is imported only when a batch is converted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def record_batch(batch: Any) -> Any:
 def _flat(pyarrow: Any, values: Any, dtype: str) -> Any:
     numbers: Any = values if isinstance(values, _ndarray()) else values.cpu().numpy()
     kind = pyarrow.uint8() if dtype == "string" else pyarrow.type_for_alias(_ALIASES.get(dtype, dtype))
-    # py_buffer keeps the array, and with it the frame.
+    # py_buffer keeps the array alive, and the array keeps the frame.
     return pyarrow.Array.from_buffers(kind, numbers.size, [None, pyarrow.py_buffer(numbers.reshape(-1))])
 
 

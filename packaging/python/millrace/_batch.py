@@ -1,8 +1,7 @@
 """Batches: columns as arrays that view the ring's memory and keep it alive.
 
-A tensor keeps the frame by itself (DLPack). With numpy the chain of owners ends in one holder: every array keeps the bytes
-of the whole frame, these keep the holder. The frame goes back to the feed when the last of them is gone, in whatever thread
-and order. A batch is just one more who keeps it.
+A tensor keeps its frame alive by itself (DLPack). With numpy every array keeps the bytes of the whole frame, and these keep
+one holder. The frame returns to the feed when the last owner is released, in any thread and order. A batch is an owner too.
 """
 
 from __future__ import annotations
@@ -93,7 +92,7 @@ def _numpy() -> Any:
 
 
 def _namespace(array: Any) -> Any:
-    """numpy or torch: whose array this is."""
+    """numpy or torch: the module of this array."""
     return _numpy() if isinstance(array, _numpy().ndarray) else sys.modules["torch"]
 
 
@@ -117,19 +116,19 @@ class _Holder:
     __slots__ = ("__array_interface__", "_capsule")
 
     def __init__(self, batch: int, address: int, size: int) -> None:
-        # Its end runs no Python, in which an interrupt would be lost, and in a forked child it does nothing.
+        # Its finalizer runs no Python code, in which an interrupt would be lost; in a forked child it does nothing.
         self._capsule = _library.load_python().millrace_python_batch(batch)
         self.__array_interface__ = {"shape": (size,), "typestr": "|u1", "data": (address, False), "version": 3}
 
 
 class Columns:
-    """What a stream's columns are: the same for all its batches. Read from the first one, or from the schema."""
+    """Describes a stream's columns, the same for all its batches. Read from the first batch, or from the schema."""
 
     def __init__(self, structs: Any, count: int, arrays: Any, inputs: str = "") -> None:
-        """`inputs`: what the features are, as the feed told it (JSON)."""
+        """`inputs`: the description of the features, as the feed sent it (JSON)."""
         self.inputs = inputs
         self.fitting: set[str] = set()
-        """What models take of which it is known that these columns are it."""
+        """The model inputs that were already compared with these columns and found equal."""
         self.names: list[str] = []
         self.roles: list[str] = []
         self.dtypes: list[str] = []
@@ -144,26 +143,26 @@ class Columns:
         self.has_inverse = "inverse" in self.roles
         self.wanted: Wanted | None = None
         self.packed = [index for index, role in enumerate(self.roles) if role in _PACKED]
-        """Features whose values lie directly behind one another in a frame."""
-        self.wants_lengths = False  # somebody asks for keyed jagged tensors
+        """Features with values that directly follow one another in a frame."""
+        self.wants_lengths = False  # keyed jagged tensors are used
         self.by_role: dict[str, dict[str, int]] = {}
         for index, role in enumerate(self.roles):
             self.by_role.setdefault(role, {})[self.names[index]] = index
-        # In tables a name is a feature's, else a head's label's, else a carried column's. A column whose name is taken is
-        # called NAME.label or NAME.carry there: none hides another.
+        # In tables a name is a feature's, else a head's label's, else a carried column's. A column with a name that is
+        # taken is called NAME.label or NAME.carry there, so that none hides another.
         self.in_tables: dict[str, int] = {}
         for role in (*_FEATURES, "label", "carry"):
             for name, index in self.by_role.get(role, {}).items():
                 self.in_tables.setdefault(f"{name}.{role}" if name in self.in_tables else name, index)
-        # In batch[...] a carried column is always NAME.carry: a script whose feature was taken out of the spec must not train on
-        # the raw column of that name.
+        # In batch[...] a carried column is always NAME.carry: a script must not train on the raw column of that name after
+        # the feature was removed from the spec.
         carried = self.by_role.get("carry", {})
         self.by_name = {name: index for name, index in self.in_tables.items() if self.roles[index] != "carry"}
         for name, index in carried.items():
             self.by_name.setdefault(f"{name}.carry", index)
         self.items = ["uint8" if name == "string" else name for name in self.dtypes]
         self.kinds = [arrays.types[name] for name in self.items]
-        # Values an item of a block [rows, width]; 0: [rows].
+        # Values per item of a block [rows, width]; 0: [rows].
         self.blocks = [width if width > 1 or role in ("dense", "vector") else 0
                        for role, width in zip(self.roles, self.widths)]
 
@@ -184,11 +183,11 @@ class NumpyArrays:
         self.types = {name: numpy.dtype("uint8" if name == "string" else name) for name in _library.DTYPES.values()}
 
     def view(self, memory: Any, kind: Any, count: int, at: int) -> Any:
-        """`count` values from byte `at` on, of one of `types`; they keep `memory`."""
+        """`count` values from byte `at` on, of one of `types`; they keep `memory` alive."""
         return self._new(count, kind, memory, at)
 
     def empty(self, dtype: str, *shape: int) -> Any:
-        """Of no value, or not filled."""
+        """An array without values, or an uninitialised one."""
         return _numpy().empty(shape, dtype=self.types[dtype])
 
 
@@ -200,43 +199,43 @@ class TorchArrays:
     def __init__(self) -> None:
         import torch
         self._torch, self._new = torch, torch.frombuffer
-        # The function behind the public one, which asks first whose tensor it is.
+        # The function behind the public one, which first inspects its argument.
         self.from_dlpack = getattr(torch._C, "_from_dlpack", torch.utils.dlpack.from_dlpack)
         self.types = {name: getattr(torch, "uint8" if name == "string" else name) for name in _library.DTYPES.values()}
 
     def view(self, memory: Any, kind: Any, count: int, at: int) -> Any:
-        """As NumpyArrays'."""
+        """As NumpyArrays.view."""
         return self._new(memory, dtype=kind, count=count, offset=at)
 
     def empty(self, dtype: str, *shape: int) -> Any:
-        """As NumpyArrays'."""
+        """As NumpyArrays.empty."""
         return self._torch.empty(shape, dtype=self.types[dtype])
 
 
 class ByteArrays(TorchArrays):
-    """Makes torch tensors over a frame's bytes that are a tensor, wherever it lies."""
+    """Makes torch tensors over a frame's bytes that are a tensor themselves, in host or device memory."""
 
     def __init__(self, device: Any) -> None:
         super().__init__()
         self._device = device
 
     def view(self, memory: Any, kind: Any, count: int, at: int) -> Any:
-        """As NumpyArrays'."""
+        """As NumpyArrays.view."""
         return memory[at:at + count * kind.itemsize].view(kind)
 
     def empty(self, dtype: str, *shape: int) -> Any:
-        """As NumpyArrays'."""
+        """As NumpyArrays.empty."""
         return self._torch.empty(shape, dtype=self.types[dtype], device=self._device)
 
 
 class Wanted:
-    """Columns that batches were asked for, which are made together from then on: one call of C for all."""
+    """The columns that batches were asked for. Later batches make them together, in one call of C."""
 
     def __init__(self, columns: Columns, indices: tuple[int, ...]) -> None:
         self.plain = tuple(one for one in indices if not columns.lists[one])
         self.lists = tuple(one for one in indices if columns.lists[one])
         parts = [(one, _library.DATA) for one in self.plain]
-        self.places: list[tuple[int, ...]] = []  # of values, offsets, weights, inverse among the parts; 0: none
+        self.places: list[tuple[int, ...]] = []  # indices of values, offsets, weights, inverse among the parts; 0: none
         for one in self.lists:
             at = len(parts)
             parts += [(one, _library.DATA), (one, _library.OFFSETS)]
@@ -253,8 +252,8 @@ class Wanted:
 
 
 class Packed:
-    """Columns.packed as they lie in memory: the int64 values of one behind those of another, and so the weights of those that
-    have some, and the lengths of their items (int64; 1 for each id)."""
+    """The columns of Columns.packed in memory: the int64 values of one column after those of another, likewise the weights
+    of weighted columns and the lengths of items (int64; 1 for each id)."""
 
     __slots__ = ("values", "weights", "lengths")
 
@@ -263,7 +262,7 @@ class Packed:
 
 
 class Tensors:
-    """One frame of the ring as torch tensors, each of which keeps it."""
+    """One frame of the ring as torch tensors, each of which keeps it alive."""
 
     __slots__ = ("_batch", "_capsule", "_columns", "_from_dlpack", "rows")
 
@@ -273,7 +272,7 @@ class Tensors:
         self._batch, self._columns, self._from_dlpack, self.rows = batch, columns, arrays.from_dlpack, rows
 
     def make(self, index: int, made: dict[int, Any]) -> None:
-        """As Memory's. What was asked of the batches before is made along."""
+        """As Memory.make. Also makes the columns that earlier batches were asked for."""
         columns = self._columns
         wanted = columns.wanted
         if made or wanted is None or not (index in wanted.plain or index in wanted.lists):
@@ -292,7 +291,7 @@ class Tensors:
 
 
     def packed(self) -> Packed | None:
-        """None where there are no such features."""
+        """None if there are no such features."""
         columns, library = self._columns, _library
         indices = columns.packed
         if not indices:
@@ -310,11 +309,11 @@ class Tensors:
         count = ctypes.c_size_t()
         _library.load().millrace_batch_lengths(self._batch, (ctypes.c_uint32 * len(indices))(*indices), len(indices),
                                                lengths.data_ptr(), len(lengths), ctypes.byref(count))
-        return lengths[:count.value]  # lists that rows share are fewer
+        return lengths[:count.value]  # lists that rows share are stored once
 
 
 class Memory:
-    """The bytes of one frame, or a copy of them, here or on a device, and where its columns lie in them."""
+    """The bytes of one frame, or a copy of them, in host or device memory, and the positions of its columns."""
 
     __slots__ = ("_arrays", "_bytes", "_columns", "_places", "_start", "_view", "rows")
 
@@ -328,7 +327,8 @@ class Memory:
         self._bytes: Any = memoryview(base.copy() if copy else base)
 
     def changed(self, change: Callable[[Any], Any]) -> Memory:
-        """What `change` makes of all bytes, a tensor of uint8: one copy for all columns. They are looked for in what it gives."""
+        """Applies `change` to all bytes, a tensor of uint8: one copy for all columns. The result's columns are at the same
+        positions."""
         torch = sys.modules["torch"]
         whole = torch.frombuffer(self._bytes, dtype=torch.uint8) if isinstance(self._bytes, memoryview) else self._bytes
         made = change(whole)
@@ -341,13 +341,13 @@ class Memory:
         return out
 
     def packed(self) -> Packed | None:
-        """As Tensors'."""
+        """As Tensors.packed."""
         indices = self._columns.packed
         return Packed(self._together(indices, 2), self._together(list(self._columns.by_role.get("weighted", {}).values()), 4), None) \
             if indices else None
 
     def _together(self, indices: list[int], part: int) -> Any:
-        """The values (2) or weights (4) of columns that lie behind one another; None of no column."""
+        """The values (2) or weights (4) of columns that follow one another in memory; None without columns."""
         if not indices:
             return None
         kind = "float32" if part == 4 else self._columns.items[indices[0]]
@@ -357,7 +357,7 @@ class Memory:
         return self._view(self._bytes, self._arrays.types[kind], sum(place[1] for place in filled), filled[0][part] - self._start)
 
     def make(self, index: int, made: dict[int, Any]) -> None:
-        """Puts a column into `made`: [rows], or [rows, width], or a Ragged. Others may come along."""
+        """Puts a column into `made`: [rows], or [rows, width], or a Ragged. May add other columns too."""
         if self._columns.lists[index]:
             made[index] = self._ragged(index)
             return
@@ -383,7 +383,7 @@ class Memory:
 
 
 class NoRows:
-    """What a rank gets of a step in which others alone have rows."""
+    """A rank's part of a step in which only other ranks have rows."""
 
     rows = 0
 
@@ -391,7 +391,7 @@ class NoRows:
         self._columns, self._arrays = columns, arrays
 
     def make(self, index: int, made: dict[int, Any]) -> None:
-        """As Memory's."""
+        """As Memory.make."""
         if self._columns.lists[index]:
             made[index] = self._ragged(index)
             return
@@ -440,7 +440,7 @@ class Batch:
         self.epoch, self.number, self.step_rows, world = facts
         self._ends_step = True
         self._made: dict[int, Any] = {}
-        self._packed: Packed | None = None  # of a batch that was moved
+        self._packed: Packed | None = None  # for a batch that was moved
         self.rows = memory.rows
         self.scale = world * self.rows / self.step_rows if self.step_rows else 0.0
 
@@ -575,7 +575,7 @@ class Batch:
         return self._memory.packed() if isinstance(self._memory, (Tensors, Memory)) else self._packed
 
     def _change_packed(self, change: Any, made: dict[int, Any]) -> Packed | None:
-        """What lies together goes together: one copy for the features of many embedding tables."""
+        """Columns in one piece of memory are copied together: one copy for the features of many embedding tables."""
         before = self._features_packed()
         if before is None:
             return None

@@ -10,7 +10,7 @@ _COLORS = ("#2563eb", "#dc2626", "#059669", "#d97706", "#7c3aed", "#0891b2", "#b
 _DASHES = ("", "6 3", "2 3")
 _FONT = 'font-family="sans-serif" font-size="11"'
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 12, 26, 30
-_PIXELS = 2  # between points that can be told apart
+_PIXELS = 2  # smallest distance of points that can be told apart
 
 
 class Chart:
@@ -45,14 +45,14 @@ def ticks(least: float, greatest: float, count: int) -> list[float]:
 
 
 def text_of(value: float) -> str:
-    """A figure as it is written beside an axis, or in a table."""
+    """A number as text, for an axis or a table."""
     if value != value or math.isinf(value):
         return str(value)
     return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.4g}"
 
 
 def _thinned(points: list[tuple[float, float]], most: int) -> list[tuple[float, float]]:
-    """At most about so many; of each piece the least and the greatest stay."""
+    """Thins out to roughly `most` points; keeps the minimum and maximum of each piece."""
     if len(points) <= most:
         return points
     size = math.ceil(2 * len(points) / most)
@@ -65,7 +65,7 @@ def _thinned(points: list[tuple[float, float]], most: int) -> list[tuple[float, 
 
 
 def lines(title: str, series: Sequence[tuple[str, Sequence[float], Sequence[float]]], width: int, height: int) -> str:
-    """A picture of lines: name, x and y of each. Values that are no numbers leave a gap out."""
+    """A line chart from name, x and y of each line. A value that is not a number leaves a gap."""
     kept = [(name, [(x, y) for x, y in zip(xs, ys) if math.isfinite(y)]) for name, xs, ys in series]
     everything = [point for _, points in kept for point in points]
     legend = len(kept) > 1
@@ -114,7 +114,7 @@ def lines(title: str, series: Sequence[tuple[str, Sequence[float], Sequence[floa
 
 
 def table(columns: dict[str, list[Any]], note: str = "") -> str:
-    """An HTML table of equally long columns, and a sentence below it."""
+    """An HTML table of columns of the same length, and a sentence below it."""
     names = list(columns)
     rows = len(columns[names[0]]) if names else 0
 
@@ -129,7 +129,7 @@ def table(columns: dict[str, list[Any]], note: str = "") -> str:
 
 
 def runs_table(runs: Sequence[Any]) -> str:
-    """Runs as `millrace ls` shows them."""
+    """A table of runs, like `millrace ls`."""
     names = [name for name in ("loss", "eval.auc", "eval.normalized_entropy") if any(name in run.metrics for run in runs)]
     columns: dict[str, list[Any]] = {
         "run": [run.id for run in runs], "name": [run.label for run in runs], "state": [run.state for run in runs],

@@ -1,4 +1,4 @@
-"""A script's checkpoints, tied to its run: stored by the daemon, what the next attempt goes on from."""
+"""A script's checkpoints, tied to its run: the daemon stores them, and the next attempt resumes from them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from . import _library, _link, _safetensors
 from ._errors import MillraceError, MisuseError
 from ._version import __version__
 
-_CONTENT = "content"  # the tensor of what the script gave
+_CONTENT = "content"  # the tensor with the script's content
 
 
 class Resumed:
     """The checkpoint that a run goes on from; made by `resume()`."""
 
     def __init__(self, path: str) -> None:
-        file = _safetensors.Checkpoint(path, is_whole=False)  # the daemon has read it to its end before the attempt began
+        file = _safetensors.Checkpoint(path, is_whole=False)  # the daemon has verified all of it before the attempt began
         content = file.place(_CONTENT)
         if content is None:
             raise MillraceError(f"checkpoint {path} is none of a script")
@@ -44,7 +44,7 @@ class Resumed:
 
 
 def write(link: _link.Link, content: Any, state: str) -> dict[str, Any]:
-    """Writes the file of the present step; name, bytes and hash for its line."""
+    """Writes the file of the current step; returns name, bytes and hash for its line."""
     run = link.run
     source, data, size = _taken(content)
     cursor = json.loads(state)["cursor"] if state else {"epoch": 0, "next": 0}
@@ -101,7 +101,7 @@ def checkpoint(content: str | os.PathLike[str] | bytes, step: int | None = None)
         return _bare(link, content, step)
     stream = link.stream
     if stream is not None and stream.stopped and not stream._has_begun():
-        return False  # stopped before its first step: what there was to save is saved
+        return False  # stopped before its first step: there is nothing more to save
     if stream is None or stream.step == 0:
         raise MisuseError("millrace.checkpoint(): the run's stream has given no batch yet, so there is no step to save")
     if step is not None and step != stream.step:

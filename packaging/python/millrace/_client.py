@@ -1,4 +1,5 @@
-"""Runs of a daemon, from Python: through the command line's `--json` (docs/reference/json.md), so that both say the same."""
+"""Runs of a daemon, from Python: uses the command line's `--json` (docs/reference/json.md), so that both give the same
+answers."""
 
 from __future__ import annotations
 
@@ -14,26 +15,26 @@ _CANCELLED, _FAILED, _UNREACHABLE, _USAGE = 3, 5, 6, 2
 
 
 class _Answer:
-    """What a command said."""
+    """The output of a command."""
 
     def __init__(self, code: int, document: Any, words: str) -> None:
         self.code, self.document, self.words = code, document, words
 
     def sentence(self) -> str:
-        """Its last words."""
+        """The last line of its error output."""
         lines = [line for line in self.words.splitlines() if line.strip()]
         said = [line for line in lines if line.startswith("millrace: ")]
         return (said or lines or [f"millrace ended with code {self.code}"])[-1].replace("millrace: ", "", 1)
 
 
 def _ask(arguments: Sequence[str], host: str | None) -> _Answer:
-    """Runs a command to its end. An interrupt ends it at once, and so does the end of this process, however that comes."""
+    """Runs a command to its end. An interrupt ends it at once, and so does the end of this process, however it ends."""
     import subprocess
     reading, writing = os.pipe()
     command = [_places.program("millrace-exec"), "--grace", "0", "--life-fd", str(reading), "--",
                _places.program("millrace"), *arguments, "--json", *(["--host", host] if host else [])]
     try:
-        # A session of its own: a Ctrl-C is for this process, which then ends the command.
+        # A session of its own: Ctrl-C is for this process, which then ends the command.
         child = subprocess.Popen(command, pass_fds=[reading], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE, text=True, encoding="utf-8", errors="replace",
                                  start_new_session=True, env={**os.environ, "NO_COLOR": "1"})
@@ -140,7 +141,7 @@ class Client:
         return Metrics(series)
 
     def _given(self, runs: Sequence[Any]) -> Any:
-        """The `Run`s among what was given."""
+        """The `Run` objects among the arguments."""
         for one in runs:
             if isinstance(one, Run):
                 yield one
@@ -157,29 +158,32 @@ class Client:
         return Comparison.of(self._document(*arguments))
 
     def launch(self, spec: str | os.PathLike[str], variations: str | Sequence[str] = (), *, all_variations: bool = False,
-               set: Mapping[str, Any] | None = None, project: str | None = None, tags: Mapping[str, str] | None = None,
-               note: str | None = None, key: str | None = None, env: Sequence[str] = ()) -> Runs:
+               set: Mapping[str, Any] | None = None, name: str | None = None, project: str | None = None,
+               tags: Mapping[str, str] | None = None, note: str | None = None, key: str | None = None,
+               env: Sequence[str] = ()) -> Runs:
         """Queues a spec's base, or variations of it; returns at once. A spec that is wrong is a `SpecError` with `errors`.
 
         variations, all_variations
             These variations without the base; or the base and every variation.
         set
             Changes of keys: `{"train.learning_rate": 0.01}`.
+        name
+            Names the runs; by default the spec's `name`, else its file's.
         key
             The same key gives the same runs, however often it is sent.
         env
             Names of this process's variables that a script (`command` of the spec) gets beside those of the allow-list.
         """
         arguments = ["run", os.fspath(spec), "--detach"]
-        for name in [variations] if isinstance(variations, str) else variations:
-            arguments += ["--variation", name]
+        for variation in [variations] if isinstance(variations, str) else variations:
+            arguments += ["--variation", variation]
         for text in _questions.as_sets(set):
             arguments += ["--set", text]
-        for name, value in (tags or {}).items():
-            arguments += ["--tag", f"{name}={value}"]
-        for name in env:
-            arguments += ["--env", name]
-        for option, text in (("--project", project), ("--note", note), ("--key", key)):
+        for tag, value in (tags or {}).items():
+            arguments += ["--tag", f"{tag}={value}"]
+        for variable in env:
+            arguments += ["--env", variable]
+        for option, text in (("--name", name), ("--project", project), ("--note", note), ("--key", key)):
             arguments += [option, text] if text is not None else []
         document = self._document(*arguments, *(["--all-variations"] if all_variations else []))
         return Runs(Run.of(one) for one in document["runs"])

@@ -1,7 +1,8 @@
-"""Batches on their way to a GPU: ring memory registered as pinned, copies on a stream of their own, some steps ahead.
+"""Batches on their way to a GPU: ring memory is registered as pinned; copies run on a CUDA stream of their own, some steps
+ahead.
 
-A frame is given back to the feed when the event behind its copy has passed, not before: torch keeps events only for its
-own pinned memory.
+A frame returns to the feed only when the event after its copy has passed: torch keeps events only for its own pinned
+memory.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ._reader import NotYet
 
 
 class Cuda:
-    """What is asked of torch.cuda. Tests put another in its place."""
+    """The functions of torch.cuda that are used. Tests replace them."""
 
     def __init__(self, device: Any) -> None:
         import torch
@@ -32,11 +33,11 @@ class Cuda:
             raise MillraceError(f"{size} bytes of the ring cannot be pinned: CUDA says {result}")
 
     def unregister(self, address: int) -> None:
-        """Before the memory goes."""
+        """Call before the memory is freed."""
         self._torch.cuda.cudart().cudaHostUnregister(address)
 
     def copy(self, batch: Batch) -> tuple[Batch, Any]:
-        """The batch on the device, and the event behind its copy."""
+        """Returns the batch on the device, and the event after its copy."""
         with self._torch.cuda.stream(self._stream):
             moved = batch.to(self._device, non_blocking=True)
             return moved, self._stream.record_event()
@@ -50,29 +51,29 @@ class Cuda:
         event.synchronize()
 
     def hand_over(self, moved: Batch, event: Any) -> None:
-        """To the stream on which the loop computes."""
+        """Makes the batch usable on the stream on which the loop computes."""
         current = self._torch.cuda.current_stream(self._device)
         current.wait_event(event)
         moved.record_stream(current)
 
 
 class Mover:
-    """Takes batches from `read`, gives them out on the device, `prefetch` of them under way. One thread.
+    """Takes batches from `read` and returns them on the device, with `prefetch` copies in progress. One thread.
 
-    `read` is told whether to wait: it gives NOT_YET when it need not and there is nothing. So a loop waits only for the batch
-    that it gets, not for those after it.
+    The argument of `read` is whether to wait. Without waiting it may return NOT_YET. So a loop waits only for the batch
+    that it gets, not for later ones.
     """
 
     def __init__(self, cuda: Any, read: Callable[[bool], Batch | NotYet | None], prefetch: int) -> None:
         self._cuda, self._read, self._prefetch = cuda, read, prefetch
         self._under_way: deque[tuple[Batch, Any]] = deque()
-        self._copied: deque[tuple[Batch, Any]] = deque()  # frames whose copy may not be done
+        self._copied: deque[tuple[Batch, Any]] = deque()  # their copy may not be done
         self._is_at_end = False
         self._pinned: set[int] = set()
         self.trouble: Exception | None = None
 
     def mapped(self, address: int, size: int) -> None:
-        """A ring is there. Called from C: what goes wrong is told by the next next()."""
+        """A ring was mapped. Called from C: an error is raised by the following next()."""
         try:
             self._cuda.register(address, size)
             self._pinned.add(address)
@@ -80,14 +81,14 @@ class Mover:
             self.trouble = error
 
     def unmapped(self, address: int, _size: int) -> None:
-        """A ring goes: nobody holds a frame in it, so no copy is under way."""
+        """A ring is being unmapped: no frame in it is held, so no copy is in progress."""
         if address in self._pinned:
             self._pinned.discard(address)
             self._cuda.unregister(address)
 
     def next(self) -> Batch | None:
         """The next batch, on the device; None at the end."""
-        # A frame that is copied goes back to the feed before the next one is asked for: it may have room for few.
+        # Returns copied frames to the feed before asking for the next one: the feed may have room for only a few.
         while self._copied and self._cuda.is_past(self._copied[0][1]):
             self._copied.popleft()
         while not self._is_at_end and len(self._under_way) <= self._prefetch:
@@ -112,16 +113,16 @@ class Mover:
 
     @property
     def is_through(self) -> bool:
-        """The end was read, and everything before it was given out."""
+        """Whether the end was read, and everything before it was returned."""
         return self._is_at_end and not self._under_way
 
     def _finish(self) -> None:
-        """Waits for the copies that are under way, then lets go of their frames."""
+        """Waits for the copies in progress, then releases their frames."""
         for _, event in self._copied:
             self._cuda.finish(event)
         self._copied.clear()
 
     def close(self) -> None:
-        """Before the frames' memory goes."""
+        """Call before the frames' memory is freed."""
         self._finish()
         self._under_way.clear()

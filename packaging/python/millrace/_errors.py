@@ -1,4 +1,4 @@
-"""What goes wrong, as exceptions: each message is a whole sentence (where, what, what would be right)."""
+"""The exceptions: each message is a whole sentence (where, what is wrong, what would be right)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ class MillraceError(RuntimeError):
     """What the command line ends with where it says this."""
 
     def __init__(self, *arguments: Any, message: str | None = None) -> None:
-        """`message`: so torch's DataLoader makes the exceptions of its workers anew that have something of this name."""
+        """`message`: the parameter needs this name, because torch's DataLoader then re-creates the exceptions of its
+        workers."""
         super().__init__(*(arguments if message is None else (message,)))
 
     @property

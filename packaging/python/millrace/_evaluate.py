@@ -1,7 +1,7 @@
-"""A model of one's own over the evaluation rows: the figures that runs of the built-in models report, by the same names.
+"""Evaluates a user's own model over the evaluation rows: the metrics of the built-in models, under the same names.
 
-Of every row a rank keeps the scores, the labels and the row's key. They come together at rank 0. Sums are rounded once and
-ranks of scores are counted, so that the figures do not hang on how many ranks and batches there were.
+A rank keeps the scores, the labels and the key of each row; rank 0 gathers them. Sums are rounded once and ranks of scores
+are counted, so that the metrics do not depend on the number of ranks and batches.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from . import _link, _ranks, _rows_hash, _scores
 from ._errors import MillraceError, MisuseError, SpecError
 from ._stream import Evaluation, Stream, stream
 
-_MARGIN = 1e-12  # predictions are kept so far from 0 and 1 in the log loss
+_MARGIN = 1e-12  # smallest distance of predictions from 0 and 1 in the log loss
 
 
 class Figures(Dict[str, float]):
@@ -28,7 +28,7 @@ class Figures(Dict[str, float]):
 
 
 class _Head(NamedTuple):
-    """One head's rows, those without a label too."""
+    """One head's rows, including those without a label."""
 
     scores: Any  # float64
     labels: Any  # float32
@@ -36,7 +36,7 @@ class _Head(NamedTuple):
 
 
 class _Share(NamedTuple):
-    """What one rank has of an evaluation."""
+    """One rank's part of an evaluation."""
 
     keys: Any  # uint64
     heads: dict[str, _Head]
@@ -109,7 +109,7 @@ def _check_group(world: int) -> None:
 
 
 def _read(predict: Callable[[Any], Any], rows: Evaluation) -> _Share:
-    """This rank's part. What predict() raises reaches the other ranks as a sentence, and its caller as it is."""
+    """Reads this rank's part. An exception of predict() is re-raised here and reaches the other ranks as a sentence."""
     import numpy
     keys: list[Any] = []
     heads: dict[str, tuple[list[Any], list[Any], list[Any]]] = {}
@@ -157,7 +157,7 @@ def _array(value: Any) -> Any:
 
 
 def _scores_of(said: Any, batch: Any) -> dict[str, Any]:
-    """What predict() gave, by head, float64."""
+    """The result of predict(), by head, float64."""
     import numpy
     heads = list(batch.labels)
     if isinstance(said, Mapping):
@@ -178,8 +178,8 @@ def _scores_of(said: Any, batch: Any) -> dict[str, Any]:
 
 
 def _met(share: _Share, world: int, link: Any = None, is_failing: bool = False) -> Figures:
-    """The figures over all ranks' shares, in every rank; the scores are kept with the run of `link`. `is_failing`: this rank
-    has raised, and only tells the others."""
+    """The metrics over all ranks' shares, in every rank; the scores are stored with the run of `link`. `is_failing`: this
+    rank has raised an exception, and only reports it to the others."""
     shares, group = [share], None
     if world > 1:
         group = _ranks.group()
@@ -208,7 +208,7 @@ def _met(share: _Share, world: int, link: Any = None, is_failing: bool = False) 
 
 
 def _figures(shares: list[_Share]) -> tuple[dict[str, float], str, int]:
-    """Of the ranks' shares: figures by name, hash, rows."""
+    """Computes metrics by name, hash and number of rows from the ranks' shares."""
     import numpy
     for rank, share in enumerate(shares):
         if share.failure is not None:
@@ -230,7 +230,7 @@ def _figures(shares: list[_Share]) -> tuple[dict[str, float], str, int]:
 
 
 def head_figures(head: str, scores: Any, labels: Any, without_label: int) -> dict[str, float]:
-    """As `train::EvalAccumulator` of the trainer reckons them: exact, in double."""
+    """Computed as by the trainer's `train::EvalAccumulator`: exact, in double."""
     import numpy
     rows = len(scores)
     if rows == 0:
@@ -242,7 +242,7 @@ def head_figures(head: str, scores: Any, labels: Any, without_label: int) -> dic
                         "an evaluation needs both classes")
     clipped = numpy.clip(scores, _MARGIN, 1 - _MARGIN)
     loss = -(labels * numpy.log(clipped) + (1 - labels) * numpy.log1p(-clipped))
-    # fsum: the same last digit whatever the order.
+    # fsum gives the same last digit in any order.
     log_loss = math.fsum(loss) / rows
     rate = positives / rows
     entropy = -rate * math.log(rate) - (1 - rate) * math.log1p(-rate) if 0 < rate < 1 else 0.0

@@ -1,7 +1,8 @@
 """The process that computes a stream: started here, or by the rank of this node that comes first.
 
-A feed lives as long as the process that started it: it holds the reading end of a pipe whose other end only that
-process has, so that also a SIGKILL ends it. Its socket lies in a directory of this user alone; the feed removes both.
+A feed lives as long as the process that started it: it holds the reading end of a pipe, and only that process has the other
+end, so that even a SIGKILL ends the feed. Its socket is in a directory that only this user can enter; the feed removes
+both.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from . import _places, _questions
 from ._errors import FeedError, MillraceError, MisuseError, SpecError
 from ._ranks import Place
 
-_LONGEST_WAIT = 300.0  # seconds for the rank that starts the feed
-_END_SECONDS = 5.0  # for a feed to end once its readers are gone
+_LONGEST_WAIT = 300.0  # seconds to wait for the rank that starts the feed
+_END_SECONDS = 5.0  # seconds for a feed to end once its readers are gone
 _LIFE_LINES: set[int] = set()  # writing ends of this process's pipes; a forked child closes its copies
 
 
@@ -32,18 +33,18 @@ os.register_at_fork(after_in_child=_close_inherited_lines)
 
 
 class Request(NamedTuple):
-    """What a feed is asked for. Ranks that share one must ask for the same."""
+    """The parameters of a feed. Ranks that share a feed must have the same."""
 
     spec: str
     variation: str | None
     sets: tuple[str, ...]
     last: str
     part: str = "train"
-    """"score": of eval.dataset, without labels. ("eval" rows come from the feed of "train".)"""
+    """"score": the rows of eval.dataset, without labels. ("eval" rows come from the feed of "train".)"""
     files: str = ""
-    """The dataset's files that are read, as a feed tells them; "": all that are there."""
+    """The dataset's files that are read, as a feed reports them; "": all that exist."""
     job: str = ""
-    """The job.json of the run whose feed it is; "": of none."""
+    """The job.json of the feed's run; "": it belongs to no run."""
 
     def __str__(self) -> str:
         parts = [self.spec]
@@ -55,12 +56,12 @@ class Request(NamedTuple):
         return ", ".join([*parts, f"last {self.last}"])
 
     def changes(self) -> list[str]:
-        """The arguments of a command that is about the same variation and changes."""
+        """The arguments of a command about the same variation and changes."""
         arguments = [] if self.variation is None else ["--variation", self.variation]
         return arguments + [part for text in self.sets for part in ("--set", text)]
 
     def counted(self) -> dict[str, Any]:
-        """How many rows and steps there are: what `millrace-loader count` says."""
+        """How many rows and steps there are, by `millrace-loader count`."""
         if self.job:
             return _questions.ask("millrace-loader", "count", "--job", self.job, "--data", self.part)
         with _memory_file("millrace-files", self.files) as files:
@@ -78,7 +79,7 @@ def _memory_file(name: str, text: str) -> Iterator[int]:
 
 
 def _new_memory_file(name: str, text: str) -> int:
-    """A file without a place, which other processes of this user open by _path_of()."""
+    """A file without a path, which other processes of this user open through _path_of()."""
     fd = os.memfd_create(name)
     with open(fd, "w", encoding="utf-8", closefd=False) as file:
         file.write(text)
@@ -90,7 +91,7 @@ def _path_of(pid: int, fd: int) -> str:
 
 
 class Feed:
-    """A feed and the way to it. One thread at a time; close() from the process that made it."""
+    """A feed and the connection to it. One thread at a time; close() from the process that made it."""
 
     def __init__(self, request: Request, at: Place) -> None:
         self.request, self.place = request, at
@@ -100,7 +101,7 @@ class Feed:
         self._socket: str | None = None
         self._directory = _directory(at.job, at.is_starter)
         self._finalizer: Any = None
-        self._is_announced = False  # the first rank has made the directory
+        self._is_announced = False  # the first rank has created the directory
         if at.is_starter:
             self._start()
 
@@ -111,7 +112,7 @@ class Feed:
         files = _new_memory_file("millrace-files", self.request.files)
         self._socket = os.path.join(self._directory, f"{os.getpid()}-{shown}-{files}")
         reading, writing = os.pipe()
-        feeds = os.dup(reading)  # the shim and the feed have one each
+        feeds = os.dup(reading)  # one each for the shim and the feed
         _LIFE_LINES.add(writing)
         self._errors = tempfile.TemporaryFile(buffering=0)
         command = [_places.program("millrace-exec"), "--life-fd", str(reading), "--", _places.program("millrace-loader"),
@@ -122,7 +123,7 @@ class Feed:
         if self.request.part == "score":
             command.append("--score")
         try:
-            # A session of its own: a Ctrl-C of the terminal is for the script, which then ends the feed.
+            # A session of its own: Ctrl-C in the terminal is for the script, which then ends the feed.
             self._process = subprocess.Popen(command, pass_fds=[reading, feeds], stdin=subprocess.DEVNULL,
                                              stdout=self._errors, stderr=self._errors, start_new_session=True)
         except OSError as error:
@@ -135,7 +136,7 @@ class Feed:
                                            self._directory, self._errors)
 
     def wait_for_socket(self) -> str:
-        """The socket's path, once it is there. Ctrl-C ends the wait."""
+        """The socket's path, once it exists. Ctrl-C ends the wait."""
         end = time.monotonic() + _LONGEST_WAIT
         while True:
             if self._socket is None:
@@ -165,7 +166,7 @@ class Feed:
                 with open(_path_of(pid, shown), "rb") as file:
                     asked = json.loads(file.read())
             except (OSError, ValueError):
-                continue  # what a job that was killed left, or is being made
+                continue  # left by a job that was killed, or still being created
             if asked != str(self.request):
                 raise MisuseError(f"the ranks of this job ask for different streams: rank {self.place.rank} for "
                                   f"{self.request}; the first rank of this node for {asked}. All must ask for the same")
@@ -173,7 +174,7 @@ class Feed:
         return None
 
     def files(self) -> str:
-        """The dataset's files that it reads, as it told them before it listened; "" where it is gone."""
+        """The dataset's files that the feed reads, as it reported them before it listened; "" if it is gone."""
         pid, _, files = map(int, os.path.basename(self._socket or "0-0-0").split("-"))
         try:
             with open(_path_of(pid, files), encoding="utf-8") as file:
@@ -187,13 +188,13 @@ class Feed:
             raise self.failure()
 
     def check_listening(self) -> None:
-        """As check_alive, also for a feed that another process started: raises when nobody is at its socket."""
+        """As check_alive, also for a feed that another process started: raises if nothing listens at its socket."""
         self.check_alive()
         if self._process is None and self._socket is not None and not _is_listened_to(self._socket):
             raise self.failure("the feed is gone")
 
     def failure(self, sentence: str = "") -> MillraceError:
-        """What the feed ended with, as an exception. `sentence` where it said nothing."""
+        """The feed's error as an exception; uses `sentence` if the feed reported none."""
         code = None
         if self._process is not None:
             import subprocess
@@ -209,7 +210,7 @@ class Feed:
         return (SpecError if code in (2, 4) else FeedError)(text)
 
     def _said(self) -> str:
-        """The feed's last words."""
+        """The last line of the feed's error output."""
         if self._errors is None:
             return ""
         size = os.fstat(self._errors.fileno()).st_size
@@ -218,13 +219,13 @@ class Feed:
         return _sentence(lines)
 
     def close(self) -> None:
-        """Ends the feed if this process started it. Again: nothing."""
+        """Ends the feed if this process started it. A second call does nothing."""
         if self._finalizer is not None:
             self._finalizer()
 
 
 def _is_listened_to(path: str) -> bool:
-    """Whether a process would answer at a socket. One that has no time to is one that would."""
+    """Whether a process listens at a socket. A process that is too busy to accept counts as listening."""
     import socket
     folder, name = os.path.split(path)
     try:
@@ -234,7 +235,7 @@ def _is_listened_to(path: str) -> bool:
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
             probe.setblocking(False)
-            probe.connect(f"/proc/self/fd/{at}/{name}")  # a socket's own path has 108 bytes
+            probe.connect(f"/proc/self/fd/{at}/{name}")  # a socket path has at most 108 bytes
         return True
     except BlockingIOError:
         return True
@@ -245,7 +246,7 @@ def _is_listened_to(path: str) -> bool:
 
 
 def _sentence(lines: list[str]) -> str:
-    """Of a worker's log the line with the reason."""
+    """The line of a worker's log that contains the reason."""
     for line in reversed(lines):
         if line.startswith("millrace-loader: "):
             return line[len("millrace-loader: "):]
@@ -253,7 +254,7 @@ def _sentence(lines: list[str]) -> str:
 
 
 def _end(pid: int, process: Any, writing: int, shown: tuple[int, ...], directory: str, errors: Any) -> None:
-    """Ends a feed: closing the line tells it. Takes no lock: it may run wherever an object is let go."""
+    """Ends a feed by closing the life line. Takes no lock, because finalizers run anywhere."""
     if os.getpid() != pid:
         return  # a forked child: the feed is its parent's
     if writing in _LIFE_LINES:
@@ -269,11 +270,11 @@ def _end(pid: int, process: Any, writing: int, shown: tuple[int, ...], directory
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-    _remove(directory)  # where the feed could not
+    _remove(directory)  # if the feed could not
 
 
 def _remove(directory: str) -> None:
-    """A feed's directory with its socket. What cannot be removed stays."""
+    """Removes a feed's directory with its socket. Errors are ignored."""
     try:
         for name in os.listdir(directory):
             os.unlink(os.path.join(directory, name))
@@ -283,7 +284,7 @@ def _remove(directory: str) -> None:
 
 
 def _sweep(base: str) -> None:
-    """Removes what feeds and the processes that started them left when both were killed."""
+    """Removes the files of feeds that were killed together with the processes that started them."""
     for name in os.listdir(base):
         path = os.path.join(base, name)
         try:
@@ -307,6 +308,6 @@ def _directory(shared: str | None, is_starter: bool) -> str:
     if is_starter:
         _sweep(base)
         _places.own_directory(path)
-        for name in os.listdir(path):  # of a job that was killed
+        for name in os.listdir(path):  # left by a job that was killed
             os.unlink(os.path.join(path, name))
     return path

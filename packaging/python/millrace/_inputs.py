@@ -1,4 +1,4 @@
-"""What a model takes, held against what a stream gives: names, tables and the steps that compute them."""
+"""Compares a model's inputs with a stream's: names, tables and the steps that compute them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Input = Mapping[str, Any]
 
 
 def taken(facts: Mapping[str, Any], inputs: Sequence[Input]) -> list[Input]:
-    """Of a spec's inputs those that the model of a checkpoint's `module` takes."""
+    """Those of a spec's inputs that the model of a checkpoint's `module` takes."""
     features = {one["name"] for one in facts["features"]}
     vectors = set(facts.get("vectors", ()))
 
@@ -21,7 +21,7 @@ def taken(facts: Mapping[str, Any], inputs: Sequence[Input]) -> list[Input]:
 
 
 def difference(model: Sequence[Input], stream: Sequence[Input]) -> str:
-    """What differs first; "" where the stream gives what the model takes."""
+    """The first difference; "" if the stream provides what the model takes."""
     own, given = _names_of_dense(model), _names_of_dense(stream)
     if own and own != given:
         return _other_dense(own, given)

@@ -1,4 +1,4 @@
-"""torchrec's KeyedJaggedTensor of a batch. torchrec is looked for when one is asked for."""
+"""torchrec's KeyedJaggedTensor of a batch. torchrec is imported only when a batch is converted."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def keyed_jagged(batch: Any, features: list[str] | None) -> Any:
 
 
 def _is_run(indices: list[int], packed: list[int]) -> bool:
-    """Whether these columns lie behind one another, nothing between them."""
+    """Whether these columns directly follow one another in memory."""
     at = packed.index(indices[0])
     return packed[at:at + len(indices)] == indices
 
@@ -55,7 +55,7 @@ def _count(column: Any) -> int:
 
 
 def _view(batch: Any, indices: list[int], packed: Packed) -> Packed:
-    """What lies together, where it lies."""
+    """A view of columns that are in one piece of memory."""
     import torch
     columns = batch._columns
     values, weights, lengths = packed.values, packed.weights, packed.lengths
@@ -75,7 +75,7 @@ def _view(batch: Any, indices: list[int], packed: Packed) -> Packed:
         lengths = _lengths(batch, indices)
     if not any(are_weighted):
         weights = None
-    elif not all(are_weighted):  # the weighted ones are the last
+    elif not all(are_weighted):  # weighted columns come last
         weights = torch.cat([torch.ones(len(values) - len(weights), dtype=torch.float32, device=values.device), weights])
     return Packed(values, weights, lengths)
 
@@ -87,7 +87,7 @@ def _lengths(batch: Any, indices: list[int]) -> Any:
 
 
 def _copy(batch: Any, indices: list[int]) -> Packed:
-    """Features in another order than they lie in, or of memory that is the batch's own."""
+    """A copy, for features that are in another order in memory, or in memory of the batch's own."""
     import torch
     parts = [batch._column(index) for index in indices]
     values = [one.values if isinstance(one, Ragged) else one for one in parts]
@@ -100,7 +100,7 @@ def _copy(batch: Any, indices: list[int]) -> Packed:
 
 
 def register(batch_class: type) -> None:
-    """torchrec's pipelines ask for its own abstract class: a batch counts as one where torchrec is loaded."""
+    """torchrec's pipelines require its own abstract class: registers batches as instances of it if torchrec is loaded."""
     import sys
     streamable = sys.modules.get("torchrec.streamable")
     if streamable is not None:

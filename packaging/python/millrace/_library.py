@@ -1,6 +1,6 @@
-"""The C library behind a stream (`feed_reader.h`), as ctypes sees it.
+"""The C library behind a stream (`feed_reader.h`), through ctypes.
 
-ctypes releases the interpreter's lock during a call, so other threads go on while one waits for a batch.
+ctypes releases the interpreter's lock during a call, so other threads run while one waits for a batch.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ _loaded_python: Any = None
 
 
 def load() -> ctypes.CDLL:
-    """The library, loaded once; one of another ABI or version is refused with both."""
+    """The library, loaded once; if its ABI or version differs, raises an error with both."""
     global _loaded
     if _loaded is None:
         path = _places.library()
@@ -144,7 +144,7 @@ def load() -> ctypes.CDLL:
 
 
 def load_python() -> ctypes.PyDLL:
-    """The functions that make objects of Python's, called with the interpreter's lock."""
+    """The functions that make Python objects; called with the interpreter's lock."""
     global _loaded_python
     if _loaded_python is None:
         library = ctypes.PyDLL(load()._name)
@@ -157,7 +157,7 @@ def load_python() -> ctypes.PyDLL:
 
 
 def take_text(address: int | None) -> str | None:
-    """A text that the library gave out: copied and given back. None where there is none."""
+    """Copies a text of the library and frees the original. None if there is none."""
     if not address:
         return None
     try:

@@ -1,7 +1,7 @@
-"""The line between a rank and the daemon of its run: metrics, progress, checkpoints, the word that it is done.
+"""The connection between a rank and the daemon of its run: metrics, progress, checkpoints, `done`.
 
-What is sent is kept by the C library until it is stored, and its thread says that the process lives. One for each
-process, made at the first call that needs it. Threads: any.
+The C library keeps what is sent until it is stored, and its thread reports that the process lives. One per process, made at
+the first call that needs it. Threads: any.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from ._checkpoint import Resumed
 
 _PROGRESS_SECONDS = 0.2
-_RATE_SECONDS = 0.005  # a rank that is faster tells of every second, fourth, ... step
-_ON_THEIR_WAY = 2  # checkpoints between their writing and the daemon's answer
+_RATE_SECONDS = 0.005  # a rank that is faster reports only every second, fourth, ... step
+_ON_THEIR_WAY = 2  # checkpoints that are written but not answered by the daemon
 _DONE_MS, _ERROR_MS, _STOP_MS = 600_000, 30_000, 5_000  # for the daemon to store the last lines
 
 _current: Link | None = None
@@ -34,7 +34,7 @@ _known_lock = threading.Lock()
 
 
 def current() -> Link | None:
-    """The link of the run that this process is a rank of; None where Millrace's launcher did not start it."""
+    """The link of the run that this process is a rank of; None if Millrace's launcher did not start it."""
     global _current, _is_known
     if not _is_known:
         with _known_lock:
@@ -50,7 +50,7 @@ def _numbers(values: dict[str, Any]) -> dict[str, Any]:
     told = {}
     for name, value in values.items():
         try:
-            number = float(value.detach() if hasattr(value, "detach") else value)  # a loss that has a gradient warns
+            number = float(value.detach() if hasattr(value, "detach") else value)  # converting a loss with a gradient would warn
         except (TypeError, ValueError, RuntimeError):
             raise MisuseError(f"millrace.log({name}={value!r}): a metric is a number, or a tensor of one") from None
         told[name] = number if math.isfinite(number) else "NaN" if math.isnan(number) else \
@@ -66,30 +66,30 @@ class Link:
         self.stream: Any = None
         """The run's stream, once the script has made it."""
         self.resumed: Resumed | None = None
-        """The checkpoint that the attempt goes on from."""
+        """The checkpoint that the attempt resumes from."""
         self.has_asked_to_resume = False
         self.step = self.epoch = self.rows = 0
         self._step_ended = self._rows_ended = 0
-        """Of the steps that have ended: without the one whose batch the loop has got and not come back from."""
+        """Counts only steps that have ended: not the one with the batch that the loop still uses."""
         self._is_ending = False
         self._is_finished = False
         self.steps_total = int(run.spec["train"].get("max_steps", 0))
         self.phases = Phases()
         self.params: dict[str, str] = {}
-        """Texts that are told with `done`: `eval_order_hash`."""
+        """Texts that are sent with `done`: `eval_order_hash`."""
         self._library = _library.load()
         self._handle = ctypes.c_void_p()
         self._lock = threading.RLock()
         self._values: dict[str, Any] = {}
-        self._has_steps = False  # of a run without a dataset: the script says which step it is at
-        self._checkpoints: list[int] = []  # numbers of their lines, of those that the daemon has not stored
+        self._has_steps = False  # in a run without a dataset: the script sets its step
+        self._checkpoints: list[int] = []  # numbers of their lines that the daemon has not stored
         self._error = ""
         self._begun = self._told = time.monotonic()
         self._marks = (self._begun, 0), (self._begun, 0), 0.0
         self._is_measuring = False  # a step has begun in this attempt
         self._has_told_step = False
         self._step_seconds = 0.0
-        self._stalled = (0.0, 0.0)  # ms of waiting, and of all but the start, at the last point of the share
+        self._stalled = (0.0, 0.0)  # ms of waiting, and of all but the start, at the last report
         if run.resume is not None:
             from ._checkpoint import Resumed
             self.resumed = Resumed(run.resume)
@@ -119,7 +119,7 @@ class Link:
         self.send("progress", **self._progress("training", 0.0))
 
     def send(self, kind: str, **members: Any) -> int:
-        """A line of the rank protocol; its number."""
+        """Sends a line of the rank protocol; returns its number."""
         text = json.dumps({"type": kind, **members}, separators=(",", ":"), allow_nan=False)
         error = ctypes.create_string_buffer(1024)
         seq = int(self._library.millrace_run_send(self._handle, text.encode(), error, len(error)))
@@ -130,7 +130,7 @@ class Link:
         return seq
 
     def write(self, file: _library.RunFile) -> tuple[int, str]:
-        """A checkpoint's file; its bytes and its checksum."""
+        """Writes a checkpoint's file; returns its bytes and checksum."""
         checksum, error = ctypes.create_string_buffer(33), ctypes.create_string_buffer(4096)
         written = int(self._library.millrace_run_checkpoint(self._handle, file, checksum, error, len(error)))
         if written < 0:
@@ -138,7 +138,7 @@ class Link:
         return written, checksum.value.decode()
 
     def log(self, values: dict[str, Any], step: int | None = None) -> None:
-        """Metrics of the step that the stream's loop is at; without a dataset, of the step that the script says."""
+        """Logs metrics of the loop's current step; without a dataset, of the step that the script gives."""
         told = _numbers(values)
         if not self.run.has_dataset:
             return self._log_bare(told, step)
@@ -147,12 +147,12 @@ class Link:
                               "metrics are of that one")
         with self._lock:
             self._values.update(told)
-        if self._is_finished:  # by another's handler of the interpreter's exit, which runs behind this module's
+        if self._is_finished:  # called by an exit handler that runs after this module's
             self._flush()
             self._library.millrace_run_wait(self._handle, _STOP_MS)
 
     def reach(self, call: str, step: int) -> None:
-        """The script is at that step: of a run without a dataset, whose steps nobody else counts."""
+        """Sets the step of a run without a dataset, whose steps only the script counts."""
         if isinstance(step, bool) or not isinstance(step, int) or step < self.step:
             raise MisuseError(f"millrace.{call}(step={step!r}): a step is a whole number, and not before the last one, "
                               f"{self.step}")
@@ -170,7 +170,7 @@ class Link:
             self._told_lately(time.monotonic(), self._phase(), 0.0)
 
     def _flush(self) -> None:
-        """What was logged for the present step, as one line."""
+        """Sends what was logged for the current step, as one line."""
         with self._lock:
             values, self._values = self._values, {}
         if values:
@@ -182,7 +182,7 @@ class Link:
                 "phase": phase, "waiting_ms": 1e3 * waiting, **self.phases.told()}
 
     def begin(self, step: int, epoch: int, rows: int, waited: float) -> bool:
-        """The loop is about to get the batch of a step, for which it waited so long. Whether it may."""
+        """The loop is about to get the batch of a step, after waiting `waited` seconds. Returns whether it may."""
         code = _library.TIMEOUT
         while code == _library.TIMEOUT:  # ranks of several machines agree on a stop
             code = self._library.millrace_run_begin(self._handle, step)
@@ -205,7 +205,7 @@ class Link:
         return True
 
     def _stall_percent(self) -> float:
-        """The share of waiting since the last call, in percent: no wait falls between two calls."""
+        """The share of waiting since the last call, in percent; a wait is over before each call."""
         told = self.phases.told()
         (old_stall, old_passed), self._stalled = self._stalled, (told["stall_ms"], sum(told.values()) - told["start_ms"])
         stall, passed = self._stalled[0] - old_stall, self._stalled[1] - old_passed
@@ -216,7 +216,7 @@ class Link:
         every = 1
         while every * self._step_seconds < _RATE_SECONDS and every < 1024:
             every *= 2
-        # The first that was measured, too: a short run ends before the next that would be told.
+        # Also reports the first measured step: a short run ends before the next report.
         if took > 0 and (self.step % every == 0 or not self._has_told_step):
             self._has_told_step = True
             with self._lock:
@@ -224,7 +224,7 @@ class Link:
                                      "input_stall_percent": self._stall_percent()})
 
     def _rate(self, now: float) -> None:
-        """Rows of all ranks a second, over the last half to one second, ten times a second at most."""
+        """Rows per second over all ranks, over the last half to one second, at most ten times a second."""
         older, newer, told = self._marks
         if now - told >= 0.1 and now - older[0] >= 0.02:
             told = now
@@ -240,7 +240,7 @@ class Link:
             self.send("progress", **self._progress(phase, waiting))
 
     def waits(self, since: float) -> None:
-        """The loop has been waiting for a batch since then."""
+        """The loop has been waiting for a batch since `since`."""
         now = time.monotonic()
         self._told_lately(now, "waiting", now - since)
 
@@ -249,8 +249,8 @@ class Link:
         return bool(self._library.millrace_run_is_over(self._handle, step))
 
     def is_checkpoint_due(self, step: int) -> bool:
-        """Whether that step is to end with a checkpoint: the same in all ranks. While no daemon answers fewer and fewer
-        are (rank-protocol.md), where all ranks are on this machine and so can agree on it."""
+        """Whether that step must end with a checkpoint: the same in all ranks. While no daemon answers, checkpoints become
+        less frequent (rank-protocol.md), if all ranks are on this machine and can agree on it."""
         settings = self.run.spec["train"]["checkpoint"]
         every = int(settings["every_steps"])
         if every == 0 or step % every or not self.run.is_on_one_machine:
@@ -261,30 +261,30 @@ class Link:
         return bool(self._library.millrace_run_checkpoint_due(self._handle, step, every, excess))
 
     def evaluates(self) -> str:
-        """An evaluation begins; which phase it interrupts."""
+        """An evaluation begins; returns the phase that it interrupts."""
         before = self.phases.enter("evaluate")
         self.send("progress", **self._progress("evaluating", 0.0))
         return before
 
     def evaluates_on(self) -> None:
-        """The evaluation has come a batch further."""
+        """The evaluation has read another batch."""
         self._told_lately(time.monotonic(), "evaluating", 0.0)
 
     def has_evaluated(self, before: str) -> None:
-        """The evaluation is over, and what it interrupted goes on."""
+        """The evaluation is over; the phase that it interrupted continues."""
         if self.phases.part == "evaluate":
             self.phases.enter(before)
         self.send("progress", **self._progress("evaluating" if self.phases.part == "evaluate" else self._phase(), 0.0))
 
     def evaluated(self, figures: dict[str, Any], rows_hash: str) -> None:
-        """Figures of an evaluation of all ranks, for the present step, and which rows they are of."""
+        """Metrics of an evaluation of all ranks, for the current step, and the rows that they are about."""
         self.params["eval_order_hash"] = rows_hash
         if self.run.rank == 0:
             self.log(figures)
             self._flush()
 
     def ends(self) -> None:
-        """The loop has come back from its last batch."""
+        """The loop has returned from its last batch."""
         self._flush()
         self._step_ended, self._rows_ended = self.step, self.rows
         self.phases.enter("ending")
@@ -300,7 +300,7 @@ class Link:
         return "ending" if self._is_ending else "training"
 
     def checkpoint(self, content: Any, state: str) -> None:
-        """Writes a checkpoint of this step and tells of it."""
+        """Writes a checkpoint of this step and reports it."""
         from ._checkpoint import write
         self._flush()
         with self.phases.during("checkpoint"):
@@ -321,8 +321,8 @@ class Link:
         self._hook(kind, value, trace)
 
     def _finish(self) -> None:
-        """The interpreter is about to end. The library's thread goes on until the process does: others' handlers, and
-        threads that are joined, may take their time, and the daemon is to know that it lives."""
+        """The interpreter is about to end. The library's thread runs until the process ends: other exit handlers and joined
+        threads may take time, and the daemon must know that the process lives."""
         if self.run.pid != os.getpid() or self._is_finished:
             return
         state, wait = "", _STOP_MS
@@ -335,7 +335,7 @@ class Link:
         self.phases.enter("ending")
         self.send("progress", **self._progress("ending", 0.0))
         ended = self.stream._ended_state() if self.stream is not None and self.run.rank == 0 else ""
-        if ended:  # of a script that fails now, or by its exit code, which nobody here knows
+        if ended:  # the script fails now, or will by its exit code, which is unknown here
             self.send("receipt", receipt={"ended": {"step": self._step_ended, "rows": self._rows_ended, "state": ended}})
         if self._error:
             self.send("error", message=self._error)

@@ -1,4 +1,4 @@
-"""What a run of the built-in trainer has learnt, as a torch module."""
+"""The trained model of a built-in trainer's run, as a torch module."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def load_model(run: str | os.PathLike[str] | Run, step: int | None = None, *, be
 
 
 def _path_of(run: str | os.PathLike[str] | Run, step: int | None, best: bool, host: str | None) -> str:
-    """Where the checkpoint lies."""
+    """The path of the checkpoint."""
     if not isinstance(run, Run):
         path = os.fspath(run)
         if os.path.isfile(path) or os.sep in path or path.endswith(".safetensors"):

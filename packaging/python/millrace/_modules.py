@@ -16,18 +16,18 @@ from . import _inputs
 from ._batch import Batch, Ragged
 from ._errors import MillraceError, SpecError
 
-_LIMIT = 5.0  # of a scaled input
-_LEAST_WEIGHT = 1e-12  # a list whose weights add up to less counts as empty
-_MARGIN = 1e-6  # target_mean keeps so far from 0 and 1
+_LIMIT = 5.0  # for a scaled input
+_LEAST_WEIGHT = 1e-12  # a list with a smaller sum of weights counts as empty
+_MARGIN = 1e-6  # smallest distance of target_mean from 0 and 1
 
 
 def _whole(column: Any) -> Any:
-    """A tensor, or a Ragged of tensors, also where the batch has numpy arrays."""
+    """A tensor, or a Ragged of tensors, even if the batch has numpy arrays."""
     return column.map(torch.as_tensor) if isinstance(column, Ragged) else torch.as_tensor(column)
 
 
 class _Scale(nn.Module):
-    """Brings dense inputs to mean 0 and deviation 1, within +-5, by what the training rows were."""
+    """Scales dense inputs to mean 0 and deviation 1, within +-5, by statistics of the training rows."""
 
     count: torch.Tensor
     mean: torch.Tensor
@@ -55,12 +55,12 @@ class BuiltIn(nn.Module):
         self.heads: list[str] = list(facts["heads"])
         self.step = 0
         self.checks_features = True
-        # As the training rows and, where their steps are others, the evaluation rows were made.
+        # As for the training rows and, if their steps differ, the evaluation rows.
         self._inputs = [_inputs.taken(facts, facts[name]) for name in ("inputs", "eval_inputs") if name in facts]
         self._taken = json.dumps(self._inputs)
 
     def _check(self, batch: Batch) -> None:
-        """That the batch's features are those that the model has learnt; looked at once for each stream."""
+        """Checks that the batch's features are those that the model was trained on; checked once per stream."""
         columns = getattr(batch, "_columns", None)
         if columns is None or not self.checks_features or self._taken in columns.fitting:
             return
@@ -73,12 +73,12 @@ class BuiltIn(nn.Module):
         columns.fitting.add(self._taken)
 
     def probabilities(self, batch: Batch) -> dict[str, torch.Tensor]:
-        """The probability of each row by head, as `millrace.evaluate` takes it."""
+        """The probability of each row by head, as `millrace.evaluate` expects it."""
         return dict(zip(self.heads, torch.sigmoid(self(batch).double()).unbind(1)))
 
 
 class _Cross(nn.Module):
-    """x0 * (W x + b) + x, W a product of two matrices where it has a rank."""
+    """x0 * (W x + b) + x; with a rank, W is a product of two matrices."""
 
     def __init__(self, shapes: Mapping[str, Any], prefix: str) -> None:
         super().__init__()
@@ -123,7 +123,7 @@ class Network(BuiltIn):
         dense = self.input(torch.cat(blocks, 1).to(self._dtype())) if blocks else None
         vectors = [self._pooled(name, table, batch) for name, table in self._features]
         if self.kind == "logistic":
-            # A table's vector has a weight for each head.
+            # A table's vector has one weight per head.
             weight = self.linear[0].weight  # type: ignore[index,union-attr]
             none = torch.zeros(batch.rows, 0, device=weight.device, dtype=weight.dtype)
             return sum(vectors, self._stack("linear", none if dense is None else dense))
@@ -140,7 +140,7 @@ class Network(BuiltIn):
         return self._stack("top", torch.cat([*below, pairs], 1))
 
     def _dtype(self) -> torch.dtype:
-        """Of the parameters: float32, or what a caller has made of them."""
+        """The parameters' type: float32, or what the caller has converted them to."""
         return next(self.parameters()).dtype
 
     def _stack(self, name: str, values: torch.Tensor, ends_active: bool = False) -> torch.Tensor:
@@ -152,7 +152,7 @@ class Network(BuiltIn):
         return values
 
     def _pooled(self, name: str, table: str, batch: Batch) -> torch.Tensor:
-        """A feature's vector of each row: the mean over its ids, weighted where they have weights, of none 0."""
+        """A feature's vector of each row: the mean over its ids, weighted if they have weights; 0 without ids."""
         weight: Any = self.embedding.get_submodule(table).weight
         column = _whole(batch[name])
         if not isinstance(column, Ragged):
@@ -191,11 +191,11 @@ class TargetMean(BuiltIn):
         return torch.logit((overall + sum(shifts)).clamp(_MARGIN, 1 - _MARGIN))
 
     def _shift(self, number: int, overall: torch.Tensor, values: Any) -> Any:
-        """How far a key's mean lies from that over all, [rows, heads]: 0 for a value that was never seen."""
+        """The difference of a key's mean from the overall mean, [rows, heads]: 0 for a value that was never seen."""
         ids, sums, weights = (self.get_buffer(f"{part}{number}") for part in ("ids", "sums", "weights"))
         full = weights + self._smoothing
         shift = torch.where(full > 0, (sums + self._smoothing * overall) / full - overall, 0.0)
-        shift = torch.cat([shift, torch.zeros_like(overall)[None]])  # of no value
+        shift = torch.cat([shift, torch.zeros_like(overall)[None]])  # for no value
         ids = torch.cat([ids, ids.new_zeros(1)])
         at = torch.searchsorted(ids[:-1], values.contiguous())
         is_seen = (at < len(ids) - 1) & (ids[at] == values)
@@ -203,7 +203,7 @@ class TargetMean(BuiltIn):
 
 
 def build(facts: Mapping[str, Any], tensors: Mapping[str, torch.Tensor], place: str) -> BuiltIn:
-    """The module of a checkpoint's facts (`module` of its metadata) with its weights."""
+    """The module for a checkpoint's facts (`module` of its metadata), with its weights."""
     try:
         if facts["type"] == "target_mean":
             return TargetMean(facts, tensors)

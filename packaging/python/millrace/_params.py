@@ -1,4 +1,4 @@
-"""`millrace.params`: the parameters of the run's spec, as its launcher gives them in MILLRACE_PARAMS.
+"""`millrace.params`: the parameters of the run's spec, from the launcher's MILLRACE_PARAMS.
 
 Read once, at the first use. Threads: any.
 """

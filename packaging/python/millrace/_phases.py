@@ -1,7 +1,6 @@
 """Where the time of a script's rank goes: a clock that is always in one phase.
 
-An open phase counts at once, so no part ever falls and all of them together are the time since the clock was made.
-Threads: any.
+An open phase counts at once, so no part ever decreases, and their sum is the time since the clock was made. Threads: any.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ _PARTS = ("busy", "stall", "evaluate", "checkpoint", "start", "ending")
 
 
 class Phases:
-    """See above. It begins with `start`, which the first batch of the attempt ends."""
+    """See above. It starts in `start`, which the first batch of the attempt ends."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -26,11 +25,11 @@ class Phases:
 
     @property
     def part(self) -> str:
-        """The present phase."""
+        """The current phase."""
         return self._part
 
     def enter(self, part: str) -> str:
-        """Ends the present phase and begins `part`; which one it was."""
+        """Ends the current phase and begins `part`; returns the phase that ended."""
         with self._lock:
             now, before = self._clock(), self._part
             self._seconds[before] += now - self._since
@@ -39,7 +38,7 @@ class Phases:
 
     @contextmanager
     def during(self, part: str) -> Iterator[None]:
-        """`part` for as long as the block takes; then the one before goes on."""
+        """Enters `part` for the duration of the block; then the previous phase continues."""
         before = self.enter(part)
         try:
             yield
@@ -48,14 +47,14 @@ class Phases:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """A wait for the loop's next batch. That of the first one is part of the start; whatever evaluation the script has
-        not read to its end is over."""
+        """A wait for the loop's next batch. Waiting for the first batch is part of the start; an evaluation that the script
+        has not read to its end is over."""
         with self.during("start" if self._part == "start" else "stall"):
             yield
         self.enter("busy")
 
     def told(self) -> dict[str, float]:
-        """Milliseconds in each up to now, as a progress line has them."""
+        """Milliseconds in each phase up to now, in the form of a progress line."""
         with self._lock:
             seconds = dict(self._seconds)
             seconds[self._part] += self._clock() - self._since

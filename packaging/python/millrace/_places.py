@@ -1,5 +1,5 @@
-"""Where the C library and the programs lie: the environment, the installed wheels, PATH, in this order. And where feeds have
-their sockets."""
+"""Finds the C library and the programs: in the environment, the installed wheels, PATH, in this order. Also the directory
+of feeds' sockets."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _existing(path: str, variable: str) -> str:
 
 
 def _make_executable(path: str) -> None:
-    """Images of clouds lose the bit; who may not set it finds out when the program is started."""
+    """Cloud images may lose the executable bit; if this user may not set it, starting the program fails."""
     if not os.access(path, os.X_OK):
         try:
             os.chmod(path, os.stat(path).st_mode | 0o111)
@@ -64,7 +64,7 @@ def _make_executable(path: str) -> None:
 
 
 def sockets() -> str:
-    """The directory of feeds' sockets, of this user alone; made where it is not there."""
+    """The directory of feeds' sockets, for this user only; created if it does not exist."""
     import tempfile
     base = os.path.join(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir(), f"millrace-{os.geteuid()}")
     own_directory(base)
@@ -72,7 +72,7 @@ def sockets() -> str:
 
 
 def own_directory(path: str) -> None:
-    """Makes a directory that only this user can enter, or finds that it is one."""
+    """Creates a directory that only this user can enter, or checks that an existing one is such a directory."""
     try:
         os.mkdir(path, 0o700)
     except FileExistsError:

@@ -1,4 +1,4 @@
-"""Questions about specs and datasets: what the command line answers, as Python's own values."""
+"""Requests about specs and datasets: the command line's answers as Python values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Estimate(NamedTuple):
 
 
 def settings(variation: str | None, changes: Any) -> list[str]:
-    """`--variation` and `--set` of a command."""
+    """The options `--variation` and `--set` of a command."""
     arguments = [] if variation is None else ["--variation", variation]
     for text in as_sets(changes):
         arguments += ["--set", text]
@@ -32,7 +32,7 @@ def settings(variation: str | None, changes: Any) -> list[str]:
 
 
 def as_sets(changes: Any) -> tuple[str, ...]:
-    """{"batch.seed": 8} as KEY=VALUE, each value as JSON, which YAML reads: a text stays that text, a date a date."""
+    """{"batch.seed": 8} as KEY=VALUE, each value as JSON, which YAML can read: a text stays that text, a date a date."""
     if changes is not None and not isinstance(changes, Mapping):
         raise MisuseError(f"set={changes!r}: changes are a dict of keys and values, as in set={{\"batch.seed\": 8}}")
     return tuple(f"{key}={value if isinstance(value, datetime.date) else json.dumps(value, ensure_ascii=False)}"
@@ -40,7 +40,7 @@ def as_sets(changes: Any) -> tuple[str, ...]:
 
 
 def ask(program: str, *arguments: str) -> Any:
-    """The JSON document that a command prints. Its sentence as SpecError where it fails."""
+    """The JSON document that a command prints. If it fails, raises its error as SpecError."""
     import subprocess
     done = subprocess.run([_places.program(program), *arguments, "--json"], stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, check=False)

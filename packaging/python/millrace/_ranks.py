@@ -1,8 +1,9 @@
-"""Which rank of how many a process is, and how the ranks of a machine find the one feed that they share.
+"""The rank and world size of a process, and how the ranks of a machine find the feed that they share.
 
-torch.distributed is asked once a script has initialised it, else the environment (torchrun and its like). Under a launcher
-that sets `RANK` and `WORLD_SIZE` the ranks of a machine meet by what else it sets; without one (`torch.multiprocessing.spawn`,
-Lightning's own, any `init_process_group(rank=, world_size=)`) they meet in the store of the default process group.
+Uses torch.distributed if the script has initialised it, else the environment (torchrun and similar). Under a launcher that
+sets `RANK` and `WORLD_SIZE` the ranks of a machine meet through its other variables. Without one
+(`torch.multiprocessing.spawn`, Lightning's own, any `init_process_group(rank=, world_size=)`) they meet in the store of the
+default process group.
 """
 
 from __future__ import annotations
@@ -16,29 +17,29 @@ from typing import Any, NamedTuple
 from . import _places
 from ._errors import FeedError, MisuseError
 
-_LONGEST_WAIT = 300.0  # seconds for all ranks to come to a stream
+_LONGEST_WAIT = 300.0  # seconds for all ranks to reach a stream
 _WAYS_OUT = "initialise the process group before the first batch, or give rank= and world= to millrace.stream()"
 
 
 class Place(NamedTuple):
-    """Which rank of how many this process is, and who shares its feed."""
+    """This process's rank, the world size, and the ranks that share its feed."""
 
     rank: int
     world: int
     ranks: tuple[int, ...]  # that the feed serves
     attempt: int
-    job: str | None  # names the job that shares a feed; None: this process alone
+    job: str | None  # identifies the job that shares a feed; None: only this process
     is_starter: bool
 
 
 def group() -> Any:
-    """torch.distributed, where the script has initialised it; does not import it."""
+    """torch.distributed if the script has initialised it; does not import it."""
     distributed = getattr(sys.modules.get("torch"), "distributed", None)
     return distributed if distributed is not None and distributed.is_available() and distributed.is_initialized() else None
 
 
 class Ranks:
-    """Where a stream's rank and world come from: what was given, else what is told when the stream begins."""
+    """The source of a stream's rank and world size: explicit values, else those at the stream's start."""
 
     def __init__(self, rank: int | None = None, world: int | None = None, dp_rank: int | None = None,
                  dp_size: int | None = None) -> None:
@@ -57,11 +58,11 @@ class Ranks:
 
     @property
     def are_known(self) -> bool:
-        """Whether they are what they will be: given, or set by a launcher."""
+        """Whether they are final: given, or set by a launcher."""
         return self.given is not None or _environment() is not None
 
     def told(self) -> tuple[int, int]:
-        """Rank and world as of now."""
+        """Rank and world size at present."""
         if self.given is not None:
             return self.given.rank, self.given.world
         environment, distributed = _environment(), group()
@@ -81,8 +82,8 @@ class Ranks:
         return 0, 1
 
     def place(self, call: str) -> Place:
-        """The place of this process, for good. `call` names the stream, the same in all ranks; they come together here
-        where no launcher says who shares a machine."""
+        """The final place of this process. `call` names the stream, the same in all ranks. Without a launcher that tells
+        which ranks share a machine, the ranks meet here."""
         if self.given is not None:
             return self.given
         rank, world = self.told()
@@ -112,7 +113,8 @@ def _launched(rank: int, world: int, call: str) -> Place:
     attempt = _number("TORCHELASTIC_RESTART_COUNT", 0)
     first = rank - local
     ranks = tuple(range(first, first + local_world))
-    # TORCHELASTIC_RUN_ID may be "none" in every job; the directory of error files is torchrun's own.
+    # TORCHELASTIC_RUN_ID may be "none" in every job, so the directory of error files is used too: it is unique to a
+    # torchrun.
     error_file = os.environ.get("TORCHELASTIC_ERROR_FILE", "")
     names = [os.environ.get(name, "") for name in ("TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT", "GROUP_RANK")]
     job = json.dumps([*names, error_file.split("/attempt_")[0], attempt, call])
@@ -120,7 +122,7 @@ def _launched(rank: int, world: int, call: str) -> Place:
 
 
 def _machine() -> str:
-    """Equal in processes that can share a feed: one kernel, one view of processes, one directory of sockets."""
+    """Equal in processes that can share a feed: one kernel, one pid namespace, one directory of sockets."""
     base = os.stat(_places.sockets())
     with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
         boot = file.read().strip()
@@ -128,7 +130,7 @@ def _machine() -> str:
 
 
 def _meet(rank: int, world: int, call: str) -> Place:
-    """Through the store of the default process group, which no collective of the script's own can come in the way of."""
+    """Meets through the store of the default process group, which cannot interfere with the script's collectives."""
     from torch.distributed import distributed_c10d
     try:
         store: Any = distributed_c10d._get_default_store()
@@ -148,5 +150,5 @@ def _meet(rank: int, world: int, call: str) -> Place:
         pause = min(2 * pause, 0.05)
     told = [json.loads(store.get(name)) for name in names]
     ranks = tuple(one for one in range(world) if told[one][0] == told[rank][0])
-    # The name of the job is of the rank that starts the feed, so that nobody else's can be it.
+    # The rank that starts the feed chooses the job's name, so that no other job can have it.
     return Place(rank, world, ranks, 0, told[ranks[0]][1] if len(ranks) > 1 else None, ranks[0] == rank)

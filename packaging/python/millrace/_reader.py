@@ -1,6 +1,6 @@
-"""One connection to a feed: its events, put together to the steps that a loop gets.
+"""One connection to a feed: its events, combined into the steps that a loop gets.
 
-One thread at a time. A wait looks every 100 ms whether somebody wants it to end (Ctrl-C) and whether the feed is there.
+One thread at a time. A wait checks every 100 ms for an interrupt (Ctrl-C) and whether the feed is alive.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ _HELLO_SECONDS = 60.0
 
 
 class Asked(NamedTuple):
-    """What a connection asks for."""
+    """The parameters of a connection."""
 
     stream: str
     state: str | None
     join: bool
     last: str
     copy: bool
-    arrays: Any  # makes what batches hold: NumpyArrays or TorchArrays
-    whole: bool = False  # batches are to be copied to a device: as one piece of memory
+    arrays: Any  # makes the arrays of batches: NumpyArrays or TorchArrays
+    whole: bool = False  # batches will be copied to a device: as one piece of memory
 
 
 class NotYet:
-    """Stands for what is not there yet."""
+    """The value for a step that has not arrived yet."""
 
 
 NOT_YET = NotYet()
@@ -43,13 +43,13 @@ class Step(NamedTuple):
     """One step, as this rank sees it."""
 
     epoch: int
-    number: int  # of the first micro-batch behind it
+    number: int  # of the first micro-batch after it
     rows: int  # over all ranks
-    parts: list[Any]  # this rank's Memory or Tensors: one where steps are joined, none where it has no rows
+    parts: list[Any]  # this rank's Memory or Tensors: one if steps are joined, empty if it has no rows
 
 
 class Reader:
-    """See above. Every Memory that it gave out stays valid after close()."""
+    """See above. Every Memory that it returned stays valid after close()."""
 
     def __init__(self, feed: Feed, asked: Asked) -> None:
         self._library = _library.load()
@@ -57,11 +57,11 @@ class Reader:
         self._handle = ctypes.c_void_p()
         self.columns: Columns | None = None
         self.is_broken = False
-        """An interrupt came while a batch was being taken: what was read last may be lost."""
+        """An interrupt came while a batch was being taken: the last one read may be lost."""
         self.epoch_end: tuple[int, int] | None = None
-        """Where the newest epoch ends whose last step was read: epoch and number."""
+        """The end of the newest epoch with a last step that was read: epoch and number."""
         self.last_mark: tuple[int, int] | None = None
-        """Where the newest step that was read ends, also one that is left out: epoch and number."""
+        """The end of the newest step that was read, even if it is left out: epoch and number."""
         self._parts: list[Memory | Tensors] = []
         self._is_viewing = asked.arrays.is_torch and not asked.copy and not asked.whole
         self._codes: deque[int] = deque(maxlen=1)
@@ -89,8 +89,8 @@ class Reader:
                            for wait in (True, False)}
 
     def _go_on(self) -> None:
-        """The feed hung up. It does so with all ranks when one of them connects again, as a rank does whose hello was
-        answered too late: all go on from the furthest place that all have come to, each with what it lacks."""
+        """The feed hung up. It hangs up on all ranks when one of them reconnects, as a rank does if its hello was answered
+        too late. All ranks resume from the furthest position that all have reached; each gets what it lacks."""
         if self._asked.stream != "train":
             raise self._failure(_library.LOST, self._error(), 0)
         self._feed.check_listening()
@@ -101,7 +101,7 @@ class Reader:
         self._greet(reopened)
 
     def _greet(self, say_hello: Callable[[int], tuple[int, str]]) -> None:
-        """Until the feed has answered. `say_hello` takes the milliseconds it may wait: a code and a sentence."""
+        """Waits for the feed's answer. `say_hello` takes a timeout in milliseconds and returns a code and a sentence."""
         end, timeout_ms = time.monotonic() + _HELLO_SECONDS, _FIRST_HELLO_MS
         while True:
             code, sentence = say_hello(timeout_ms)
@@ -112,16 +112,16 @@ class Reader:
             self._feed.check_listening()
             if time.monotonic() > end:
                 raise FeedError(sentence)
-            # A busy machine answers later: each try gives it more time.
+            # A busy machine answers later: each try has a longer timeout.
             timeout_ms = min(2 * timeout_ms, _LAST_HELLO_MS)
 
     def next_step(self, wait: bool = True) -> Step | NotYet | None:
-        """The next step; None at the end of the stream; NOT_YET where it is not there and need not be waited for."""
+        """The next step; None at the end of the stream; NOT_YET if it has not arrived and `wait` is false."""
         codes, event, arguments = self._codes, self._event, self._arguments[wait]
         try:
             while True:
                 codes.clear()
-                # In one call of C: an interrupt cannot come between the event and its code.
+                # A single call of C: an interrupt cannot come between the event and its code.
                 codes.extend(map(self._library.millrace_feed_next, *arguments))
                 code = codes[0]
                 if code == _library.BATCH:
@@ -184,7 +184,7 @@ class Reader:
         self._table: Any = numpy.frombuffer(memoryview(self._structs), dtype=kind)
 
     def schema(self) -> Columns:
-        """The columns of all batches, also before the first; waits until the feed has told them."""
+        """The columns of all batches, even before the first; waits until the feed has sent them."""
         while self.columns is None:
             count = ctypes.c_size_t()
             code = self._library.millrace_feed_schema(self._handle, self._structs, len(self._structs),
@@ -203,7 +203,7 @@ class Reader:
         return self.columns
 
     def no_rows(self) -> NoRows:
-        """What stands for this rank's rows in a step that has none of them."""
+        """This rank's part of a step in which it has no rows."""
         return NoRows(self.schema(), self._asked.arrays)
 
     def state_at(self, epoch: int, number: int) -> str:
@@ -214,7 +214,7 @@ class Reader:
         return text
 
     def info(self) -> _library.Info:
-        """What the feed said at hello."""
+        """The feed's answer to hello."""
         info = _library.Info(struct_size=ctypes.sizeof(_library.Info))
         self._library.millrace_feed_get_info(self._handle, ctypes.byref(info))
         return info
@@ -226,7 +226,7 @@ class Reader:
         return {field[0]: getattr(stats, field[0]) for field in stats._fields_[1:]}
 
     def on_ring(self, mapped: Any, unmapped: Any) -> None:
-        """Tells of every ring's memory (address, bytes): that it is there, and that it is about to go."""
+        """Reports the memory of every ring (address, bytes): when it is mapped, and before it is unmapped."""
         def told(_: Any, address: int, size: int, is_mapped: int) -> None:
             (mapped if is_mapped else unmapped)(address, size)
         self._on_ring = _library.RING_CALLBACK(told)
@@ -241,7 +241,7 @@ class Reader:
         return (SpecError if code == _library.INVALID or exit_code == 4 else FeedError)(sentence)
 
     def close(self) -> None:
-        """Leaves the feed. Again: nothing."""
+        """Leaves the feed. A second call does nothing."""
         handle, self._handle = self._handle, ctypes.c_void_p()
         if handle:
             if self._on_ring is not None:

@@ -1,4 +1,4 @@
-"""Rows as numbers, and the hash of a set of rows: docs/formats/evaluation.md. Whole columns at a time, by numpy."""
+"""Keys of rows, and the hash of a set of rows: docs/formats/evaluation.md. Processes whole columns, with numpy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _mixed(x: Any) -> Any:
 
 
 def keys(files: Any, numbers: Any) -> Any:
-    """The key of each row, uint64, from its file and its number in it."""
+    """The key of each row, uint64, from its file and its number in the file."""
     import numpy
     mixed = _mixed(numpy.asarray(numbers, dtype=numpy.uint64) + numpy.uint64(_GOLDEN))
     mixed += numpy.asarray(files).astype(numpy.uint64) * numpy.uint64(_GOLDEN)
@@ -26,9 +26,9 @@ def keys(files: Any, numbers: Any) -> Any:
 
 
 def total(keys: Any) -> int:
-    """The sum over these rows, which adds up over parts: `text` writes it."""
+    """The sum over these rows; sums of parts add up. `text` formats it."""
     import numpy
-    # 32 bits at a time: a sum of 64-bit words would lose what is carried into the upper word of the result.
+    # Adds 32 bits at a time: a sum of 64-bit words would lose the carry into the upper word of the result.
     def exact(words: Any) -> int:
         low = int(numpy.sum(words & numpy.uint64(0xFFFFFFFF), dtype=numpy.uint64))
         return low + (int(numpy.sum(words >> numpy.uint64(32), dtype=numpy.uint64)) << 32)

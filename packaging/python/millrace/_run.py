@@ -1,7 +1,8 @@
-"""The run that this process is a rank of, where Millrace's launcher started it (`command:` of a spec).
+"""The run that this process is a rank of, if Millrace's launcher started it (`command:` of a spec).
 
-What the launcher says stands in the job.json that MILLRACE_JOB names. Of the processes that inherit that variable one is
-the rank: the first to ask, which holds a lock for as long as it lives; what it starts or forks is none.
+The launcher's information is in the job.json that MILLRACE_JOB names. All child processes inherit that variable. Only the
+first process that asks is the rank: it holds a lock for as long as it lives. Processes that it starts or forks are not
+ranks.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ class Run:
         self.feed_socket: str = job["feed_socket"]
         self.checkpoints: str = job["checkpoint_dir"]
         self.resume: str | None = job.get("resume")
-        """The checkpoint that this attempt goes on from."""
+        """The checkpoint that this attempt resumes from."""
         self.page = os.path.join(folder, "steps.page")
         self.spill = os.path.join(folder, f"rank{os.environ['RANK']}", "lines.spill")
-        """For lines that wait for the daemon."""
+        """The directory for lines that wait for the daemon."""
         self.rank = int(os.environ["RANK"])
         self.world = int(os.environ["WORLD_SIZE"])
         self.is_on_one_machine = os.environ.get("LOCAL_WORLD_SIZE") == os.environ["WORLD_SIZE"]
@@ -56,7 +57,7 @@ class Run:
 
 
 def find() -> Run | None:
-    """The run of this process, claimed; None where no launcher started it, or another process is the rank."""
+    """Claims and returns the run of this process; None if no launcher started it, or another process is the rank."""
     path = os.environ.get("MILLRACE_JOB")
     if not path:
         return None
@@ -73,7 +74,7 @@ def find() -> Run | None:
 
 
 def script_facts() -> dict[str, Any]:
-    """Of the run's receipt: which file runs, with which interpreter."""
+    """The part of the run's receipt about the script: its file and its interpreter."""
     facts = {"interpreter": sys.executable or "", "python": sys.version.split()[0]}
     path = os.path.abspath(sys.argv[0]) if sys.argv and sys.argv[0] else ""
     if os.path.isfile(path):
@@ -86,7 +87,7 @@ def script_facts() -> dict[str, Any]:
 
 
 def packages() -> dict[str, str]:
-    """Names and versions of what is installed, as `pip freeze` lists them; read off the names of directories alone."""
+    """Names and versions of the installed packages, like `pip freeze`; taken from the names of directories only."""
     found: dict[str, str] = {}
     for folder in sys.path:
         try:

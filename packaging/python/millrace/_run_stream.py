@@ -15,26 +15,26 @@ from ._ranks import Place, Ranks
 from ._reader import Asked
 from ._stream import Evaluation, Feeds, Stream
 
-_LONGEST_WAIT = 300.0  # seconds for the feed's socket
-_END_SECONDS = 2.0  # for the stream's end to be read, where the script took its last batch and no more
+_LONGEST_WAIT = 300.0  # seconds to wait for the feed's socket
+_END_SECONDS = 2.0  # seconds to read the stream's end after the script took its last batch
 
 
 class _Over(Exception):
-    """The run stops before the step that is waited for."""
+    """The run stops before the step that is being waited for."""
 
 
 class RunFeed:
-    """The run's feed, as a Reader uses it. It is not this process's: close() leaves it alone."""
+    """The run's feed, for a Reader. It does not belong to this process: close() does nothing to it."""
 
     def __init__(self, link: Link) -> None:
         run = link.run
         self.place = Place(run.rank, run.world, tuple(range(run.world)), run.attempt, run.id, False)
         self._path = run.feed_socket
         self.on_wait: Any = None
-        """Called ten times a second while a batch is waited for."""
+        """Called ten times a second during a wait for a batch."""
 
     def wait_for_socket(self) -> str:
-        """The socket's path, once it is there. Ctrl-C ends the wait."""
+        """The socket's path, once it exists. Ctrl-C ends the wait."""
         end = time.monotonic() + _LONGEST_WAIT
         while not os.path.exists(self._path):
             self.check_alive()
@@ -44,32 +44,32 @@ class RunFeed:
         return self._path
 
     def files(self) -> str:
-        """Nothing: the run's plan is pinned by the daemon."""
+        """Returns nothing: the daemon has pinned the run's plan."""
         return ""
 
     def check_alive(self) -> None:
-        """Tells that something is waited for."""
+        """Reports that this process waits."""
         if self.on_wait is not None:
             self.on_wait()
 
     def check_listening(self) -> None:
-        """As check_alive: a feed that was lost comes back, or the daemon ends this rank."""
+        """As check_alive: a feed that was lost is replaced, or the daemon ends this rank."""
         self.check_alive()
 
     def failure(self, sentence: str = "") -> FeedError:
-        """What becomes of a feed that is gone."""
+        """The error for a feed that is gone."""
         return FeedError(sentence or "the run's feed is gone")
 
     def close(self) -> None:
-        """Nothing: it is the daemon's."""
+        """Does nothing: the feed belongs to the daemon."""
 
 
 class RunFeeds(Feeds):
-    """The run's feed, as often as one is asked for."""
+    """Returns the run's feed whenever one is requested."""
 
     def __init__(self, link: Link, request: Request) -> None:
-        # The run's spec has its variation and its changes, and may differ from what the file has by now.
-        self.request, self.ranks = request._replace(job=link.run.job), Ranks()  # the launcher has set them, and torch.distributed must say the same
+        # The run's spec has its variation and its changes, and the file may have changed since.
+        self.request, self.ranks = request._replace(job=link.run.job), Ranks()  # by the launcher; torch.distributed must agree
         self.feed = RunFeed(link)
 
     def start(self) -> Any:
@@ -94,7 +94,7 @@ class RunStream(Stream):
         self._most = int(link.run.spec["train"]["max_steps"])
         self._epochs = int(link.run.spec["batch"]["epochs"])
         self._is_stopped = self._has_all = False
-        self._length = 0  # in steps, once the script has asked
+        self._length = 0  # in steps, once the script has asked for it
         self._ended: tuple[int, int] | None = None  # epoch and number at the end of the last step that has ended
         self._ended_text = ""
 
@@ -154,7 +154,7 @@ class RunStream(Stream):
         if not self._is_in_step:
             rows = self._rows + batch.step_rows
             if batch.epoch > 0 and batch.epoch != self._link.epoch and self._steps % batch.epoch == 0:
-                whole = self._steps // batch.epoch * self._epochs  # epochs have equally many steps, as far as is known
+                whole = self._steps // batch.epoch * self._epochs  # epochs have the same number of steps, as far as is known
                 self._link.steps_total = min(whole, self._most) if self._most else whole
             if not self._link.begin(self._steps + 1, batch.epoch, rows, time.monotonic() - self._asked_at):
                 raise _Over
@@ -168,8 +168,8 @@ class RunStream(Stream):
                 self._link.is_at_end()
 
     def _is_last(self, batch: Batch) -> bool:
-        """Whether no step stands behind this one, by its mark. Where the last step of an epoch is left out, only who reads
-        on knows."""
+        """Whether this is the last step, by its mark. If the last step of an epoch is left out, only reading on shows
+        it."""
         return batch.epoch + 1 >= self._epochs and self._reader is not None and \
             self._reader.epoch_end == (batch.epoch, batch.number)
 
@@ -191,7 +191,7 @@ class RunStream(Stream):
         self._is_due, self._ended = False, self._last
 
     def _ended_state(self) -> str:
-        """The state behind the last step that ended in this attempt; "" where none did."""
+        """The state after the last step that ended in this attempt; "" if none did."""
         if self._ended is None or self._reader is None:
             return self._ended_text
         try:
@@ -204,8 +204,8 @@ class RunStream(Stream):
         return self._current() if self._reader is not None or self._text else ""
 
     def _reach_end(self) -> None:
-        """A loop that counts its steps does not read the stream's end, and what was left out before it: that is done here.
-        A step that comes instead was not taken, and is none of the run's."""
+        """A loop that counts its steps does not read the stream's end, nor what was left out before it: this does. If
+        another step comes instead, the loop did not take it, and it does not belong to the run."""
         reader = self._reader
         if self._is_over or reader is None or reader.is_broken or self._ready or self._is_in_step:
             return
@@ -244,14 +244,14 @@ class RunStream(Stream):
 
     def __exit__(self, *failure: Any) -> None:
         if failure[0] is not None and not self._is_closed:
-            self._link.is_at_end()  # the step under way has not ended
+            self._link.is_at_end()  # the current step has not ended
             self._ended_text = self._ended_state()
             super().close()
         self.close()
 
 
 def of_run(link: Link, request: Request, asked: Asked, device: Any, prefetch: int) -> RunStream | None:
-    """The run's stream; None where the script asks for the stream of another spec."""
+    """The run's stream; None if the script asks for the stream of another spec."""
     if not _is_of_run(link, request):
         return None
     if link.stream is not None:
@@ -262,14 +262,14 @@ def of_run(link: Link, request: Request, asked: Asked, device: Any, prefetch: in
 
 
 def evaluation_of_run(link: Link, request: Request, asked: Asked) -> Evaluation | None:
-    """The evaluation rows of the run, from its feed; None where the script asks for those of another spec."""
+    """The evaluation rows of the run, from its feed; None if the script asks for those of another spec."""
     if not _is_of_run(link, request):
         return None
     return Evaluation(asked, RunFeeds(link, request), None, None)
 
 
 def _is_of_run(link: Link, request: Request) -> bool:
-    """Whether the spec is the run's. What is asked of it beside must be the run's too."""
+    """Whether the spec is the run's. If so, the other arguments must match the run too."""
     run = link.run
     if run.spec_file and os.path.realpath(request.spec) != os.path.realpath(run.spec_file):
         return False

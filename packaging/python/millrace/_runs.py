@@ -1,4 +1,4 @@
-"""Runs and what is known of them, as plain values. Read from the documents of docs/reference/json.md."""
+"""Runs and the facts about them, as plain values. Read from the documents of docs/reference/json.md."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from . import _chart
 
 
 def number(value: Any) -> float:
-    """Of a JSON number; NaN and infinities are texts there."""
+    """A number in JSON; NaN and infinities are texts there."""
     return float(value)
 
 
 def moment(text: str | None) -> datetime | None:
-    """Of a time in UTC; None of one that has not come."""
+    """A time in UTC; None if it has not been reached."""
     if not text:
         return None
     return datetime.strptime(text.rstrip("Z"), "%Y-%m-%dT%H:%M:%S.%f").replace(tzinfo=timezone.utc)

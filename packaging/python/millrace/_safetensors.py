@@ -1,4 +1,4 @@
-"""Checkpoint files, read through the C library, which holds them against their checksums (docs/formats/checkpoint.md)."""
+"""Checkpoint files, read through the C library, which verifies their checksums (docs/formats/checkpoint.md)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _TYPES = {"F32": "float32", "F64": "float64", "I64": "int64", "I32": "int32", "B
 
 
 class Checkpoint:
-    """A file's metadata, and where its tensors lie.
+    """A file's metadata, and the positions of its tensors.
 
     is_whole
-        The values of the tensors are held against their checksums too, for which the file is read to its end.
+        Also verifies the checksums of the tensors' values, which reads the file to its end.
     """
 
     def __init__(self, path: str, *, is_whole: bool) -> None:
@@ -32,7 +32,7 @@ class Checkpoint:
         self._values = values.value
 
     def place(self, name: str) -> tuple[int, int] | None:
-        """Where the bytes of a tensor begin in the file, and how many there are; None: there is no such tensor."""
+        """The position of a tensor's bytes in the file, and their number; None for an unknown tensor."""
         if name not in self._entries:
             return None
         begin, end = self._entries[name]["data_offsets"]

@@ -1,4 +1,4 @@
-"""The scores of an evaluation, kept with the run: docs/formats/scores.md. `millrace-loader scores` writes the file."""
+"""Stores the scores of an evaluation with the run: docs/formats/scores.md. `millrace-loader scores` writes the file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ROWS_MOST = 10_000_000
 
 
 def keep(link: Any, digest: str, shares: Any) -> None:
-    """Of all ranks' shares, beside the run's checkpoints. What goes wrong is a warning: the figures are there."""
+    """Stores the scores of all ranks' shares beside the run's checkpoints. Errors are only warnings: the metrics exist."""
     try:
         write(link.run.checkpoints, link.run.attempt, link.step, digest, *joined(shares))
     except (MillraceError, OSError) as error:
@@ -34,7 +34,7 @@ def joined(shares: Any) -> tuple[Any, dict[str, tuple[Any, Any]]]:
 
 
 def write(directory: str, attempt: int, step: int, digest: str, keys: Any, heads: dict[str, tuple[Any, Any]]) -> None:
-    """DIRECTORY/scores-STEP.aATTEMPT.zst. Of too many rows those with the lowest keys."""
+    """Writes DIRECTORY/scores-STEP.aATTEMPT.zst. If there are too many rows, keeps those with the lowest keys."""
     import subprocess
 
     import numpy
@@ -56,7 +56,7 @@ def write(directory: str, attempt: int, step: int, digest: str, keys: Any, heads
                 child.stdin.write(memoryview(column).cast("B"))
             child.stdin.close()
         except BrokenPipeError:
-            pass  # it says why
+            pass  # the error explains it
         words = child.stderr.read().decode(errors="replace").strip()
     if child.returncode != 0:
         raise MillraceError(words.removeprefix("millrace-loader: ") or f"millrace-loader ended with code {child.returncode}")

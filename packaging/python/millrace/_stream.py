@@ -20,11 +20,11 @@ from ._feed import Feed, Request
 from ._ranks import Place, Ranks, group
 from ._reader import Asked, NotYet, Reader, Step
 
-_calls = 0  # of stream(), by which ranks find the feed that they share
+_calls = 0  # number of stream() calls, by which ranks find the feed that they share
 
 
 class Feeds:
-    """Starts the feeds of one stream, a later one in place of the one before."""
+    """Starts the feeds of one stream; a later one replaces the previous one."""
 
     def __init__(self, request: Request, ranks: Ranks) -> None:
         global _calls
@@ -34,13 +34,13 @@ class Feeds:
         self._call, self._starts = _calls, 0
 
     def start(self) -> Feed:
-        """A feed at this process's place, which is found now."""
+        """A feed at this process's place, which is determined now."""
         self._starts += 1
         return Feed(self.request, self.ranks.place(f"{self._call}.{self._starts}"))
 
 
 class _Rows:
-    """Iteration over one connection, for one consumer at a time: what Stream and Evaluation have in common."""
+    """Iteration over one connection, for one consumer at a time: the common part of Stream and Evaluation."""
 
     def __init__(self, asked: Asked, ranks: Ranks) -> None:
         self._asked, self._ranks = asked, ranks
@@ -70,7 +70,7 @@ class _Rows:
 
     @contextmanager
     def _only_here(self) -> Iterator[None]:
-        """No other thread uses the connection meanwhile."""
+        """Raises if another thread uses the connection."""
         if not self._turn.acquire(blocking=False):
             raise MisuseError("two threads read this stream at once: one of them reads, and hands batches on")
         try:
@@ -79,14 +79,14 @@ class _Rows:
             self._turn.release()
 
     def _replace(self, consumer: _Consumer) -> None:
-        """Another loop begins while `consumer` may read on. Raises where that cannot be."""
+        """Another loop begins while `consumer` may still read. Raises if that is not possible."""
         raise NotImplementedError
 
     def _begin(self) -> None:
         raise NotImplementedError
 
     def _lose_place(self) -> None:
-        """Nothing was delivered yet, and the place was another one."""
+        """Nothing was delivered yet, and the place has changed."""
         raise NotImplementedError
 
     def _give(self) -> Batch | None:
@@ -111,7 +111,7 @@ class _Rows:
         return batch
 
     def _try_read(self, wait: bool) -> Batch | NotYet | None:
-        """As _read(); NOT_YET where there is none and nobody waits."""
+        """As _read(), but does not wait if `wait` is false: NOT_YET without a batch."""
         ready = self._ready
         while not ready:
             reader = self._connection()
@@ -121,25 +121,25 @@ class _Rows:
             ready.extend(self._batches(reader, step))
         batch = ready[0]
         self._has_delivered = True
-        self._takes(batch)  # before it is taken: an interrupt here leaves it for the next call
+        self._takes(batch)  # before it is taken: after an interrupt here the next call returns it
         ready.popleft()
         return batch
 
     def _takes(self, batch: Batch) -> None:
-        """The loop is about to get this one."""
+        """The loop is about to get this batch."""
 
     def _count_steps(self, counted: dict[str, Any]) -> int:
         return int(counted["whole_steps" if self._asked.last == "drop" else "steps"])
 
     def _count_batches(self, counted: dict[str, Any]) -> int:
-        """Batches that this rank gets, of what `millrace-loader count` says."""
+        """Number of batches for this rank, from the result of `millrace-loader count`."""
         if self._asked.join:
             return self._count_steps(counted)
         rank, world = self._ranks.told()
         in_step = counted["step_rows"] // counted["micro_rows"]
         batches = counted["whole_steps"] * (in_step // world)
         if self._asked.last == "keep":
-            # A rank without a micro-batch in an epoch's partial step gets an empty one.
+            # A rank without a micro-batch in an epoch's partial step gets an empty batch.
             rest = [epoch["micro_batches"] - epoch["whole_steps"] * in_step for epoch in counted["epochs"]]
             batches += sum(max(1, -((rank - one) // world)) for one in rest if one > 0)
         return int(batches)
@@ -161,7 +161,7 @@ class _Rows:
                               "the feed computes in processes of its own already")
 
     def _check_ranks(self) -> None:
-        """That torch.distributed, once it is initialised, says what this stream goes by."""
+        """Checks that torch.distributed, once it is initialised, agrees with this stream's rank and world."""
         if self._has_met_group or group() is None:
             return
         rank, world = self._ranks.told()
@@ -201,7 +201,7 @@ class _Consumer:
         self.is_replaced = False
         """Another loop over an evaluation has begun."""
         self.is_interrupted = False
-        """Its loop may be gone, although a traceback keeps this iterator; another one may take its place."""
+        """Its loop may have ended, although a traceback keeps this iterator alive; another one may replace it."""
 
     def __iter__(self) -> _Consumer:
         return self
@@ -243,13 +243,13 @@ class Stream(_Rows):
         if device is not None:
             from ._device import Cuda
             self._cuda = Cuda(device)
-        self._last: tuple[int, int] | None = None  # epoch and number of what the loop got last
-        self._text = ""  # the state where there is no such yet, or no connection any more
-        self._files = ""  # what the feed reads; "": not known, or pinned by the daemon
-        self._packed: tuple[str, str] = ("", "")  # that, and as a state has it
+        self._last: tuple[int, int] | None = None  # epoch and number of the loop's last batch
+        self._text = ""  # the state before the first batch, or without a connection
+        self._files = ""  # files that the feed reads; "": not known, or pinned by the daemon
+        self._packed: tuple[str, str] = ("", "")  # these files, and their form in a state
         self._is_over = self._is_closed = False
         self._steps = 0
-        # Where the ranks are known: it reads its plan while the script makes its model.
+        # If the ranks are known, the feed reads its plan while the script makes its model.
         self._feed: Feed | None = self._start_feed() if feeds.ranks.are_known else None
 
     def _start_feed(self) -> Feed:
@@ -278,13 +278,13 @@ class Stream(_Rows):
     def _replace(self, consumer: _Consumer) -> None:
         self._check_open()
         if self._is_through():
-            consumer.is_over = True  # it took the last batch, and did not ask whether there is another
+            consumer.is_over = True  # it took the last batch, and did not ask for another
             return
         raise MisuseError("this stream has a consumer already: two loops would each get some of its steps. Make "
                           "another stream, or end the first loop and let go of its iterator")
 
     def _is_through(self) -> bool:
-        """Whether the loop has got the last batch. Waits for the next one; it is kept for the loop."""
+        """Whether the loop has got the last batch. Waits for the next batch, which is kept for the loop."""
         if self._mover is not None:
             self._is_over = self._is_over or self._mover.is_through
         elif not self._is_over and not self._ready:
@@ -299,7 +299,7 @@ class Stream(_Rows):
 
     def _end_loop(self) -> None:
         self._is_over = True
-        # Also behind what was left out of the last epoch.
+        # Also after what was left out of the last epoch.
         self._last = self._connection().last_mark or self._last
 
     def _begin(self) -> None:
@@ -311,7 +311,7 @@ class Stream(_Rows):
         self._connection()
 
     def _move(self) -> None:
-        """Batches go to the device ahead of the loop."""
+        """Copies batches to the device ahead of the loop."""
         if self._cuda is not None and self._mover is None:
             from ._device import Mover
             self._mover = Mover(self._cuda, self._try_read, self._prefetch)
@@ -372,7 +372,7 @@ class Stream(_Rows):
         files = _unpack(state.get("files", ""))
         consumer = self._consumer() if self._consumer else None
         if consumer is not None:
-            consumer.is_over = True  # its loop read what was before
+            consumer.is_over = True  # its loop read earlier rows
         self._steps = int(state.get("step", 0))
         is_same = files == self._request.files
         self._files = files
@@ -383,14 +383,14 @@ class Stream(_Rows):
             self._restart(text)
 
     def _restart(self, text: str) -> None:
-        # In this order an interrupt leaves a stream that goes on from `text`.
+        # In this order an interrupt leaves a stream that resumes from `text`.
         self._text, self._last, self._is_over = text, None, False
         self._leave()
         self._pin()
         self._feed = self._start_feed()
 
     def _pin(self) -> None:
-        """The next feed reads the files of this stream, whatever the dataset has got meanwhile."""
+        """Makes the next feed read the files of this stream, even if the dataset has grown."""
         self._request = self._feeds.request = self._request._replace(files=self._files)
 
     def _lose_place(self) -> None:
@@ -521,13 +521,13 @@ class Evaluation(_Rows):
     """
 
     def __init__(self, asked: Asked, feeds: Feeds, feed: Feed | None, stream: Stream | None) -> None:
-        """`stream`: whose feed it is; None: one of its own, where `feed` is None once it is read."""
+        """`stream`: the stream with the feed; None: a feed of its own, in which case `feed` is None once it is read."""
         super().__init__(asked._replace(stream="eval", state=None, last="keep"), feeds.ranks)
         self._feeds, self._feed, self._stream = feeds, feed, stream
         self._place = feed.place if feed is not None else None
         self._is_closed = False
         self._link = _link.current()
-        self._interrupts: str | None = None  # a phase of the run: it is being read
+        self._interrupts: str | None = None  # the phase of the run that this reading has interrupted
         if feed is None and feeds.ranks.are_known:
             self._start_feed()
 
@@ -550,7 +550,7 @@ class Evaluation(_Rows):
 
     def _lose_place(self) -> None:
         if self._stream is not None:
-            return  # it is the stream's to find another
+            return  # the stream must find another feed
         has_begun = self._reader is not None
         self._leave()
         self._place = None
@@ -572,7 +572,7 @@ class Evaluation(_Rows):
         self._reader = Reader(self._feed, self._asked)
 
     def _end(self) -> None:
-        """Nothing more of this pass is read."""
+        """Ends this pass: nothing more of it is read."""
         reader, self._reader = self._reader, None
         if reader is not None:
             reader.close()
@@ -705,7 +705,7 @@ def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapp
 
 
 def _pack(files: str) -> str:
-    """The files' names as a state has them: compressed, in letters."""
+    """The files' names in the form of a state: compressed, as text."""
     return base64.b85encode(zlib.compress(files.encode())).decode() if files else ""
 
 
@@ -717,7 +717,7 @@ def _unpack(packed: Any) -> str:
 
 
 def _arrays(as_numpy: bool) -> NumpyArrays | TorchArrays:
-    """What makes the arrays that batches hold."""
+    """The factory of the arrays that batches hold."""
     try:
         import numpy  # noqa: F401
     except ModuleNotFoundError:
@@ -727,7 +727,7 @@ def _arrays(as_numpy: bool) -> NumpyArrays | TorchArrays:
             import torch
         except ModuleNotFoundError:
             return NumpyArrays()
-        # A DataLoader asks for this class before it iterates.
+        # A DataLoader checks for this class before it iterates.
         for rows in (Stream, Evaluation):
             torch.utils.data.IterableDataset.register(rows)  # type: ignore[attr-defined]
         return TorchArrays()

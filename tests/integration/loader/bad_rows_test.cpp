@@ -102,6 +102,26 @@ TEST_F(BadRows, AVariationMayGiveOtherTypes) {
                 HasSubstr("\"value\":\"double\""));
 }
 
+TEST_F(BadRows, AWarningNamesTheRunsThatHaveItWhereNotAllDo) {
+    writePart("part-1.csv", true);
+    const std::string text = strCat(spec(), "  - {name: heavy, set: {train.momentum: 0.9}}\n");
+    Json request = resolveRequest(text);
+    request["op"] = "check";
+    request["sets"] = {"dataset.csv.on_bad_row=drop"};
+    request["variations"] = {"", "heavy"};
+    const Json answer = inspect(request);
+    ASSERT_EQ(answer["ok"], true) << dumpJson(answer["errors"]);
+    std::vector<std::string> warnings;
+    for (const Json& warning : answer["warnings"]) {
+        warnings.push_back(warning["message"].get<std::string>());
+    }
+    EXPECT_THAT(warnings, ::testing::Contains(
+                              ::testing::StartsWith("variation 'heavy': train.momentum is for")));
+    EXPECT_THAT(warnings,
+                ::testing::Contains(::testing::StartsWith(directory_.path() + "/part-1.csv")))
+        << "all have it";
+}
+
 TEST_F(BadRows, AColumnWithACommaInItsNameIsNamedInQuotes) {
     write("n.csv", "\"a,b\",\"c \"\"d\"\"\",k\n1,2,0\n3,4,1\n");
     write("spec.yaml",

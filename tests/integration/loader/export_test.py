@@ -242,7 +242,7 @@ class Export(unittest.TestCase):
     def test_no_threads_are_refused_in_words(self):
         self.typed()
         spec = {"dataset": {"path": "f.parquet"}, "features": {"carry": ["k"]}}
-        self.assertIn("'0' is no whole number from 1", self.stream(spec, "--threads", "0", code=2).stderr)
+        self.assertIn("'0' is not a whole number from 1", self.stream(spec, "--threads", "0", code=2).stderr)
 
 
 if __name__ == "__main__":

@@ -551,7 +551,7 @@ TEST_F(KeyTable, EveryKeyHasACaseHereOrKeysBelowIt) {
             << path << ": say in keys_test.cpp what it does, or what refuses it";
     }
     for (const auto& [path, one] : known) {
-        EXPECT_NE(spec::findKey(path), nullptr) << path << " is no key";
+        EXPECT_NE(spec::findKey(path), nullptr) << path << " is not a key";
     }
 }
 

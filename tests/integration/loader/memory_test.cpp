@@ -3,7 +3,9 @@
 //
 // MILLRACE_STALL_SECONDS: how long the consumer stays away (the soak test: ten minutes).
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
+#include <regex>
 
 #include "backend/core/files.h"
 #include "tests/integration/loader/feed_program.h"
@@ -200,6 +202,54 @@ TEST_F(MemoryTest, TheFeedTellsDaemonAndRankTheLeast) {
     EXPECT_EQ(*feed_->wait(), 4);
     MutexLock lock(mutex_);
     EXPECT_GT(leastOf(error_), 100) << error_;
+}
+
+// Frames of over 2 MB, so that the rings of training want more than they must have.
+TEST_F(MemoryTest, TrainingLeavesTheEvaluationItsRings) {
+    const std::string text = strCat(memorySpec(4096), "train: {ranks: 2}\n");
+    const std::string wide = std::regex_replace(text, std::regex("rows: 1024, micro_rows: 512"),
+                                                "rows: 8192, micro_rows: 4096");
+    std::int64_t least = 0;
+    for (const std::int64_t more : {-1, 0, 20, 40, 60}) {
+        SCOPED_TRACE(more);
+        startDaemonSide();
+        startFeed(wide, more < 0 ? 64 : least + more);
+        std::vector<millrace_feed*> readers;
+        for (const int rank : {0, 1}) {
+            readers.push_back(connect("train", nullptr, rank, 2));
+            ASSERT_NE(readers.back(), nullptr);
+        }
+        std::uint64_t rows = 0, next = 0;
+        const int first = read(readers[0], 1, rows, next);
+        if (more < 0) {
+            least = leastOf(millrace_feed_error(readers[0]));
+            ASSERT_GT(least, 100) << millrace_feed_error(readers[0]);
+        } else {
+            ASSERT_EQ(first, MILLRACE_FEED_BATCH) << millrace_feed_error(readers[0]);
+            ASSERT_EQ(read(readers[1], 2, rows, next), MILLRACE_FEED_BATCH)
+                << millrace_feed_error(readers[1]);
+            for (int evaluation = 0; evaluation < 2; ++evaluation) {
+                std::vector<millrace_feed*> evals;
+                for (const int rank : {0, 1}) {
+                    evals.push_back(connect("eval", nullptr, rank, 2));
+                    ASSERT_NE(evals.back(), nullptr);
+                }
+                for (millrace_feed* eval : evals) {
+                    EXPECT_EQ(read(eval, 100, rows, next), MILLRACE_FEED_END_OF_STREAM)
+                        << millrace_feed_error(eval);
+                }
+                for (millrace_feed* eval : evals) {
+                    millrace_feed_close(eval);
+                }
+            }
+        }
+        for (millrace_feed* reader : readers) {
+            millrace_feed_close(reader);
+        }
+        feed_->signal(SIGTERM);
+        static_cast<void>(feed_->wait());
+        server_.reset();
+    }
 }
 
 TEST_F(MemoryTest, AStalledConsumerKeepsTheFeedBelowItsLimit) {

@@ -60,7 +60,8 @@ class OwnFeed : public LoaderProgram {
     Subprocess start(std::vector<std::string> argv) const {
         SubprocessOptions options;
         options.argv = std::move(argv);
-        options.environment = {"XDG_CACHE_HOME=" + directory_.path() + "/cache"};
+        options.environment = {"XDG_CACHE_HOME=" + directory_.path() + "/cache",
+                               "MILLRACE_LOG=debug"};
         options.stderrFd =
             ::open((directory_ / "err").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
         if (life_[0] >= 0) {

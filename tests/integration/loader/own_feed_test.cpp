@@ -380,8 +380,8 @@ TEST_F(OwnFeed, WhatIsWrongIsSaidInASentence) {
     failure(with({"--world", "3"}), 4,
             "--world: 3 does not divide the 4 micro-batches of a step (batch.rows 64, micro_rows "
             "16); admissible: 1, 2, 4");
-    failure(with({"--world", "2", "--ranks", "2"}), 4, "--ranks: 2 is no rank of 2");
-    failure(with({"--world", "2", "--ranks", "1,1"}), 4, "--ranks: a rank stands there twice");
+    failure(with({"--world", "2", "--ranks", "2"}), 4, "--ranks: 2 is not a rank of 2");
+    failure(with({"--world", "2", "--ranks", "1,1"}), 4, "--ranks: a rank appears twice");
     failure(with({"--life-fd", "77"}), 2, "--life-fd: 77");
 }
 

@@ -1,5 +1,7 @@
 // The roles stream and inspect as a user meets them.
 #include <cstdlib>
+#include <filesystem>
+#include <regex>
 #include <thread>
 
 #include <signal.h>
@@ -28,6 +30,25 @@ TEST_F(LoaderProgram, StreamsTheSameForOneTwoAndFourThreadsAndThroughTheRing) {
     }
     EXPECT_NE(report({"--set", "batch.seed=8"})["order_hash"], one["order_hash"]);
     EXPECT_EQ(one["order_hash_version"], 3);
+}
+
+TEST_F(LoaderProgram, RowsThatTheDirectoryNamesRuleOutAreCountedApart) {
+    for (int day = 0; day < 4; ++day) {
+        const std::string part = strCat(directory_.path(), "/day=", day);
+        std::filesystem::create_directory(part);
+        std::filesystem::copy_file(directory_ / "part-0.csv", part + "/part.csv");
+    }
+    write("spec.yaml", std::regex_replace(spec("day = 2"), std::regex("part-\\*"), "day=*/part"));
+    const Json one = report({"--set", "eval.dataset.where=day = 3"});
+    EXPECT_EQ(one["rows_scanned"], 2 * 8000);
+    EXPECT_EQ(one["rows_pruned"], 2 * 6000);
+    EXPECT_EQ(one["rows_read"], 2 * 2000);
+    EXPECT_DOUBLE_EQ(one["rows_per_second"].get<double>(),
+                     4000 / one["stream_seconds"].get<double>());
+    const SubprocessOutput text =
+        run({"stream", "spec.yaml", "--set", "eval.dataset.where=day = 3"});
+    EXPECT_NE(text.out.find("4,000 read, 12,000 pruned, 4,000 kept"), std::string::npos)
+        << text.out << text.err;
 }
 
 // Steps of 4 micro-batches: 5,400 rows an epoch are 338 of them, the last step of 2.

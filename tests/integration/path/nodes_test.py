@@ -220,7 +220,7 @@ class NodesTest(unittest.TestCase):
         new = wait_for("another one elsewhere", lambda: self.data_workers().get("data2"))
         self.assertEqual(new[1], other)
         self.assertEqual(self.nodes()[node]["state"], "lost")
-        self.assertIn(f"node {node} is lost: {name} is had elsewhere", self.history(run))
+        self.assertIn(f"node {node} is lost: {name} starts elsewhere", self.history(run))
         os.kill(agent, signal.SIGCONT)
         wait_for("the old one ends", lambda: name not in self.data_workers())
         self.await_nodes(node)

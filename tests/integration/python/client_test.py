@@ -34,8 +34,10 @@ class Clients(DaemonCase):
         self.client = millrace.Client()
 
     def test_runs_are_launched_waited_for_and_looked_at(self):
-        runs = self.client.launch(self.path, all_variations=True, tags={"team": "ads"}, note="first", project="trial")
+        runs = self.client.launch(self.path, all_variations=True, name="trial of 3", tags={"team": "ads"}, note="first",
+                                  project="trial")
         self.assertEqual([run.variation for run in runs], [None, "small-batches", "half"])
+        self.assertEqual({run.name for run in runs}, {"trial of 3"})
         ended = self.client.wait(runs)
         self.assertEqual([run.id for run in ended], [run.id for run in runs])
         self.assertEqual({run.state for run in ended}, {"finished"})

@@ -79,7 +79,7 @@ class Ledger:
                 if "step" in line and "numbers" in line:
                     due += 1
                     if line["step"] != due:
-                        self.problems.append(f"rank {rank} of attempt {attempt} was given step {line['step']} in place of {due}")
+                        self.problems.append(f"rank {rank} of attempt {attempt} was given step {line['step']} instead of {due}")
                     self.steps[line["step"]][rank] = line
                     self.worlds[line["step"]] = len(ranks)
                 elif "evaluated" in line:

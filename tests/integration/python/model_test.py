@@ -232,7 +232,7 @@ class Files(unittest.TestCase):
         self.refused(os.path.join(self.folder, "none.safetensors"), "none.safetensors cannot be read: .*No such file")
         header = json.dumps({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode() + b" " * 64
         self.refused(self.write(struct.pack("<Q", len(header)) + header + b"1234"), "does not begin like a checkpoint")
-        self.refused(self.write(b""), r"is no checkpoint \(0 bytes\)")
+        self.refused(self.write(b""), r"is not a checkpoint \(0 bytes\)")
 
     def test_facts_that_make_no_model_are_said(self):
         facts = {"type": "mlp", "heads": ["y"], "features": [], "dense": [], "vectors": [], "embedding_dim": 4, "inputs": []}

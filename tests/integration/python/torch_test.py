@@ -78,7 +78,7 @@ class Tensors(Case):
             self.assertEqual(kjt.values.tolist(), batch["user"].tolist() + batch["tags"].values.tolist())
             self.assertIsNone(kjt.inverse)
             self.assertEqual(batch.kjt(["tags"]).keys, ["tags"])
-            with self.assertRaisesRegex(millrace.MisuseError, "'dense' is no id, list or weighted feature.*user, tags"):
+            with self.assertRaisesRegex(millrace.MisuseError, "'dense' is not an id, list or weighted feature.*user, tags"):
                 batch.kjt(["dense"])
 
     def test_a_keyed_jagged_tensor_views_the_ring(self):

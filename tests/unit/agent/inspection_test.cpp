@@ -88,7 +88,7 @@ TEST_F(InspectionTest, RunsArePairedByTheScoresBesideTheirCheckpoints) {
     EXPECT_EQ(inspector.numCalls, 1);
     for (const char* other : {"", "r-", "..", "r-../../etc", "r-abc/../x", "r-ABC", "abc23"}) {
         EXPECT_THAT(messageOf(inspection.pair({{"r-abc23", other}}).status()),
-                    HasSubstr("is no id of a run"));
+                    HasSubstr("is not an id of a run"));
     }
     EXPECT_THAT(messageOf(inspection.pair({{"r-abc23"}}).status()), HasSubstr("2 to 100"));
     EXPECT_THAT(messageOf(inspection.pair({std::vector<std::string>(101, "r-abc23")}).status()),

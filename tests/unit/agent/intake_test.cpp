@@ -328,7 +328,7 @@ TEST_F(IntakeTest, FiguresOfTheDaemonsOwnWaitInAMinutesNumberOnly) {
         runs::ReportedLine line;
         line.step = step;
         line.values = {{"system.cpu_percent", 1.0}};
-        intake.addOwn(id, 1, line);
+        intake.addOwn(id, 1, {line});
     };
     for (std::int64_t step = 1; step <= 100; ++step) {
         own(step);

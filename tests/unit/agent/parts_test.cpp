@@ -434,6 +434,8 @@ TEST(Job, ADataWorkerIsAGangOfItsOwn) {
     EXPECT_GT(data.replacements, 3);
     EXPECT_THAT(data.argv,
                 ElementsAre("/bin/millrace-loader", "data", "--join", "/j/data.join", "--wait", _));
+    EXPECT_EQ(data.environment.contains("MILLRACE_LOG"), ::getenv("MILLRACE_LOG") == nullptr)
+        << "its routine messages are written, and shown where all lines are";
 }
 
 TEST(Job, AWaitPolicyThatWasSetOnPurposeStays) {

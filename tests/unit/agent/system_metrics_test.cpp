@@ -1,7 +1,11 @@
 // What the daemon measures beside a run, on its way into the store.
 #include "daemon/agent/system_metrics.h"
 
+#include <unistd.h>
+
 #include "daemon/agent/line_intake.h"
+#include "daemon/agent/telemetry_service.h"
+#include "tests/support/poll.h"
 #include "tests/unit/agent/fakes.h"
 
 namespace millrace::agent {
@@ -39,7 +43,7 @@ TEST(SystemMetrics, AFigureThatIsNotKnownIsAbsentAndOtherRunsWorkersAreNotNamed)
         {"system.rank.cpu_percent", 90},
         {"system.rank.memory_bytes", 4096}};
     EXPECT_EQ(values, expected);
-    EXPECT_TRUE(summaries.empty()) << "one rank is no crowd";
+    EXPECT_TRUE(summaries.empty()) << "one rank is not a crowd";
     for (const auto& [name, value] : values) {
         EXPECT_TRUE(values::isSystemMetric(name)) << name;
     }
@@ -84,6 +88,24 @@ TEST(SystemMetrics, NothingIsSampledWhileNoRunIsActive) {
     EXPECT_FALSE(SystemRecorder(nullptr).due(true, 3));
 }
 
+TEST(Telemetry, AProcessThatIsStoppedIsMeasuredAndOneThatEndedIsNot) {
+    LiveTable live;
+    values::RunLive run;
+    for (const char* state : {"running", "stopped", "hung", "ended"}) {
+        run.workers.push_back({state, state, ::getpid(), 0, 1, ""});
+    }
+    live.set("r-1", run);
+    const SystemClock clock;
+    TelemetryService telemetry(clock, live, "/", "1", "here");
+    const auto watch = telemetry.watch();
+    ASSERT_TRUE(test::eventually([&] { return telemetry.latest().number > 0; }));
+    std::vector<std::string> measured;
+    for (const values::ProcessSample& process : telemetry.latest().sample.processes) {
+        measured.push_back(process.worker);
+    }
+    EXPECT_EQ(measured, (std::vector<std::string>{"running", "stopped", "hung"}));
+}
+
 class OwnLinesTest : public AgentTest {
  protected:
     OwnLinesTest() : id(submit()), intake(*store, clock) {}
@@ -100,8 +122,8 @@ class OwnLinesTest : public AgentTest {
 };
 
 TEST_F(OwnLinesTest, AnOwnLineRidesWithTheRunsLinesAndWaitsForThem) {
-    intake.addOwn(id, 1, line(1, 10));
-    EXPECT_TRUE(intake.isEmpty()) << "alone it is no reason to write";
+    intake.addOwn(id, 1, {line(1, 10)});
+    EXPECT_TRUE(intake.isEmpty()) << "alone it is not a reason to write";
     (void)intake.flush();
     EXPECT_EQ(numStored(), 0u);
     rank::Sender sender;
@@ -116,14 +138,14 @@ TEST_F(OwnLinesTest, AnOwnLineRidesWithTheRunsLinesAndWaitsForThem) {
     const IntakeReport report = intake.flush();
     EXPECT_EQ(report.acks.size(), 1u) << "an own line is nobody's to hear of";
     EXPECT_EQ(numStored(), 1u);
-    intake.addOwn(id, 1, line(2, 20));
+    intake.addOwn(id, 1, {line(2, 20)});
     intake.forget(id);
     EXPECT_EQ(numStored(), 2u) << "the run's end loses nothing";
 }
 
 TEST_F(OwnLinesTest, TheSecondOwnLineMakesTheFirstBeStored) {
-    intake.addOwn(id, 1, line(1, 10));
-    intake.addOwn(id, 1, line(1, 20));
+    intake.addOwn(id, 1, {line(1, 10)});
+    intake.addOwn(id, 1, {line(1, 20)});
     EXPECT_FALSE(intake.isEmpty());
     const IntakeReport report = intake.flush();
     EXPECT_TRUE(report.hasStored()) << "who follows the run is told";
@@ -138,8 +160,8 @@ TEST_F(OwnLinesTest, ListsDetailsAndFollowersLeaveThemOutUnlessAsked) {
     MetricFollower all = service->followMetrics({.run = id, .withSystem = true}).value();
     EXPECT_EQ(all.next(100)->lines.size(), 1u);
     for (int i = 0; i < 3; ++i) {
-        intake.addOwn(id, 1, line(1, i));
-        intake.addOwn(id, 1, line(1, i + 0.5));
+        intake.addOwn(id, 1, {line(1, i)});
+        intake.addOwn(id, 1, {line(1, i + 0.5)});
         (void)intake.flush();
         EXPECT_EQ(all.next(100)->lines.size(), 2u) << "new points at the step of the last one";
     }

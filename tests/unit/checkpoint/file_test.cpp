@@ -195,7 +195,7 @@ TEST(CheckpointFile, WhoseHeaderDoesNotFitItsTensorsIsDamaged) {
     EXPECT_THAT(why("[2,3]", "[2.0,3]"), HasSubstr("something else than is due"));
     EXPECT_THAT(why("\"F32\"", "\"F33\""), HasSubstr("type F33"));
     EXPECT_THAT(why("[32,56]", "[33,57]"), HasSubstr("tensor b has a hole before it"));
-    EXPECT_THAT(why("[32,56]", "[31,55]"), HasSubstr("tensor b lies over the one before it"));
+    EXPECT_THAT(why("[32,56]", "[31,55]"), HasSubstr("tensor b overlaps the tensor before it"));
     EXPECT_THAT(why("[32,56]", "[56,32]"), HasSubstr("tensor b is not as long"));
     EXPECT_THAT(why("[32,56]", "[32,56,56]"), HasSubstr("no two offsets"));
     EXPECT_THAT(why("\"b\":{", "\"a\":{"), HasSubstr("names 'a' twice"));
@@ -217,7 +217,7 @@ TEST(CheckpointFile, OfAnotherKindIsNamedSo) {
     EXPECT_THAT(messageOfBytes(other + std::string(80, 'x')),
                 HasSubstr("does not begin like a checkpoint"));
     EXPECT_THAT(messageOfBytes(std::string(4096, 'x')), HasSubstr("does not begin"));
-    EXPECT_THAT(messageOfBytes(""), HasSubstr("is no checkpoint (0 bytes)"));
+    EXPECT_THAT(messageOfBytes(""), HasSubstr("is not a checkpoint (0 bytes)"));
 }
 
 TEST(CheckpointFile, ALongReadTellsItsProgressAndCanBeEnded) {

@@ -16,6 +16,10 @@ class CliTest : public ::testing::Test {
     int run(const std::vector<std::string>& words) {
         out.str("");
         err.str("");
+        CliContext context = makeContext();
+        return runCli(context, words);
+    }
+    CliContext makeContext() {
         CliContext context{out,
                            err,
                            terminal,
@@ -31,7 +35,7 @@ class CliTest : public ::testing::Test {
                            interrupts};
         context.isInputTty = !typed.empty();
         context.readLine = [this] { return typed; };
-        return runCli(context, words);
+        return context;
     }
     Json json() {
         const Result<Json> document = parseJson(out.str(), "stdout");

@@ -1,4 +1,6 @@
 // Commands over several nodes: what they say of the nodes, the daemon and a run's workers.
+#include <filesystem>
+
 #include <gmock/gmock.h>
 
 #include "tests/unit/cli/commands_fixture.h"
@@ -44,6 +46,24 @@ TEST_F(CommandsTest, UpRefusesSettingsThatTheRunningDaemonDoesNotHave) {
     EXPECT_EQ(json()["daemon"]["trains"], false);
 }
 
+TEST_F(CommandsTest, UpStartsTheOtherAgentsWhereOneDoesNotStart) {
+    const std::string program = directory_ / "millraced", started = directory_ / "started";
+    std::ofstream(program) << "#!/bin/sh\n"
+                              "while [ \"$1\" != --name ]; do shift; done\n"
+                              "[ \"$2\" != node1 ] || { echo 'no room' >&2; exit 1; }\n"
+                              "echo \"$2\" >> "
+                           << started << "\n";
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    programs = directory_.path();
+    fake.stateDir = directory_ / "state";
+    fake.doInvitedCome = true;
+    EXPECT_EQ(run({"up", "--nodes", "4"}), kExitFailed);
+    EXPECT_THAT(err.str(), HasSubstr("node node1: its agent did not start (exit code 1): no room"));
+    std::stringstream names;
+    names << std::ifstream(started).rdbuf();
+    EXPECT_EQ(names.str(), "node2\nnode3\n");
+}
+
 TEST_F(CommandsTest, ShowNamesTheNodeOfEachWorkerThatIsNotOnTheHead) {
     fake.nodeInfos.resize(2);
     fake.nodeInfos[0].name = "login";
@@ -73,6 +93,15 @@ TEST_F(CommandsTest, ShowSaysWhenTheReceiptComesAndWhereTheWholeHistoryIs) {
     EXPECT_EQ(this->run({"show", run.summary.id}), kExitOk);
     EXPECT_THAT(out.str(), HasSubstr("none: the run ended without one"));
     EXPECT_THAT(out.str(), Not(HasSubstr("earlier")));
+}
+
+TEST_F(CommandsTest, NodesSayInUnitsHowLongTheyAreUp) {
+    fake.nodeInfos.resize(1);
+    fake.nodeInfos[0].name = "a";
+    fake.nodeInfos[0].state = "away";  // no sample is waited for
+    fake.nodeInfos[0].startedMs = clock.wallMs() - 1'177'000;
+    EXPECT_EQ(run({"nodes"}), kExitOk);
+    EXPECT_THAT(out.str(), ::testing::ContainsRegex("UP\n.* 19 m 3[789] s\n"));
 }
 
 TEST_F(CommandsTest, NodesSayWhetherTheHeadTrains) {

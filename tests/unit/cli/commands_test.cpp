@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include "app/cli/data/profile_view.h"
 #include "backend/core/text.h"
 #include "tests/support/metric_lines.h"
 #include "tests/support/poll.h"
@@ -16,7 +17,6 @@ namespace {
 
 using client::aDetail;
 using client::aRun;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using values::RunState;
@@ -57,6 +57,20 @@ TEST_F(CommandsTest, LsColumnsMayBeMetricsParamsAndTags) {
 TEST_F(CommandsTest, LsLimitSaysThatThereIsMore) {
     EXPECT_EQ(run({"ls", "--limit", "1"}), kExitOk);
     EXPECT_THAT(err.str(), HasSubstr("1 of 2 runs; --limit N shows more"));
+}
+
+TEST_F(CommandsTest, ALimitOfNothingIsRefused) {
+    EXPECT_EQ(run({"ls", "-n", "0"}), kExitUsage);
+    EXPECT_EQ(run({"logs", "r-abc23", "-n", "0"}), kExitUsage);
+}
+
+TEST_F(CommandsTest, ARunThatHasEndedIsInNoPhase) {
+    fake.runs[0].summary.progress.phase = values::Phase::kCheckpoint;
+    fake.runs[1].summary.progress.phase = values::Phase::kCheckpoint;
+    fake.runs[1].summary.state = RunState::kRunning;
+    EXPECT_EQ(run({"ls", "--json"}), kExitOk);
+    EXPECT_EQ(json()["runs"][0]["progress"]["phase"], nullptr);
+    EXPECT_EQ(json()["runs"][1]["progress"]["phase"], "writing a checkpoint");
 }
 
 TEST_F(CommandsTest, LsShowsTheRunsOfOneSubmitTogetherTheBaseFirst) {
@@ -292,42 +306,6 @@ TEST_F(CommandsTest, MetricsPrintTheSeries) {
     EXPECT_THAT(err.str(), HasSubstr("did you mean 'loss'?"));
 }
 
-TEST_F(CommandsTest, SpecErrorsAreShownWithLineAndCaret) {
-    fake.submitReply.errors = {{"unknown key 'learnig_rate'; did you mean 'learning_rate'?",
-                                "unknown-key", "", "train", 3, 3}};
-    EXPECT_EQ(run({"run", spec(), "--detach"}), kExitFailed);
-    EXPECT_THAT(err.str(), HasSubstr(spec() + ":3:3: unknown key 'learnig_rate'"));
-    EXPECT_THAT(err.str(), HasSubstr("      learnig_rate: 0.1\n      ^\n"));
-    EXPECT_EQ(run({"run", spec(), "--detach", "--json"}), kExitFailed);
-    EXPECT_EQ(json()["errors"][0]["line"], 3);
-}
-
-TEST_F(CommandsTest, AnErrorWithoutAPlaceMayComeFromSet) {
-    fake.submitReply.errors = {{"unknown key 'lr' in train", "unknown-key", "", "train.lr", 0, 0}};
-    EXPECT_EQ(run({"run", spec(), "--detach", "--set", "train.lr=1"}), kExitFailed);
-    EXPECT_EQ(err.str(), spec() + " with --set: unknown key 'lr' in train\n");
-    EXPECT_EQ(run({"run", spec(), "--detach"}), kExitFailed);
-    EXPECT_EQ(err.str(), spec() + ": unknown key 'lr' in train\n");
-}
-
-TEST_F(CommandsTest, RunSendsWhatWasAskedFor) {
-    fake.submitReply.runs = {aRun("r-abc23", "keep-30", RunState::kQueued)};
-    EXPECT_EQ(run({"run", spec(), "--variation", "keep-30", "--set", "batch.seed=9", "--tag",
-                   "team=ads", "--project", "p", "--detach"}),
-              kExitOk)
-        << err.str();
-    const values::SubmitRequest& request = fake.submits.back();
-    EXPECT_THAT(request.variations, ElementsAre("keep-30"));
-    EXPECT_TRUE(request.withoutBase);
-    EXPECT_THAT(request.sets, ElementsAre("batch.seed=9"));
-    EXPECT_EQ(request.tags.at("team"), "ads");
-    EXPECT_EQ(request.project, "p");
-    EXPECT_FALSE(request.key.empty());
-    EXPECT_THAT(out.str(), HasSubstr("millrace watch r-abc23"));
-    EXPECT_EQ(run({"run", spec(), "--tag", "team"}), kExitUsage);
-    EXPECT_EQ(run({"run", spec(), "--watch", "--detach"}), kExitUsage);
-}
-
 TEST_F(CommandsTest, WatchJsonIsOneObjectALineAndEndsWithTheEnd) {
     const values::RunSummary going = aRun("r-abc23", "", RunState::kRunning);
     fake.submitReply.runs = {aRun("r-abc23", "", RunState::kQueued)};
@@ -381,19 +359,13 @@ TEST_F(CommandsTest, PlainWatchPrintsStatesEvaluationsAndTheResult) {
     EXPECT_THAT(out.str(), HasSubstr("241,683"));
 }
 
-TEST_F(CommandsTest, LogsAreCleanedForTheTerminalAndExactInJson) {
-    values::LogLine line{1'700'000'000'000, "rank0", "a\x1b[2Jb", true, 1};
-    line.rank = 0;
-    fake.logScripts = {{{values::LogChunk{{line}, "c", true, 0}}},
-                       {{values::LogChunk{{line}, "c", true, 0}}}};
-    EXPECT_EQ(run({"logs", "r-abc23", "--tail", "5", "--worker", "rank0"}), kExitOk);
-    EXPECT_EQ(out.str(), "2023-11-14T22:13:20.000Z rank0  a?[2Jb\n");
-    EXPECT_EQ(fake.logRequests().front().tailLines, 5);
-    EXPECT_FALSE(fake.logRequests().front().follow);
-    EXPECT_EQ(run({"logs", "r-abc23", "--json"}), kExitOk);
-    EXPECT_EQ(jsonLines()[0]["text"], "a\x1b[2Jb");
-    EXPECT_EQ(jsonLines()[0]["stream"], "stderr");
-    EXPECT_EQ(jsonLines()[0]["rank"], 0);
+TEST_F(CommandsTest, TheTimesOfAListAreShownAsTimes) {
+    const Json times = {{"min", 874'724'710e6}, {"max", 893'286'638e6}};
+    const Json column = {{"name", "at"}, {"type", "timestamp[]"}, {"profile", times}};
+    CliContext context = makeContext();
+    printProfile(context, {{"columns", Json::array({column})}});
+    EXPECT_THAT(out.str(), HasSubstr("1997-09-20 03:05:10"));
+    EXPECT_THAT(out.str(), HasSubstr("1998-04-22 23:10:38"));
 }
 
 TEST_F(CommandsTest, TopOncePrintsAPictureAndJsonItsFigures) {
@@ -515,6 +487,16 @@ TEST_F(CommandsTest, AReceiptOfManyFilesSaysHowManyAndIsPrintedWholeOnRequest) {
     EXPECT_EQ(out.str(), fake.wholeReceipt + "\n");
     EXPECT_EQ(run({"show", id, "--plan"}), kExitOk);
     EXPECT_EQ(out.str(), fake.plan + "\n");
+}
+
+TEST_F(CommandsTest, RowsThatWerePrunedAreNotAmongThoseThatWereRead) {
+    values::Receipt& receipt = *fake.runs[0].receipt;
+    receipt.rowsScanned = 1'000;
+    receipt.rowsPruned = 900;
+    EXPECT_EQ(run({"show", "r-abc23"}), kExitOk);
+    EXPECT_THAT(out.str(), ::testing::ContainsRegex("scanned +1,000 +100 %"));
+    EXPECT_THAT(out.str(), ::testing::ContainsRegex("  pruned +900"));
+    EXPECT_THAT(out.str(), ::testing::ContainsRegex("read +100 +10 %"));
 }
 
 TEST_F(CommandsTest, AReceiptThatEndsInsideASegmentSaysWhatItsRowsAreOf) {

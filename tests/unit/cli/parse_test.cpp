@@ -41,7 +41,9 @@ TEST(Parse, MistakesNameWhatWasMeant) {
     EXPECT_EQ(refusal({"wach", "r-1"}), "unknown command 'wach'; did you mean 'watch'?");
     EXPECT_EQ(refusal({"ls", "--filtr", "x"}),
               "unknown option '--filtr'; did you mean '--filter'?");
-    EXPECT_EQ(refusal({"ls", "--limit", "many"}), "--limit: 'many' is no whole number from 0");
+    EXPECT_EQ(refusal({"ls", "--limit", "many"}), "--limit: 'many' is not a whole number from 1");
+    EXPECT_EQ(refusal({"metrics", "r-1", "--rank", "x"}),
+              "--rank: 'x' is not a whole number from 0");
     EXPECT_EQ(refusal({"ls", "--color", "alway"}),
               "--color: 'alway' is not known; did you mean 'always'?");
     EXPECT_EQ(refusal({"show"}), "millrace show needs RUN; see 'millrace show --help'");

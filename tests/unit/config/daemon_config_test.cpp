@@ -240,7 +240,7 @@ TEST(DaemonConfig, AMistakeInTheFileIsNamedWithItsPlace) {
     EXPECT_THAT(errorOfText("hosts: [a]\n"), HasSubstr("--nodes-listen HOST"));
     EXPECT_THAT(errorOfText("hosts: [a]\nnodes_listen: unix\n"), HasSubstr("--nodes-listen HOST"));
     const std::string listens = "nodes_listen: gpu1\n";
-    EXPECT_THAT(errorOfText(listens + "hosts: [a, b@a]\n"), HasSubstr("stands there twice"));
+    EXPECT_THAT(errorOfText(listens + "hosts: [a, b@a]\n"), HasSubstr("appears twice"));
     EXPECT_THAT(errorOfText(listens + "hosts: [a/run/x]\n"), HasSubstr("[USER@]HOST[:PORT]"));
     EXPECT_THAT(errorOfText(listens + "hosts: [-oProxyCommand=x]\n"), HasSubstr("--hosts"));
     EXPECT_THAT(errorOfText(listens + "node_away: soon\n"), HasSubstr("--node-away"));

@@ -151,7 +151,7 @@ std::string refusal(const TypePtr& type) {
 TEST(ColumnTree, WhatCannotBeAFeatureIsRefusedWithASentence) {
     using namespace arrow;  // NOLINT
     EXPECT_EQ(refusal(map(utf8(), int64())),
-              "column 'c' is a map<string, int64>: its keys differ from row to row and are no "
+              "column 'c' is a map<string, int64>: its keys differ from row to row and are not "
               "columns; write the keys and the values as two list columns (c_keys, c_values)");
     EXPECT_EQ(refusal(list(struct_({field("id", int64()), field("w", float32())}))),
               "column 'c' is a list<item: struct<id: int64, w: float>>: an element has several "
@@ -174,10 +174,11 @@ TEST(ColumnTree, WhatCannotBeAFeatureIsRefusedWithASentence) {
               "type month_interval; write them as integers in one unit, numbers or texts");
     for (const auto& interval :
          {month_interval(), day_time_interval(), month_day_nano_interval()}) {
-        EXPECT_EQ(refusal(interval),
-                  "column 'c' is a " + interval->ToString() +
-                      ": months and days have no fixed length, so it is no number; write it as an "
-                      "integer in one unit, such as microseconds");
+        EXPECT_EQ(
+            refusal(interval),
+            "column 'c' is a " + interval->ToString() +
+                ": months and days have no fixed length, so it is not a number; write it as an "
+                "integer in one unit, such as microseconds");
     }
     EXPECT_EQ(refusal(duration(TimeUnit::MILLI)),
               "column 'c' is a duration[ms]: a length of time has no form that features and "
@@ -191,8 +192,9 @@ TEST(ColumnTree, WhatCannotBeAFeatureIsRefusedWithASentence) {
     expr::Schema twice;
     arrays::addColumns(*schema({field("c", int64()), field("c", utf8())}), twice);
     ASSERT_EQ(twice.refused.size(), 1);
-    EXPECT_EQ(twice.refused[0].why,
-              "stands twice in the file, and only the first is read; give the second another name");
+    EXPECT_EQ(
+        twice.refused[0].why,
+        "appears twice in the file, and only the first is read; give the second another name");
 }
 
 TEST(ColumnTree, AnExpressionThatNamesARefusedColumnSaysWhy) {

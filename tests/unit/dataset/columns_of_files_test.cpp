@@ -49,6 +49,13 @@ TEST_F(ColumnsOfFiles, AColumnThatDiffersBetweenFilesIsRefusedOnlyWhereItIsUsed)
     EXPECT_EQ(schema.whyUnknown("y"),
               "column 'y' is not in " + dir_.at("a.parquet") + ", but in " + dir_.at("b.parquet") +
                   "; `dataset.missing_columns: null` reads it as null there");
+    files::ReadOptions ofSideTable;
+    ofSideTable.csvKey = "the table's csv";
+    EXPECT_EQ((*open(ofSideTable))->schema().whyUnknown("y"),
+              "column 'y' is not in " + dir_.at("a.parquet") + ", but in " + dir_.at("b.parquet") +
+                  "; all files of a side table must have it");
+    EXPECT_THAT((*open(ofSideTable))->schema().whyUnknown("x"),
+                HasSubstr("; all files of a side table must have it in one type"));
     SplitReader reader(*dataset);
     const auto columns = reader.readColumns({1, 0, 0, 1}, {"k"});
     ASSERT_TRUE(columns.ok()) << columns.status();
@@ -135,7 +142,7 @@ TEST_F(ColumnsOfFiles, ColumnsWithoutANameOfTheirOwnAreLeftOut) {
     EXPECT_TRUE(values(*dataset, 0, 2, "x")->Equals(ints({1, 2}))) << "the first of two";
     EXPECT_TRUE(values(*dataset, 0, 2, "q")->Equals(reals({0.5, 2})));
     EXPECT_EQ((*dataset)->schema().findRefused("x")->why,
-              "stands twice in the header, and only the first is read (column 4 is not); give it "
+              "appears twice in the header, and only the first is read (column 4 is not); give it "
               "another name");
     EXPECT_EQ((*dataset)->schema().whyUnknown(""),
               "column '' has no name in the header (column 1); write a name there to read it");

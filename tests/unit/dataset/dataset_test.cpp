@@ -502,7 +502,7 @@ TEST(Plan, ATableHasTheFilesOfThePlanAndNoOther) {
     dir.text("t-2.csv", "k\n1\n");
     const Status status = loadTable("t-*.csv", {"k"}, place).status();
     EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
-    EXPECT_THAT(messageOf(status), HasSubstr("t-2.csv is no file of the plan"));
+    EXPECT_THAT(messageOf(status), HasSubstr("t-2.csv is not a file of the plan"));
 }
 
 TEST(Plan, AFileOfTwoTablesIsPinnedOnce) {

@@ -254,7 +254,7 @@ TEST_F(Objects, AVanishedServerEndsWithASentenceThatNamesTheObjectAndWhatToDo) {
     EXPECT_THAT(messageOf(status), HasSubstr(uri + ": the S3 server 127.0.0.1:"));
     EXPECT_THAT(messageOf(status), HasSubstr("does not answer"));
     EXPECT_THAT(messageOf(status), HasSubstr("3 tries"));
-    EXPECT_THAT(messageOf(status), HasSubstr("goes on from its last checkpoint"));
+    EXPECT_THAT(messageOf(status), HasSubstr("continues from its last checkpoint"));
     EXPECT_THAT(messageOf(status), testing::Not(HasSubstr("corrupt")));
 }
 

@@ -50,7 +50,7 @@ TEST(Partitions, TypesAreTheNarrowestThatAllValuesHave) {
 TEST(Partitions, NamesAndValuesArePercentDecoded) {
     const auto columns = partitionColumns(at({"/d/a%20b=x%2Fy%3D%/z=%41/c=d.csv"}), false);
     ASSERT_TRUE(columns.ok()) << columns.status();
-    ASSERT_EQ(columns->size(), 2U) << "the file's own name is no directory";
+    ASSERT_EQ(columns->size(), 2U) << "the file's own name is not a directory";
     EXPECT_EQ(columns->at(0).name, "a b");
     EXPECT_EQ(columns->at(0).values[0], "x/y=%");
     EXPECT_EQ(columns->at(1).values[0], "A");
@@ -118,7 +118,7 @@ TEST_F(PartitionedFiles, AFilterOnThemPrunesWholeFiles) {
     EXPECT_TRUE(isPruned(0, "day between '2024-01-02' and '2024-01-31'"));
     EXPECT_TRUE(isPruned(0, "country in ('FR', 'a/b')"));
     EXPECT_FALSE(isPruned(1, "country in ('FR', 'a/b')"));
-    EXPECT_TRUE(isPruned(2, "country <> 'DE'")) << "null is no answer";
+    EXPECT_TRUE(isPruned(2, "country <> 'DE'")) << "null is not an answer";
     EXPECT_FALSE(isPruned(1, "not (country = 'DE')"));
     EXPECT_TRUE(isPruned(0, "country is null or day > '2024-01-01'"));
     EXPECT_FALSE(isPruned(2, "country is null and x > 4"));

@@ -74,7 +74,7 @@ TEST_F(Pinned, AListViewThatPointsOutsideItsValuesIsCorrupt) {
         arrow::ChunkedArray(std::static_pointer_cast<arrow::Array>(array)),
         {expr::TypeKind::kInt64, true}, "a.arrow, v", arrow::default_memory_pool());
     ASSERT_FALSE(made.ok());
-    EXPECT_EQ(messageOf(made.status()), "a.arrow, v: corrupt: list 0 lies outside its values");
+    EXPECT_EQ(messageOf(made.status()), "a.arrow, v: corrupt: list 0 is outside its values");
 }
 
 TEST_F(Pinned, NanosecondsBefore1970AreRoundedDown) {

@@ -229,7 +229,7 @@ TEST(Expression, RoundEndsAtOnceForAnyDigits) {
         EXPECT_EQ(value(strCat("round(i, ", digits, ")")), "7") << digits;
         EXPECT_EQ(value(strCat("round(i, -", digits, ")")), "0") << digits;
     }
-    EXPECT_EQ(rounded("1.7e308", "2"), "1.7e+308") << "what lies between is beyond doubles";
+    EXPECT_EQ(rounded("1.7e308", "2"), "1.7e+308") << "what is between is beyond doubles";
     EXPECT_EQ(rounded("5e-324", "-2"), "0");
     EXPECT_EQ(rounded("0.123456789012345", "13"), "0.1234567890123");
 }

@@ -199,7 +199,7 @@ TEST(Frame, LayoutsThatCannotBeAreRefusedByName) {
         EXPECT_NE(messageOf(layout.status()).find(what), std::string::npos) << layout.status();
     };
     const ColumnSpec id = ColumnSpec::fixed(Role::kId, DType::kInt64, "u");
-    refused({id, id}, "'u' stands twice");
+    refused({id, id}, "'u' appears twice");
     refused({ColumnSpec::fixed(Role::kDense, DType::kFloat32, "d", 0)}, "width");
     refused({ColumnSpec::fixed(Role::kCarry, DType::kString, "s")}, "'s'");
     refused({ColumnSpec::fixed(Role::kRowFile, DType::kUint32, "f")}, "row ids");
@@ -311,7 +311,7 @@ TEST(FrameDamage, FlippedBitsNeverReadOutOfBounds) {
             static_cast<void>(concatRows(layout, all, {}));
         }
     }
-    EXPECT_GT(accepted, 100U) << "damage in the values alone is no damage to the frame";
+    EXPECT_GT(accepted, 100U) << "damage in the values alone is not a damage to the frame";
 }
 
 TEST(FrameDamage, CutOffFramesAreRefused) {

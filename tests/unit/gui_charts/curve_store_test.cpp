@@ -269,5 +269,52 @@ TEST(CurveExtremes, KeepSpikesAndTheNewestPointInFewPoints) {
     EXPECT_EQ(indices.back(), 9999U);
 }
 
+// Points of a time each, in ms.
+CurveStore timesOf(const std::vector<double>& times) {
+    CurveStore store;
+    for (const double time : times) {
+        const CurvePoint point{time, 1, kNoValue, time};
+        store.append(std::span(&point, 1));
+    }
+    return store;
+}
+
+TEST(CurveStore, KnowsAPauseFromTheIntervalsThatAreUsualAboutIt) {
+    std::vector<double> times;
+    for (int i = 0; i < 100; ++i) {
+        times.push_back(i * 100.0 + (i >= 50 ? 4'000 : 0));
+    }
+    for (int i = 1; i <= 100; ++i) {
+        times.push_back(20'000 + i * 5'000.0);  // slower from here on
+    }
+    const CurveStore store = timesOf(times);
+    std::vector<std::size_t> pauses;
+    for (std::size_t i = 0; i < store.size(); ++i) {
+        if (store.isAfterPause(i, CurveAxis::kTime)) {
+            pauses.push_back(i);
+        }
+    }
+    EXPECT_EQ(pauses, (std::vector<std::size_t>{50}));
+}
+
+TEST(CurveStore, FindsNoPauseInPointsThatWereThinnedOut) {
+    std::mt19937_64 random(3);
+    std::vector<double> times;
+    for (int bucket = 0; bucket < 500; ++bucket) {  // the least and the greatest of ten seconds
+        double a = static_cast<double>(random() % 10'000),
+               b = static_cast<double>(random() % 10'000);
+        times.push_back(bucket * 10'000 + std::min(a, b));
+        times.push_back(bucket * 10'000 + std::max(a, b));
+    }
+    for (int i = 0; i < 2'000; ++i) {
+        times.push_back(5'000'000 + i * 100.0);  // and what came live
+    }
+    const CurveStore store = timesOf(times);
+    for (std::size_t i = 0; i < store.size(); ++i) {
+        EXPECT_FALSE(store.isAfterPause(i, CurveAxis::kTime)) << i;
+    }
+    EXPECT_FALSE(timesOf({0, 100, 9'000}).isAfterPause(2, CurveAxis::kTime)) << "too few to tell";
+}
+
 }  // namespace
 }  // namespace millrace::gui

@@ -117,6 +117,39 @@ TEST_F(PlotWidgetTest, LeavesGapsOpen) {
     EXPECT_TRUE(hasInk(image, QRect(static_cast<int>(plot.xToPixel(20)), row - 3, 5, 6)));
 }
 
+TEST_F(PlotWidgetTest, OverTimeALineEndsWhereNoPointCame) {
+    for (const int numPoints : {60, 6'000}) {  // from points, from envelopes
+        SCOPED_TRACE(numPoints);
+        auto store = std::make_shared<CurveStore>();
+        const double spanMs = 600'000;
+        for (int i = 0; i < numPoints; ++i) {
+            const double at = spanMs * i / numPoints;
+            if (at < 0.4 * spanMs || at > 0.6 * spanMs) {
+                const CurvePoint point{static_cast<double>(i), 1, kNoValue, 1e12 + at};
+                store->append(std::span(&point, 1));
+            }
+        }
+        PlotWidget plot;
+        plot.link()->setXAxis(XAxis::kWallTime);
+        show(plot, store);
+        const auto inkIn = [&](double from, double to) {
+            const int row = static_cast<int>(plot.yToPixel(1));
+            const int left = static_cast<int>(at(plot, from, 0).x());
+            return hasInk(plot.grabImage(),
+                          QRect(left, row - 3, static_cast<int>(at(plot, to, 0).x()) - left, 6));
+        };
+        EXPECT_TRUE(inkIn(0.1, 0.3));
+        EXPECT_FALSE(inkIn(0.45, 0.55)) << "nothing is known of this time";
+        plot.link()->setView({1e12 + 0.3 * spanMs, 1e12 + 0.5 * spanMs});
+        settle(plot);
+        EXPECT_FALSE(inkIn(0.6, 0.95)) << "nor towards a point outside of the view";
+        plot.link()->setXAxis(XAxis::kStep);
+        plot.link()->fit();
+        settle(plot);
+        EXPECT_TRUE(inkIn(0.45, 0.55)) << "a step follows the one before";
+    }
+}
+
 TEST_F(PlotWidgetTest, ShowsTheExactLoggedValuesOfAllLinkedChartsUnderTheCrosshair) {
     auto first = std::make_shared<CurveStore>(), second = std::make_shared<CurveStore>();
     for (int i = 0; i <= 1000; ++i) {

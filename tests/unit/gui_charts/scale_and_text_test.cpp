@@ -1,6 +1,7 @@
 #include <QDateTime>
 #include <QRegularExpression>
 #include <QStringList>
+#include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -78,6 +79,68 @@ TEST(TickTexts, TheNewestTimeStandsAtTheRightAndTheDateAtTheLeft) {
         end = text.x + metrics.horizontalAdvance(text.text);
     }
     EXPECT_LE(end, 460);
+}
+
+TEST(TickTexts, AtTheRightStandsNowOrWhereTheAxisEnds) {
+    const QDateTime start(QDate(2026, 11, 21), QTime(14, 0, 0));
+    const double low = static_cast<double>(start.toMSecsSinceEpoch());
+    PlotScale scale;
+    scale.area = QRectF(50, 0, 400, 100);
+    scale.x = {low, low + 215'000};
+    const QFontMetricsF metrics{QFont()};
+    const TickMarks ticks = axisTicks(scale.x.low, scale.x.high, 2, XAxis::kWallTime);
+    EXPECT_EQ(textsOf(ticks).back(), "14:02");
+    const auto ended = placeTexts(ticks, {}, scale, metrics);
+    EXPECT_EQ(ended.back().text, "14:03:35");
+    EXPECT_NEAR(ended.back().x + metrics.horizontalAdvance("14:03:35"), 450, 5);
+    for (const double part : {0.99, 0.6, 0.3, 0.01}) {
+        const double now = low + part * 215'000;
+        auto texts = placeTexts(ticks, {}, scale, metrics, now);
+        const auto isNow = [](const TickText& text) { return text.text == "now"; };
+        EXPECT_EQ(std::ranges::count_if(texts, isNow), part > 0.1 ? 1 : 0) << part;
+        std::ranges::sort(texts, {}, &TickText::x);
+        for (std::size_t i = 1; i < texts.size(); ++i) {
+            EXPECT_GE(texts[i].x, texts[i - 1].x + metrics.horizontalAdvance(texts[i - 1].text))
+                << part;
+        }
+    }
+}
+
+TEST(TickTexts, ATimeStandsThereRatherThanTheDateAlone) {
+    const QDateTime start(QDate(2026, 11, 21), QTime(14, 0, 0));
+    const double low = static_cast<double>(start.toMSecsSinceEpoch());
+    const QFontMetricsF metrics{QFont()};
+    PlotScale scale;
+    scale.area = QRectF(0, 0, 4.2 * metrics.horizontalAdvance("21 Nov 2026"), 100);
+    scale.x = {low - 10'000, low + 90'000};
+    TickMarks ticks = axisTicks(scale.x.low, scale.x.high, 2, XAxis::kWallTime);
+    ASSERT_EQ(textsOf(ticks).front(), "14:00");
+    ticks.marks.resize(1);
+    const auto texts = placeTexts(ticks, {}, scale, metrics, low + 80'000);
+    QStringList shown;
+    for (const TickText& text : texts) {
+        shown << text.text;
+    }
+    EXPECT_TRUE(shown.contains("14:00")) << shown.join(", ").toStdString();
+    EXPECT_TRUE(shown.contains("now"));
+    EXPECT_FALSE(shown.contains("21 Nov 2026"));
+}
+
+TEST(TickTexts, DoNotOverlapInARangeOfASecond) {
+    PlotScale scale;
+    scale.area = QRectF(50, 0, 200, 100);
+    const QFontMetricsF metrics{QFont()};
+    for (double range = 100; range < 10'000; range *= 1.3) {
+        scale.x = {1.7e12, 1.7e12 + range};
+        TickMarks ticks = axisTicks(scale.x.low, scale.x.high, 4, XAxis::kWallTime);
+        ticks.context.clear();
+        auto texts = placeTexts(ticks, {}, scale, metrics);
+        std::ranges::sort(texts, {}, &TickText::x);
+        for (std::size_t i = 1; i < texts.size(); ++i) {
+            EXPECT_GE(texts[i].x, texts[i - 1].x + metrics.horizontalAdvance(texts[i - 1].text))
+                << range;
+        }
+    }
 }
 
 TEST(TickTexts, OtherAxesHaveTheirNameAtTheRight) {

@@ -4,6 +4,7 @@
 #include <QStackedWidget>
 #include <QTemporaryDir>
 #include <QTest>
+#include <algorithm>
 
 #include <gtest/gtest.h>
 
@@ -103,6 +104,40 @@ TEST_F(LaunchPageTest, ShowsTheDaemonsMistakesAtTheirPlace) {
     ASSERT_EQ(problems().size(), 1);
     EXPECT_TRUE(problems()[0].contains(QStringLiteral("did you mean 'rating'")));
     EXPECT_FALSE(world.child<LaunchBar>()->button()->isEnabled());
+}
+
+TEST_F(LaunchPageTest, WarningsAreNotNoProblems) {
+    const auto says = [this](const QString& text) {
+        const auto labels = world.page->findChildren<ElidedLabel*>();
+        return std::any_of(labels.begin(), labels.end(),
+                           [&](const ElidedLabel* label) { return label->fullText() == text; });
+    };
+    ASSERT_TRUE(world.openExample());
+    EXPECT_TRUE(says("No problems"));
+    world.daemonWarnings = {{"train.momentum is for sgd", "", "movielens.yaml", "", 0, 0}};
+    replace(QStringLiteral("learning_rate"), QStringLiteral("learning_rate "));
+    EXPECT_TRUE(until([&] { return says("No mistakes, 1 warning"); }));
+    EXPECT_FALSE(says("No problems"));
+    EXPECT_TRUE(world.child<LaunchBar>()->button()->isEnabled());
+}
+
+TEST_F(LaunchPageTest, AMistakeOfAVariationKeepsNoOtherFromBeingLaunched) {
+    world.daemonErrors = {{"variation 'keep-10': unknown column 'ratng'", "unknown_column",
+                           "movielens.yaml", "dataset.where", 11, 10}};
+    ASSERT_TRUE(world.openExample());
+    world.sheet()->tickAll(false);
+    world.sheet()->setTicked(0, true);
+    world.sheet()->setTicked(1, true);
+    ASSERT_EQ(world.sheet()->nameOf(2), "keep-10");
+    EXPECT_EQ(summary(), "2 runs: base, keep-30");
+    EXPECT_TRUE(world.child<LaunchBar>()->button()->isEnabled());
+    world.sheet()->setTicked(2, true);
+    EXPECT_EQ(summary(), "1 problem to fix before launching");
+    EXPECT_FALSE(world.child<LaunchBar>()->button()->isEnabled());
+    world.sheet()->setTicked(2, false);
+    launchByKey();
+    ASSERT_TRUE(until([&] { return !world.destinations.empty(); }));
+    EXPECT_EQ(world.submits[0].variations, std::vector<std::string>{"keep-30"});
 }
 
 TEST_F(LaunchPageTest, AsksTheDaemonOnceForManyKeys) {

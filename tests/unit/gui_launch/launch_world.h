@@ -93,7 +93,7 @@ class LaunchWorld {
     std::vector<Notice> notices;
     std::vector<Destination> destinations;
     std::vector<values::SubmitRequest> submits;
-    std::vector<values::SpecError> daemonErrors, submitErrors;
+    std::vector<values::SpecError> daemonErrors, daemonWarnings, submitErrors;
     std::string planHash = "p";
     std::unique_ptr<LaunchPage> page;
 
@@ -119,6 +119,7 @@ class LaunchWorld {
         const LocalCheck local = checkLocally(request.spec);
         reply.errors = local.errors;
         reply.errors.insert(reply.errors.end(), daemonErrors.begin(), daemonErrors.end());
+        reply.warnings = daemonWarnings;
         if (reply.errors.empty()) {
             reply.runs.push_back({"", "{}", "h", "s", 80'668, 1, 10, planHash});
             for (const std::string& variation : local.variations) {

@@ -77,7 +77,23 @@ TEST_F(LaneModelTest, KeepsARunInSightThatWasSeenToEnd) {
     model.apply(false, {run}, {}, 90'000'000);
     EXPECT_EQ(order(), "a ");
     model.refresh(90'000'001 + LaneModel::kRecentMs);
-    EXPECT_EQ(order(), "");
+    EXPECT_EQ(order(), "a ") << "it does not vanish by itself";
+}
+
+TEST_F(LaneModelTest, TheNewestThatWereSeenToEndStayNewestFirst) {
+    std::string newest;
+    for (int i = 0; i < LaneModel::kNumEndedKept + 3; ++i) {
+        const std::string id(1, static_cast<char>('a' + i));
+        values::RunSummary run = runOf(id, RunState::kRunning);
+        model.apply(false, {run}, {}, 2'000 + i);
+        run.state = RunState::kFinished;
+        run.endedMs = 3'000 + i;
+        model.apply(false, {run}, {}, 3'000 + i);
+        newest = id + " " + newest;
+    }
+    EXPECT_EQ(order(), newest);
+    model.refresh(4'000 + LaneModel::kRecentMs);
+    EXPECT_EQ(order(), newest.substr(0, 2 * LaneModel::kNumEndedKept));
 }
 
 TEST_F(LaneModelTest, LeavesOldEndedRunsOut) {

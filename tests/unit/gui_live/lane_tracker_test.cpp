@@ -1,12 +1,15 @@
 #include "app/gui/models/live/lane_tracker.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <optional>
 #include <random>
 
 #include <gtest/gtest.h>
 
 #include "backend/values/metric_names.h"
+#include "backend/values/phase_edges.h"
 
 namespace millrace::gui {
 namespace {
@@ -307,6 +310,149 @@ TEST(LaneTrackerTest, AgreesWithTheCountersLiveAndFromWhatIsStored) {
         }
         EXPECT_NEAR(again.spans().front().fromMs, kStart, 200);
         EXPECT_NEAR(again.spans().back().toMs, static_cast<double>(ended.endedMs), 200);
+    }
+}
+
+/// A run whose phases last for random times, as it reports itself five times a second, and what the
+/// daemon stores of that.
+class PhasedRun {
+ public:
+    explicit PhasedRun(std::uint64_t seed) : random_(seed) {
+        run_ = runAt(kStart, Phase::kUnknown, 0, 0, RunState::kStarting);
+    }
+    /// Goes on until the next report.
+    const values::RunSummary& next() {
+        const std::int64_t ms = isStopped_ ? 5'000 : 200;
+        run_.state = RunState::kRunning;
+        for (std::int64_t i = 0; i < ms; ++i) {
+            count();
+        }
+        nowMs_ += ms;
+        standingMs_ += isStopped_ ? static_cast<double>(ms) : 0;
+        run_.standsSinceMs = 0;
+        run_.progress.timeMs = nowMs_;
+        run_.progress.phase = phase_;
+        report();
+        isStopped_ = phase_ == Phase::kTraining && random_() % 100 == 0;
+        return run_;
+    }
+    /// As it is seen while nothing is heard of it; none where it gets on.
+    std::optional<values::RunSummary> stopped() const {
+        if (!isStopped_) {
+            return std::nullopt;
+        }
+        values::RunSummary run = run_;
+        run.standsSinceMs = nowMs_;
+        return run;
+    }
+    const values::RunSummary& end() {
+        phase_ = Phase::kEnding;
+        untilMs_ = INT64_MAX;
+        isStopped_ = false;
+        next();
+        run_.state = RunState::kFinished;
+        run_.endedMs = nowMs_ + 700;
+        run_.progress.times->endingMs += 700;
+        run_.progress.timeMs = 0;
+        return run_;
+    }
+    const values::MetricHistory& history() const { return history_; }
+
+ private:
+    void count() {
+        values::PhaseTimes& times = *run_.progress.times;
+        if (atMs_++ >= untilMs_) {
+            constexpr Phase kPhases[] = {Phase::kTraining, Phase::kEvaluating, Phase::kTraining,
+                                         Phase::kCheckpoint};
+            phase_ = kPhases[++numPhases_ % 4];
+            const bool isPause = phase_ != Phase::kTraining;
+            untilMs_ = atMs_ + static_cast<std::int64_t>(isPause ? 30 + random_() % 2'500
+                                                                 : 300 + random_() % 6'000);
+            waitShare_ = random_() % 100;
+        }
+        double& part = phase_ == Phase::kUnknown      ? times.startMs
+                       : phase_ == Phase::kEvaluating ? times.evaluateMs
+                       : phase_ == Phase::kCheckpoint ? times.checkpointMs
+                       : phase_ == Phase::kEnding     ? times.endingMs
+                       : random_() % 100 < waitShare_ ? times.stallMs
+                                                      : times.busyMs;
+        part += 1;
+    }
+    void report() {
+        const auto edge = edges_.note({*run_.progress.times, standingMs_, nowMs_});
+        if (!edge) {
+            return;
+        }
+        constexpr std::size_t kNumTimes = values::metric::kSystemTimes.size();
+        history_.series.resize(kNumTimes + 1);
+        for (std::size_t i = 0; i <= kNumTimes; ++i) {
+            const bool isTime = i < kNumTimes;
+            history_.series[i].key =
+                isTime ? values::metric::kSystemTimes[i] : values::metric::kSystemStandingMs;
+            values::MetricPoint& point = history_.series[i].points.emplace_back();
+            point.timeMs = edge->timeMs;
+            point.attempt = 1;
+            point.value = isTime ? edge->times.*values::PhaseTimes::parts()[i] : edge->standingMs;
+        }
+    }
+
+    std::mt19937_64 random_;
+    values::RunSummary run_;
+    Phase phase_ = Phase::kUnknown;
+    std::int64_t nowMs_ = kStart, atMs_ = 0, untilMs_ = 900;
+    std::uint64_t waitShare_ = 0;
+    int numPhases_ = -1;
+    bool isStopped_ = false;
+    double standingMs_ = 0;
+    values::PhaseEdges edges_;
+    values::MetricHistory history_;
+};
+
+// The share of [from, to) that each phase has.
+std::array<double, kNumLanePhases> sharesIn(const LaneTracker& tracker, double from, double to) {
+    std::array<double, kNumLanePhases> shares{};
+    for (const PhaseSpan& span : tracker.spans()) {
+        const double ms = std::min(to, span.toMs) - std::max(from, span.fromMs);
+        shares[static_cast<std::size_t>(span.phase)] += std::max(0.0, ms) / (to - from);
+    }
+    return shares;
+}
+
+// A strip that was watched and one that is drawn from the store show the same, a report's distance
+// (200 ms) aside: each cell of waiting and training as a whole, everything else where it was.
+TEST(LaneTrackerTest, IsTheSameWhetherItWasWatchedOrIsReadFromTheStore) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        SCOPED_TRACE(seed);
+        PhasedRun scene(seed);
+        LaneTracker live, late;
+        for (int i = 0; i < 1'500; ++i) {
+            const values::RunSummary& run = scene.next();
+            live.update(run, run.progress.timeMs);
+            if (const auto stopped = scene.stopped()) {
+                live.update(*stopped, stopped->progress.timeMs + 4'000);
+            }
+        }
+        const values::RunSummary& ended = scene.end();
+        for (LaneTracker* tracker : {&live, &late}) {
+            tracker->update(ended, ended.endedMs);
+        }
+        late.setHistory(timePointsOf(scene.history()));
+        expectOrdered(late);
+        for (std::size_t i = 0; i < kNumLanePhases; ++i) {
+            EXPECT_NEAR(live.durations()[i], late.durations()[i], 250) << i;
+        }
+        double differMs = 0;
+        for (double at = kStart; at < static_cast<double>(ended.endedMs); at += 2'000) {
+            const auto watched = sharesIn(live, at, at + 2'000);
+            const auto stored = sharesIn(late, at, at + 2'000);
+            for (std::size_t i = 0; i < watched.size(); ++i) {
+                EXPECT_NEAR(watched[i], stored[i], 0.2) << "phase " << i << " at " << at - kStart;
+                differMs += 1'000 * std::abs(watched[i] - stored[i]);
+            }
+        }
+        EXPECT_LT(differMs, 0.01 * static_cast<double>(ended.endedMs - kStart));
+        EXPECT_GT(timeIn(late, LanePhase::kStanding), 0);
+        EXPECT_GT(timeIn(late, LanePhase::kEvaluating), 0);
     }
 }
 

@@ -81,6 +81,15 @@ TEST_F(NodeModelTest, TakesASampleOnlyOnce) {
     EXPECT_EQ(model.node(0).cpuCurve->size(), 1U);
 }
 
+TEST_F(NodeModelTest, GoesOnWhereTheClockOfAMachineWasSetBack) {
+    model.addSample(sampleOf("a", 100'000, 10), 100'000);
+    values::NodeSample set = sampleOf("a", 20'000, 99);
+    set.processes.push_back({"r-abc23", "rank0", 7, 97.0, 210'000'000});
+    model.addSample(set, 101'000);
+    EXPECT_EQ(*model.node(0).sample->cpuPercent, 99);
+    EXPECT_EQ(model.node(0).workers().size(), 1U) << "not only after the clock has caught up";
+}
+
 TEST_F(NodeModelTest, PutsStoredHistoryBeforeTheFirstSample) {
     model.addSample(sampleOf("a", 5'000, 50), 5'000);
     std::vector<values::MetricPoint> points(4);

@@ -58,6 +58,31 @@ TEST(WatchSeriesTest, JoinsHistoryAndLiveWithoutHoleOrDouble) {
     EXPECT_EQ(stepsOf(series, "eval.auc"), (std::vector<double>{4, 5}));
 }
 
+// A feed tells its rates each second, also while no step is taken.
+TEST(WatchSeriesTest, HasTheSamePointsLiveAndFromTheStore) {
+    WatchSeries live, late;
+    values::MetricSeries stored;
+    stored.key = "loader.rows_read_per_second";
+    for (int second = 1; second <= 20; ++second) {
+        values::RunFigure point = pointOf(stored.key, std::min(second, 8));
+        point.timeMs = second * 1'000;
+        point.value = second % 3 == 0 ? 0 : 50'000;
+        apply(live, std::nullopt, {point});
+        apply(live, std::nullopt, {point});  // told again
+        values::MetricPoint& kept = stored.points.emplace_back();
+        kept.step = point.step;
+        kept.timeMs = point.timeMs;
+        kept.value = point.value;
+    }
+    late.setHistory({"r-1", {stored}, {1, 20}});
+    const auto watched = live.curve(stored.key), read = late.curve(stored.key);
+    ASSERT_EQ(watched->size(), read->size());
+    for (std::size_t i = 0; i < read->size(); ++i) {
+        EXPECT_EQ(watched->at(i).timeMs, read->at(i).timeMs);
+        EXPECT_EQ(watched->at(i).y, read->at(i).y);
+    }
+}
+
 TEST(WatchSeriesTest, DropsVoidPointsBeforeItAddsNewOnes) {
     WatchSeries series;
     series.setHistory({"", {seriesOf("loss", 1, 10)}, {}});

@@ -85,7 +85,7 @@ TEST_F(RunOrderTest, KnowsTheBaseOfAVariation) {
     EXPECT_EQ(baseOfRun(table, table.rowOf("r-base")), -1);
     table.apply(false, {sampleRun("r-deep", 0.1, "r-v1", "x"), sampleRun("r-own", 0.1, "r-own")},
                 {});
-    EXPECT_EQ(baseOfRun(table, table.rowOf("r-deep")), -1) << "a variation is no base";
+    EXPECT_EQ(baseOfRun(table, table.rowOf("r-deep")), -1) << "a variation is not a base";
     EXPECT_EQ(baseOfRun(table, table.rowOf("r-own")), -1);
 }
 

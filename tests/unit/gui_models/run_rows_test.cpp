@@ -165,7 +165,7 @@ TEST_F(RunRowsTest, MarksAVariationThatLearnedAnotherLabel) {
     other.params["labels.liked.weight"] = "2";
     table.apply(false, {other}, {});
     EXPECT_EQ(rows.difference(rows.rowOf("r-v1"), auc)->verdict, Verdict::kApart)
-        << "a weight is no label";
+        << "a weight is not a label";
 }
 
 TEST_F(RunRowsTest, DoesNotCompareWhatWasEvaluatedOnOtherRows) {

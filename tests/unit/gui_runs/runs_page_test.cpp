@@ -188,6 +188,26 @@ TEST_F(RunsPageTest, ComparesWhatIsSelectedWhenNothingIsTicked) {
     EXPECT_EQ(page->details().runId(), "r-00002");
 }
 
+TEST_F(RunsPageTest, ANoticeCallsARunByItsNameWhateverWasDoneToIt) {
+    open(5);
+    page->view().select({"r-00004"});
+    press(Qt::Key_Delete);
+    ASSERT_TRUE(until([&] { return page->rows().rowCount() == 4 && !notices.empty(); }));
+    const QString name = notices.back().text.section(' ', 1);
+    EXPECT_FALSE(name.contains("r-00004"));
+    notices.back().action();
+    ASSERT_TRUE(until([&] { return page->rows().rowCount() == 5 && notices.size() == 2; }));
+    EXPECT_EQ(notices.back().text, "Restored " + name);
+}
+
+TEST_F(RunsPageTest, CommandsOfTheSelectedRunsCountNoneAsNoNumber) {
+    open(5);
+    page->view().select({});
+    for (const Command& command : page->commands()) {
+        EXPECT_FALSE(command.title.contains('0')) << command.title.toStdString();
+    }
+}
+
 TEST_F(RunsPageTest, DeletesSeveralWithOneUndo) {
     open(10);
     page->view().select({"r-00008", "r-00009"});

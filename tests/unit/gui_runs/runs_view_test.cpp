@@ -2,8 +2,10 @@
 
 #include <QHeaderView>
 #include <QScrollBar>
+#include <set>
 
 #include "app/gui/pages/runs/column_chooser.h"
+#include "app/gui/pages/runs/parts/wrapped_header.h"
 #include "tests/unit/gui_runs/runs_fixture.h"
 
 namespace millrace::gui {
@@ -40,6 +42,39 @@ TEST_F(RunsViewTest, ShowsTheEvaluationMetricsThatTheRunsHave) {
     EXPECT_LT(std::find(keys.begin(), keys.end(), "metric:eval.auc"),
               std::find(keys.begin(), keys.end(), "metric:loss"))
         << "the evaluation stands before the loss of training";
+}
+
+TEST_F(RunsViewTest, NoHeadingIsCutHoweverManyMetricsAreShown) {
+    open(5);
+    view().resize(1'440, 600);
+    RunColumns columns;
+    for (int i = 0; i < 15; ++i) {
+        const QString name = QString("test.head_%1.normalised_entropy_of_users_").arg(i);
+        columns.add("metric:" + name);
+        columns.add("best:" + name);
+        columns.add("trend:" + name);
+    }
+    view().setColumns(columns);
+    std::set<QString> read;
+    const WrappedHeader& header = view().rowsView().header();
+    for (int section = 1; section < header.count(); ++section) {
+        if (header.isSectionHidden(section)) {
+            continue;  // in the other half
+        }
+        const QString text = header.shownText(section);
+        EXPECT_FALSE(text.contains(QChar(0x2026))) << text.toStdString();
+        EXPECT_TRUE(read.insert(text).second) << text.toStdString() << " stands twice";
+        const QString whole = page->rows().headerData(section, Qt::Horizontal).toString();
+        EXPECT_EQ(text.simplified().remove(' '), whole.simplified().remove(' '));
+        const QString tip =
+            page->rows().headerData(section, Qt::Horizontal, Qt::ToolTipRole).toString();
+        EXPECT_TRUE(tip.startsWith(whole + '\n'));
+    }
+    EXPECT_EQ(view().pinnedView().horizontalHeader()->height(), header.height());
+    EXPECT_GT(header.height(), 2 * header.fontMetrics().height());
+    // A column that somebody made narrow shows both ends of each line.
+    view().rowsView().horizontalHeader()->resizeSection(columnOf("rate"), 70);
+    EXPECT_TRUE(header.shownText(columnOf("rate")).contains(QChar(0x2026)));
 }
 
 TEST_F(RunsViewTest, RemembersTheOrderAndWidthsOfItsColumns) {

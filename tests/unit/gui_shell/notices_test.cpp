@@ -74,5 +74,17 @@ TEST_F(NoticesTest, StandsInsideItsAreaAlsoWhenThatShrinks) {
     EXPECT_TRUE(area.rect().contains(stack.geometry()));
 }
 
+TEST_F(NoticesTest, StandsAboveAFootThatIsInSight) {
+    QWidget foot(&area);
+    foot.setObjectName(QLatin1String(NoticeStack::kFoot));
+    foot.setGeometry(0, 540, 900, 60);
+    foot.show();
+    stack.add({Toast::Kind::kError, "the daemon is away", {}, {}});
+    EXPECT_LE(stack.geometry().bottom(), 540) << "its buttons are free";
+    foot.hide();
+    stack.place();
+    EXPECT_GT(stack.geometry().bottom(), 540);
+}
+
 }  // namespace
 }  // namespace millrace::gui

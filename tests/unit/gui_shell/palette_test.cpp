@@ -70,6 +70,21 @@ TEST(PaletteModel, TheBestMatchStandsFirstAndGroupsAreSearchedToo) {
     EXPECT_EQ(titles(model).value(0), "Stop the selected run");
 }
 
+TEST(PaletteModel, WholeWordsBeatLettersHereAndThere) {
+    PaletteModel model;
+    model.setEntries({{"thirty-metrics-of-a-parent", "Run", "r-1 finished", {}, [] {}},
+                      {"co-mp-a-r-e", "Run", "r-2 finished", {}, [] {}},
+                      {"Search the log", "Watch", {}, {}, [] {}},
+                      {"Take into the comparison", "Runs", {}, {}, [] {}},
+                      {"Compare: take all runs out", "Runs", {}, {}, [] {}},
+                      {"slow-job", "Run", "r-3 running", {}, [] {}}});
+    model.setQuery("compar");
+    EXPECT_THAT(titles(model).mid(0, 2),
+                ElementsAre("Compare: take all runs out", "Take into the comparison"));
+    model.setQuery("slow");
+    EXPECT_EQ(titles(model), QStringList{"slow-job"}) << "not of letters of several texts";
+}
+
 TEST(PaletteModel, WhatWasUsedLatelyStandsFirstWithoutAQuery) {
     PaletteModel model;
     model.setEntries(entries());

@@ -8,6 +8,7 @@
 #include <QPushButton>
 #include <QSettings>
 #include <QSignalSpy>
+#include <QStyleOption>
 #include <QTemporaryDir>
 #include <algorithm>
 #include <set>
@@ -16,6 +17,7 @@
 
 #include "app/gui/console_app.h"
 #include "app/gui/widgets/badge.h"
+#include "app/gui/widgets/console_style_parts.h"
 #include "app/gui/widgets/panels.h"
 #include "tests/support/fake_daemon_client.h"
 
@@ -168,6 +170,17 @@ TEST(Theme, NoWidgetOfTheConsoleHasAStyleSheet) {
     for (const QWidget* widget : widgets) {
         EXPECT_TRUE(widget->styleSheet().isEmpty()) << widget->metaObject()->className();
     }
+}
+
+TEST(ConsoleStyle, CutsAHeadingOfOneLineAndLeavesTwoAsTheyAre) {
+    QStyleOptionHeader header;
+    header.rect = QRect(0, 0, 60, 40);
+    header.text = "Test AUC over steps";
+    insetHeader(header, 6);
+    EXPECT_TRUE(header.text.endsWith(QChar(0x2026)));
+    header.text = "Test AUC\nover steps";
+    insetHeader(header, 6);
+    EXPECT_EQ(header.text, "Test AUC\nover steps");
 }
 
 TEST(Theme, NamesAreReadBack) {

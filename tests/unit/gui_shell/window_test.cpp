@@ -1,4 +1,6 @@
+#include <QAbstractButton>
 #include <QAction>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QShortcut>
@@ -40,8 +42,15 @@ class PlainPage final : public Page {
         field->setText(settings.value("text").toString());
     }
     QLineEdit* field;
+    QString keys;
     std::vector<std::string> arrived;
     int numRun = 0;
+
+ protected:
+    void keyPressEvent(QKeyEvent* event) override {
+        keys += event->text();
+        Page::keyPressEvent(event);
+    }
 
  private:
     PageName name_;
@@ -122,7 +131,7 @@ TEST_F(WindowTest, TheTablesAndTheStatusLineFollowTheDaemon) {
     EXPECT_TRUE(waitFor([this] {
         return window().statusLine().totalsText() == "1 running   1 queued   61.2 k samples/s";
     })) << window().statusLine().totalsText().toStdString();
-    EXPECT_EQ(window().statusLine().droppedText(), "0 dropped updates");
+    EXPECT_EQ(window().statusLine().droppedText(), "") << "nothing to say";
     daemon.goAway();
     EXPECT_TRUE(waitFor([this] {
         return window().statusLine().totalsText() ==
@@ -233,6 +242,18 @@ TEST_F(WindowTest, AQuestionMarkShowsTheShortcutsButNotWhileTyping) {
     EXPECT_THAT(keys, testing::IsSupersetOf({"Ctrl+1", "Ctrl+4", "Ctrl+Shift+P", "?", "Ctrl+J"}));
     QTest::keyClick(&window().shortcuts(), Qt::Key_Escape);
     EXPECT_FALSE(window().shortcuts().isVisible());
+}
+
+TEST_F(WindowTest, SingleKeysAreThePagesAlsoWhileTheTopBarHasTheFocus) {
+    startAndConnect();
+    PlainPage& page = pageOf(PageName::kRuns);
+    auto* button = window().connectionBar().findChild<QAbstractButton*>();
+    ASSERT_NE(button, nullptr);
+    QTest::keyClick(button, Qt::Key_J);
+    EXPECT_EQ(page.keys, "j") << "once";
+    page.field->setFocus();
+    QTest::keyClick(page.field, Qt::Key_F);
+    EXPECT_EQ(page.keys, "j") << "a letter of a text";
 }
 
 TEST_F(WindowTest, WhatAPageSaysStandsAtTheFootWithItsUndo) {

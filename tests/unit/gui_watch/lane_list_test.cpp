@@ -180,5 +180,18 @@ TEST_F(LaneListTest, PaintsAnyNumberOfLanesInAnySize) {
     }
 }
 
+// At 1280 x 720 the lanes have 840 pixels beside the machines.
+TEST(LaneColumnsTest, TheTimeLeftAndTheEpochHaveRoomInASmallWindow) {
+    const QFontMetrics metrics{QFont()}, small(captionFont(QFont()));
+    const int unit = metrics.horizontalAdvance('0');
+    const LaneColumns columns = LaneColumns::of(840, unit);
+    EXPECT_TRUE(columns.hasLeft);
+    EXPECT_GE(columns.button - columns.left, small.horizontalAdvance("1 h 23 m 45 s"));
+    EXPECT_GE(columns.strip - columns.state - kLanePad,
+              small.horizontalAdvance("running  epoch 13 of 20") + 24);
+    EXPECT_GE(columns.rate - columns.strip, 16 * unit);
+    EXPECT_FALSE(LaneColumns::of(600, 8).hasLeft);
+}
+
 }  // namespace
 }  // namespace millrace::gui

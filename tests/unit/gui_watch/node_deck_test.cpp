@@ -1,6 +1,7 @@
 #include "app/gui/widgets/live/node_deck.h"
 
 #include <QTest>
+#include <random>
 
 #include <gtest/gtest.h>
 
@@ -94,6 +95,60 @@ TEST_F(NodeDeckTest, ACardGrowsWhileAnotherPageIsShown) {
     deck.show();
     const NodeCard* card = deck.card("node-10");
     EXPECT_EQ(card->height(), card->sizeHint().height());
+}
+
+TEST_F(NodeDeckTest, AScrollBarThatComesCoversNoCard) {
+    NodeDeck deck(model);
+    fill(1, 0);
+    deck.show();
+    deck.resize(320, deck.card("node-10")->height() + 20);
+    const int before = deck.viewport()->width();
+    values::NodeSample sample = *model.node(0).sample;
+    sample.processes.resize(6, {"r-abc23", "rank0", 7, 97.0, 210'000'000});
+    sample.timeMs = kNow + 1'000;
+    model.addSample(sample, kNow + 1'000);
+    QCoreApplication::processEvents();
+    EXPECT_LT(deck.viewport()->width(), before);
+    EXPECT_EQ(deck.card("node-10")->width(), deck.viewport()->width());
+}
+
+// Whatever happens to a deck, each card has the height that its content needs, and its whole width
+// is in sight.
+TEST_F(NodeDeckTest, EachCardHasRoomForItsContentWhateverHappens) {
+    NodeDeck deck(model);
+    deck.resize(320, 600);
+    deck.show();
+    fill(2, 1);
+    std::mt19937 random(20);
+    std::int64_t now = kNow;
+    for (int i = 0; i < 400; ++i) {
+        SCOPED_TRACE(i);
+        const std::string name = random() % 2 == 0 ? "node-10" : "node-11";
+        values::NodeSample sample = *model.find(name)->sample;
+        switch (random() % 6) {
+            case 0:
+                deck.setVisible(!deck.isVisible());
+                break;
+            case 1:
+                deck.resize(260 + static_cast<int>(random() % 500),
+                            200 + static_cast<int>(random() % 900));
+                break;
+            case 2:
+                deck.card(name)->setOpen(!deck.card(name)->isOpen());
+                break;
+            default:
+                sample.processes.resize(random() % 7, {"r-abc23", "rank0", 7, 97.0, 210'000'000});
+                sample.corePercent.resize(random() % 200, 50);
+                now += 1'000;
+                sample.timeMs = now;
+                model.addSample(sample, now);
+        }
+        for (const char* node : {"node-10", "node-11"}) {
+            const NodeCard* card = deck.card(node);
+            ASSERT_EQ(card->height(), card->sizeHint().height()) << node;
+            ASSERT_LE(card->geometry().right(), deck.viewport()->width()) << node;
+        }
+    }
 }
 
 TEST_F(NodeDeckTest, SaysUnknownAndNoGpuInWords) {

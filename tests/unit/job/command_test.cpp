@@ -43,7 +43,7 @@ TEST_F(Command, ABareNameIsLookedForInThePathAndAnotherFromTheSpecsDirectory) {
     file("bin/text", 0600);
     EXPECT_THAT(resolved({"text"}), ElementsAre(HasSubstr("there is no program 'text' in PATH")));
     EXPECT_THAT(resolved({"./none"}),
-                ElementsAre(HasSubstr("spec/none is no program that can be started")));
+                ElementsAre(HasSubstr("spec/none is not a program that can be started")));
     EXPECT_THAT(resolved({""}), ElementsAre(HasSubstr("there is no program ''")));
     EXPECT_THAT(resolved({}), ElementsAre("command: is empty"));
 }

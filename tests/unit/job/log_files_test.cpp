@@ -97,6 +97,7 @@ TEST_F(FileLogsTest, WorkersAndAttemptsAreThoseThatHaveALog) {
 
 TEST_F(FileLogsTest, LastWordsAreTheWorkersOwnThoughTheGuardianSaysMuchAfterThem) {
     std::string text = line("o first") + line("e the end");
+    text += line("e 2026-03-01T12:34:56.789Z debug feed: reader stream=eval rank=0");
     for (int i = 0; i < 10'000; ++i) {
         text += line("m 3 lines could not be written and are lost");
     }

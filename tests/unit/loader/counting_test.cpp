@@ -46,7 +46,7 @@ class CountingTest : public ::testing::Test {
     }
     /// Counts into `run` and returns the notes.
     std::vector<std::string> count(ResolvedRun& run, bool mayCount = true) const {
-        CountingOptions options{run.filesVersion, cache_.path(), mayCount};
+        const CountingOptions options{run.filesVersion, cache_.path(), mayCount, cacheBytesMost_};
         std::vector<std::string> notes;
         const Status status = countValues(run.spec, run.plan, options, notes);
         EXPECT_TRUE(status.ok()) << status;
@@ -57,6 +57,7 @@ class CountingTest : public ::testing::Test {
     }
 
     const tests::TempDir dir_, cache_;
+    std::int64_t cacheBytesMost_ = 1'000'000'000;
 };
 
 TEST_F(CountingTest, WhatIsCountedIsInThePlanAndPinnedByTheSpec) {
@@ -126,6 +127,26 @@ TEST_F(CountingTest, DamagedFilesOfTheCacheAreMadeAnew) {
     EXPECT_EQ(hashOf(first), hashOf(second));
     ResolvedRun third = resolved();
     EXPECT_THAT(count(third), ElementsAre(HasSubstr("counted before")));
+}
+
+TEST_F(CountingTest, TheCacheIsBoundedAndKeepsWhatWasUsed) {
+    namespace fs = std::filesystem;
+    ResolvedRun first = resolved(), second = resolved("{max_rows: 5}"),
+                third = resolved("{max_rows: 4}");
+    count(first);
+    count(second);
+    std::int64_t bytes = 0;
+    for (const auto& file : fs::directory_iterator(cache_.path())) {
+        bytes += static_cast<std::int64_t>(file.file_size());
+        fs::last_write_time(file.path(), fs::file_time_type::clock::now() - std::chrono::hours(1));
+    }
+    ResolvedRun again = resolved();
+    EXPECT_THAT(count(again), ElementsAre(HasSubstr("counted before")));
+    cacheBytesMost_ = bytes;
+    count(third);
+    ResolvedRun used = resolved(), unused = resolved("{max_rows: 5}");
+    EXPECT_THAT(count(used, false), ElementsAre(HasSubstr("counted before")));
+    EXPECT_THAT(count(unused, false), ElementsAre(HasSubstr("counted when the run starts")));
 }
 
 TEST_F(CountingTest, ThreadsChangeNothing) {

@@ -40,7 +40,7 @@ Explanation explanation() {
     Explanation why;
     why.threads = 2;
     why.streamSeconds = 0.7;
-    why.rowsScanned = 1000;
+    why.rowsRead = 1000;
     for (std::size_t s = 0; s < segment::kNumStages; ++s) {
         why.stages[s] = counters.read(static_cast<segment::Stage>(s));
     }

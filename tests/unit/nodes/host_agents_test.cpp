@@ -142,7 +142,7 @@ TEST_F(HostAgentsTest, AnSshThatHangsEndsWithTheHead) {
     start();
     ASSERT_TRUE(test::eventually([&] { return !text("input").empty(); }));
     agents.reset();  // returns
-    EXPECT_EQ(node().trouble, "") << "that the head ends is no trouble of the host's";
+    EXPECT_EQ(node().trouble, "") << "that the head ends is not a trouble of the host's";
 }
 
 }  // namespace

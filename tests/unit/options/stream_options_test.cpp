@@ -72,14 +72,14 @@ TEST(StreamOptions, WhatIsNoValueIsRefusedByName) {
     const auto errorOf = [](const char* option, const char* value) {
         return std::string(messageOf(readStreamOptions({{option, {value}}}).status()));
     };
-    EXPECT_EQ(errorOf("--epochs", "0"), "--epochs: '0' is no whole number from 1");
-    EXPECT_EQ(errorOf("--threads", "2x"), "--threads: '2x' is no whole number from 1");
+    EXPECT_EQ(errorOf("--epochs", "0"), "--epochs: '0' is not a whole number from 1");
+    EXPECT_EQ(errorOf("--threads", "2x"), "--threads: '2x' is not a whole number from 1");
     EXPECT_EQ(errorOf("--micro-batches", "99999999999999999999"),
-              "--micro-batches: '99999999999999999999' is no whole number from 1");
+              "--micro-batches: '99999999999999999999' is not a whole number from 1");
     EXPECT_EQ(errorOf("--row-group-rows", "100000001"),
-              "--row-group-rows: '100000001' is no whole number from 1 to 100000000");
-    EXPECT_EQ(errorOf("--link", "0"), "--link: '0' is no number above 0");
-    EXPECT_EQ(errorOf("--link", "inf"), "--link: 'inf' is no number above 0");
+              "--row-group-rows: '100000001' is not a whole number from 1 to 100000000");
+    EXPECT_EQ(errorOf("--link", "0"), "--link: '0' is not a number above 0");
+    EXPECT_EQ(errorOf("--link", "inf"), "--link: 'inf' is not a number above 0");
     EXPECT_THAT(errorOf("--sink", "parque"), HasSubstr("did you mean 'parquet'?"));
 }
 

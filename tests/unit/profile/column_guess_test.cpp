@@ -1,7 +1,9 @@
 // How init uses columns that have the shapes of real data sets.
 #include "backend/profile/column_guess.h"
 
+#include <cmath>
 #include <functional>
+#include <variant>
 
 #include <arrow/array/builder_binary.h>
 #include <arrow/array/builder_nested.h>
@@ -9,7 +11,9 @@
 #include <arrow/array/builder_time.h>
 #include <gmock/gmock.h>
 
+#include "backend/expr/expression.h"
 #include "backend/profile/first_spec.h"
+#include "backend/profile/spec_split.h"
 #include "tests/unit/profile/columns.h"
 
 namespace millrace::profile {
@@ -50,6 +54,10 @@ ColumnProfile times(const std::string& name) {
         EXPECT_TRUE(builder.Append().ok() && values.Append(r).ok());
     }
     return columnOf(name, {expr::TypeKind::kTimestamp, true}, *builder.Finish());
+}
+
+ColumnProfile age() {
+    return integers("age", [](std::int64_t r) { return r % 70; });
 }
 
 ColumnProfile label() {
@@ -130,7 +138,9 @@ TEST(ColumnGuess, TheKeyOfTheSplitIsNoFeature) {
     EXPECT_THAT(byRow->text, AllOf(HasSubstr("hash01(row_id) < 0.9"), HasSubstr("- user_id")));
     EXPECT_THAT(specOf({label(), user, price})->text,
                 AllOf(HasSubstr("hash01(user_id, price) < 0.9"), HasSubstr("- user_id")));
-    const auto byUser = specOf({label(), user, integers("age", [](std::int64_t) { return 30; })});
+    const auto byUser = specOf({label(), user, integers("age", [](std::int64_t r) {
+                                    return r > 0 ? std::optional<std::int64_t>(30) : std::nullopt;
+                                })});
     ASSERT_TRUE(byUser.ok()) << byUser.status();
     EXPECT_THAT(byUser->text, AllOf(HasSubstr("hash01(user_id) < 0.9"),
                                     HasSubstr("left out: user_id (the key of the split")));
@@ -146,10 +156,84 @@ TEST(ColumnGuess, OfTwoTextsTheRarerOneIsPositive) {
     ASSERT_TRUE(spec.ok()) << spec.status();
     EXPECT_EQ(spec->label, "income");
     EXPECT_THAT(spec->text, HasSubstr("income: 'income = ''>50K'''"));
-    EXPECT_THAT(spec->notes.front(), HasSubstr("positive is income = '>50K', the rarer of two"));
+    EXPECT_THAT(spec->notes.front(), HasSubstr("positive is income = '>50K', one of two texts"));
     const auto three = texts("income", [](std::int64_t r) { return strCat("c", r % 3); });
     EXPECT_THAT(std::string(messageOf(specOf({age, three}, "income").status())),
                 HasSubstr("neither numbers nor two texts"));
+}
+
+TEST(ColumnGuess, AffirmativeTextsArePositiveHoweverOften) {
+    const auto answer = texts("liked", [](std::int64_t r) { return r % 4 == 0 ? "No" : "Yes"; });
+    EXPECT_EQ(positiveText(answer), "Yes");
+}
+
+TEST(ColumnGuess, NamesThatAnExpressionReadsOtherwiseAreQuoted) {
+    for (const char* name : {"end", "case", "When", "not", "like", "between", "null", "true",
+                             "from", "date", "a b", "1st"}) {
+        const std::string quoted = sqlName(name);
+        const auto read = expr::tryParseExpression(strCat(quoted, " < 1"));
+        EXPECT_TRUE(std::holds_alternative<expr::Expr>(read)) << name;
+        const auto spec =
+            specOf({label(), age(), integers(name, [](std::int64_t r) { return r * 7; })});
+        ASSERT_TRUE(spec.ok()) << name << ": " << spec.status();
+        EXPECT_THAT(spec->text, HasSubstr(strCat("hash01(", quoted, ")"))) << name;
+    }
+    EXPECT_EQ(sqlName("end"), "\"end\"");
+    EXPECT_EQ(sqlName("user_id"), "user_id");
+}
+
+TEST(ColumnGuess, ALabelWhoseLeastValueIsTheMostFrequentOneHasTwoClasses) {
+    const auto user = integers("user_id", [](std::int64_t r) { return r; });
+    const auto grade = integers("grade", [](std::int64_t r) { return r % 5 < 3 ? 1 : 2; });
+    EXPECT_THAT(specOf({user, age(), grade}, "grade")->text, HasSubstr("grade: 'grade > 1'"));
+    const auto same = integers("same", [](std::int64_t) { return 3; });
+    EXPECT_THAT(std::string(messageOf(specOf({user, age(), same}, "same").status())),
+                HasSubstr("'same' is 3 in every row"));
+}
+
+TEST(ColumnGuess, NanOfALabelIsFilteredAndTimesWithNullsDoNotSplit) {
+    const auto delay = columnOf(
+        "delay", {expr::TypeKind::kDouble}, rowsOf(arrow::DoubleBuilder(), [](std::int64_t r) {
+            return std::optional(r % 7 == 0 ? std::nan("") : static_cast<double>(r % 50));
+        }));
+    const auto paid = columnOf(
+        "paid_at", {expr::TypeKind::kTimestamp},
+        rowsOf(arrow::Int64Builder(),
+               [](std::int64_t r) {
+                   return r % 3 == 0 ? std::nullopt
+                                     : std::optional(1'700'000'000'000'000 + r * 1'000'000);
+               })
+            ->View(arrow::timestamp(arrow::TimeUnit::MICRO))
+            .ValueOrDie());
+    const auto user = integers("user_id", [](std::int64_t r) { return r % 2500; });
+    const auto spec = specOf({delay, paid, user, age()}, "delay");
+    ASSERT_TRUE(spec.ok()) << spec.status();
+    EXPECT_THAT(spec->text, AllOf(HasSubstr("filter: 'delay is not null and not isnan(delay)'"),
+                                  HasSubstr("where: 'hash01(user_id")));
+    EXPECT_THAT(strCat(spec->notes.front()), HasSubstr("'paid_at' has 1,334 nulls"));
+}
+
+TEST(ColumnGuess, OfSeveralColumnsOfTwoClassesTheLastIsGuessedAndTheOthersAreNamed) {
+    const auto flag = [](const char* name, int every) {
+        return integers(name, [every](std::int64_t r) { return r % every == 0; });
+    };
+    const auto user = integers("user_id", [](std::int64_t r) { return r % 2500; });
+    const auto guessed = specOf({user, age(), flag("a", 2), flag("b", 3)});
+    ASSERT_TRUE(guessed.ok()) << guessed.status();
+    EXPECT_EQ(guessed->label, "b");
+    EXPECT_THAT(guessed->notes.front(), HasSubstr("columns of two classes: a"));
+    EXPECT_EQ(specOf({user, age(), flag("is_fraud", 9), flag("b", 3)})->label, "is_fraud");
+    const auto income = integers("income", [](std::int64_t r) { return r; });
+    const auto broke = texts("default", [](std::int64_t r) { return r % 9 == 0 ? "Yes" : "No"; });
+    EXPECT_EQ(specOf({user, age(), income, broke})->label, "default");
+}
+
+TEST(ColumnGuess, NamesWithLineEndsStayOneLineOfTheSpec) {
+    const auto constant = integers("only\ntags: {a: b}\n#", [](std::int64_t) { return 1; });
+    const auto user = integers("user\nid", [](std::int64_t r) { return r % 3000; });
+    const auto spec = specOf({label(), constant, user, age()});
+    ASSERT_TRUE(spec.ok()) << spec.status();
+    EXPECT_THAT(spec->text, AllOf(Not(HasSubstr("\ntags:")), Not(HasSubstr("user\nid"))));
 }
 
 TEST(ColumnGuess, ValuesAreCountedInADatasetThatWasReadWhole) {

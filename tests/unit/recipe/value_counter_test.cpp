@@ -60,7 +60,7 @@ TEST_F(ValueCounterTest, TextsOfOneCountComeByTheirBytes) {
     count(counter, texts({"b", "B", "\xc3\xa4", "ab", "a", "b", "", "\x01"}));
     EXPECT_THAT(shown(counter.take(1, 0)),
                 ElementsAre("b x 2", " x 1", "B x 1", "a x 1", "ab x 1", "\xc3\xa4 x 1"))
-        << "null, which is no value, is left out";
+        << "null, which is not a value, is left out";
 }
 
 TEST_F(ValueCounterTest, UnsignedIntegersOfAllBitsAreTheLargest) {

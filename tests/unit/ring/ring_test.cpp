@@ -114,6 +114,25 @@ TEST(Ring, RefusesARingOverTheBudget) {
     EXPECT_EQ(slot.status().code(), absl::StatusCode::kResourceExhausted) << slot.status();
 }
 
+TEST(Ring, AWiderRingTakesNothingFromOthersAndNothingOnceItsReaderIsGone) {
+    MemoryBudget budget(4 << 20), spare(4 << 20);
+    RingWriterOptions options;
+    options.ringBytes = 64 << 10;
+    options.budget = &budget;
+    options.spare = &spare;
+    auto writer = RingWriter::open(options, [](int, std::uint64_t) { return okStatus(); });
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    const std::int64_t first = budget.usedBytes();
+    EXPECT_GT(first, 64 << 10);
+    ASSERT_TRUE((*writer)->reserve(20 << 10, 0, 0, {}).ok());
+    EXPECT_EQ((*writer)->stats().rings, 2U) << "there is room for four such frames now";
+    EXPECT_EQ(budget.usedBytes(), first);
+    EXPECT_GT(spare.usedBytes(), 0);
+    ASSERT_TRUE((*writer)->reserve(200 << 10, 0, 1, {}).ok());
+    (*writer)->peerGone();
+    EXPECT_EQ(budget.usedBytes() + spare.usedBytes(), 0);
+}
+
 TEST(Ring, AFullRingHeldByItsReaderIsAWarningThenAnError) {
     TempFolder folder;
     const std::string path = folder.file("feed.sock");

@@ -127,7 +127,7 @@ TEST(MetricChunk, AnyDamageIsNoticed) {
             EXPECT_FALSE(decodeLevel(whole.substr(0, i)).ok()) << i;
         }
     }
-    EXPECT_FALSE(decodePoints(level).ok()) << "a level is no chunk of points";
+    EXPECT_FALSE(decodePoints(level).ok()) << "a level is not a chunk of points";
     EXPECT_FALSE(decodeLevel(points).ok());
 }
 

@@ -99,7 +99,7 @@ inline void expectThin(const values::MetricSeries& got,
         while (at < expected.size() && !isSamePoint(expected[at], point)) {
             ++at;
         }
-        ASSERT_LT(at, expected.size()) << "step " << point.step << " is no point of the series";
+        ASSERT_LT(at, expected.size()) << "step " << point.step << " is not a point of the series";
         places.push_back(at++);
     }
     ASSERT_EQ(places.front(), 0U);

@@ -72,7 +72,7 @@ TEST_F(RunMetricsTest, AResumedAttemptReplacesWhatCameAfterItsCheckpoint) {
     ASSERT_TRUE(append(id, 2, 4, 40).ok());
     EXPECT_EQ(valuesOf(*store->metrics(id, "loss")), (std::vector<double>{1, 2, 3, 40}));
     EXPECT_EQ(store->get(id)->newest("loss")->value, 40);
-    EXPECT_EQ(store->get(id)->restarts, 0) << "a resume is no restart";
+    EXPECT_EQ(store->get(id)->restarts, 0) << "a resume is not a restart";
 }
 
 TEST_F(RunMetricsTest, LateLinesOfAnOldAttemptAreStoredButOnlySeenUpToTheCheckpoint) {
@@ -157,7 +157,7 @@ TEST_F(RunMetricsTest, AnAttemptReplacesMetricsAndCheckpointsWhenItBeginsAndNotB
     batch.checkpoints = {{1, 8, 3, 0, "three"}, {1, 9, 6, 0, "six"}};
     ASSERT_TRUE(store->commitLines(batch).ok());
     ASSERT_TRUE(store->beginAttempt(id, 2, 3).ok());
-    ASSERT_TRUE(store->commitLines({id, 2, "rank0", 1}).ok()) << "a receipt is no work";
+    ASSERT_TRUE(store->commitLines({id, 2, "rank0", 1}).ok()) << "a receipt is not a work";
     EXPECT_EQ(valuesOf(*store->metrics(id, "loss")).size(), 6U);
     EXPECT_EQ(store->checkpoints(id)->size(), 2U);
     EXPECT_FALSE(store->attempts(id)->back().hasBegun);
@@ -192,7 +192,7 @@ TEST_F(RunMetricsTest, NeitherTheFeedNorARankThatWaitsBeginsAnAttempt) {
     ASSERT_TRUE(append(id, 2, 4, 40).ok());
     EXPECT_EQ(valuesOf(*store->metrics(id, "loss")), (std::vector<double>{1, 2, 3, 40}));
     EXPECT_EQ(valuesOf(*store->metrics(id, "loader.feed")), std::vector<double>{70})
-        << "what the feed counted before stands at the step that the attempt goes on from";
+        << "what the feed counted before stands at the step that the attempt continues from";
 }
 
 TEST_F(RunMetricsTest, AnAttemptThatNeverBeganReplacesNothing) {

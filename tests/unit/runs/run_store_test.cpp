@@ -283,7 +283,7 @@ TEST_F(RunStoreTest, OwnParametersAreComparedAsNumbersAndAreApartFromKeysOfTheSp
     EXPECT_EQ(match("params.lr > 9"), Names{"ten"});
     EXPECT_EQ(match("params.lr >= 9.0"), (Names{"nine", "ten"}));
     EXPECT_EQ(match("params.lr = 0.1"), (Names{"tenth", "text"}));
-    EXPECT_EQ(match("params.lr != 9"), (Names{"ten", "tenth", "text"})) << "a word is no number";
+    EXPECT_EQ(match("params.lr != 9"), (Names{"ten", "tenth", "text"})) << "a word is not a number";
     EXPECT_EQ(match("params.lr = '9x'"), Names{"word"});
     EXPECT_EQ(match("params.w.days LIKE '%a,b%' AND params.lr < 1"), (Names{"tenth", "text"}));
     EXPECT_EQ(match("params.batch.rows = 512 AND params.lr IS NOT NULL").size(), 5U);

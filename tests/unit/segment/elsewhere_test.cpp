@@ -75,7 +75,8 @@ TEST_F(Elsewhere, AnyNumberOfWorkersGivesTheBytesOfHere) {
             workers_.computesHere = workers % 2 == 0;
             seen_ = {};
             expectSame(deliver(input, 1 + workers % 3), here);
-            EXPECT_GT(seen_.numTaken, 0);
+            // A thread of this process may compute all of them before a worker has started.
+            EXPECT_TRUE(workers_.computesHere || seen_.numTaken > 0);
             EXPECT_LE(seen_.mostOut, elsewhere_.segments);
         }
     }

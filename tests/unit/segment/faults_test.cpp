@@ -83,7 +83,7 @@ TEST_F(FaultTest, ADamagedRowGroupEndsTheStreamInItsPlaceWithASentence) {
         EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
         EXPECT_NE(sink.errorText.find("part-0.parquet"), std::string::npos) << sink.errorText;
         EXPECT_FALSE(sink.hasEnded);
-        EXPECT_GT(sink.batches().size(), 10U) << "what lies before the damage is delivered";
+        EXPECT_GT(sink.batches().size(), 10U) << "what is before the damage is delivered";
     }
 }
 
@@ -137,7 +137,8 @@ TEST_F(FaultTest, ATableThatGotAnotherFileSinceThePlanIsRefused) {
     table("t-2.csv", "value\n501\n");
     const auto again =
         StreamInput::open(input->spec(), input->plan(), recipe::Part::kTrain, budget_);
-    EXPECT_NE(again.status().message().find("t-2.csv is no file of the plan"), std::string::npos);
+    EXPECT_NE(again.status().message().find("t-2.csv is not a file of the plan"),
+              std::string::npos);
 }
 
 TEST_F(FaultTest, ACursorWhoseRestNobodyKeepsIsAnError) {

@@ -1,5 +1,7 @@
 #include "app/session/figures.h"
 
+#include <cstdlib>
+#include <ctime>
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -68,6 +70,21 @@ TEST(Figures, SayOfAFileOnItsWayWhatIsKnown) {
     EXPECT_EQ(handOverText(values::HandOver{.trouble = "disk"}),
               "what its node has for the head cannot be read");
     EXPECT_EQ(handOverText(std::nullopt), "");
+}
+
+TEST(Figures, SayHowFarTheLocalClockIsAhead) {
+    const char* const before = ::getenv("TZ");
+    const std::string kept = before == nullptr ? "" : before;
+    const auto zoneIn = [](const char* zone) {
+        ::setenv("TZ", zone, 1);
+        ::tzset();
+        return zoneText(1'700'000'000'000);
+    };
+    EXPECT_EQ(zoneIn("UTC"), "UTC");
+    EXPECT_EQ(zoneIn("<+0530>-5:30"), "+05:30");
+    EXPECT_EQ(zoneIn("<-0330>3:30"), "-03:30");
+    before == nullptr ? ::unsetenv("TZ") : ::setenv("TZ", kept.c_str(), 1);
+    ::tzset();
 }
 
 TEST(Figures, SayHowLongSomethingTook) {

@@ -72,7 +72,7 @@ TEST(MetricCatalogue, EachEntryIsFoundByItsOwnName) {
     std::set<std::string_view> names;
     for (const MetricEntry& entry : metricCatalogue()) {
         EXPECT_EQ(findMetric(entry.name), &entry) << entry.name;
-        EXPECT_TRUE(names.insert(entry.name).second) << entry.name << " stands twice";
+        EXPECT_TRUE(names.insert(entry.name).second) << entry.name << " appears twice";
         EXPECT_FALSE(entry.what.empty()) << entry.name;
     }
     EXPECT_EQ(findMetric("system.rank0.cpu_percent")->name, "system.<worker>.cpu_percent");

@@ -63,7 +63,9 @@ TEST_F(SubmissionTest, ASpecInAnotherEncodingIsRefusedWithLineAndColumn) {
     const Status status = readSpecText(path).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status));
     EXPECT_THAT(std::string(messageOf(status)), HasSubstr("latin1.yaml:2:6: byte 0xe9"));
-    EXPECT_THAT(std::string(messageOf(status)), HasSubstr("iconv"));
+    EXPECT_THAT(std::string(messageOf(status)), HasSubstr("iconv -f latin1"));
+    const std::string wide = write("wide.yaml", std::string("\xff\xfen\0a\0", 6));
+    EXPECT_THAT(std::string(messageOf(readSpecText(wide).status())), HasSubstr("iconv -f UTF-16"));
 }
 
 TEST_F(SubmissionTest, OutsideOfARepositoryThereAreNoGitFacts) {

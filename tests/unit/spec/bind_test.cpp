@@ -437,9 +437,11 @@ TEST(BindSchema, OnlyIdsOfASequenceNeedANumberOfIds) {
     EXPECT_EQ(boundSequence("{columns: [item, price, at]}").errors(), "");
     const Bound bound = boundOf(
         "dataset: {path: a.parquet}\nlabel: label\ncommand: [x]\n"
-        "features: {sequences: {history: {columns: [item, price]}}}\n",
+        "features: {dense: [tick],\n  sequences: {history: {columns: [item, price]}}}\n",
         actionsSchema());
-    EXPECT_NE(bound.errors().find("id feature 'item' has no number of ids"), std::string::npos)
+    EXPECT_NE(bound.errors().find("5:24 id feature 'history.item' has no number of ids: give "
+                                  "embeddings: {item: {rows: N}}"),
+              std::string::npos)
         << bound.errors();
 }
 

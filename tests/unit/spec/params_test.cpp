@@ -106,13 +106,12 @@ TEST(Params, ErrorsNameThePlaceAndWhatIsKnown) {
     EXPECT_EQ(whereOf("{a: 1}", "x > ${a*2}"),
               "[spec:4:14: dataset.where: '${a*2}' is not understood: write a parameter's name, as "
               "in ${day}, or with a whole number, as in ${day-6}]");
-    EXPECT_EQ(
-        whereOf("{a: 1}", "s = 'x${a}'"),
-        "[spec:4:16: dataset.where: ${a} stands within quotes, where nothing is put in; write "
-        "it without them]");
+    EXPECT_EQ(whereOf("{a: 1}", "s = 'x${a}'"),
+              "[spec:4:16: dataset.where: ${a} is within quotes, where nothing is put in; write "
+              "it without them]");
     EXPECT_EQ(whereOf("{a: 1}", "s = 'x${1}'"), "s = 'x${1}'") << "a text of the user's own";
     EXPECT_EQ(whereOf("{a: [1]}", "x = ${a}"),
-              "[spec:4:14: dataset.where: ${a} is a list, which may stand only behind `in`]");
+              "[spec:4:14: dataset.where: ${a} is a list, which may be used only after `in`]");
     EXPECT_EQ(whereOf("{a: []}", "x in ${a}"), "[spec:4:15: dataset.where: ${a} is an empty list]");
     EXPECT_EQ(whereOf("{a: long text}", "s = ${a} and and").substr(0, 40),
               "[spec:4:23: dataset.where: expected a va")
@@ -170,7 +169,7 @@ TEST(Params, OfAPathAreAPartOfAName) {
             << refused;
     }
     EXPECT_EQ(pathOf("{s: [1]}", "\"${s}.parquet\""),
-              "[spec:2:18: dataset.path: ${s} is a list; in a path only one value may stand]");
+              "[spec:2:18: dataset.path: ${s} is a list; a path takes only one value]");
     EXPECT_EQ(pathOf("{s: 1}", "\"a${s.parquet\""),
               "[spec:2:19: dataset.path: this ${ has no closing }]");
 }

@@ -246,8 +246,9 @@ TEST(SpecReader, RequiredKeysAreAskedFor) {
 }
 
 TEST(SpecReader, DuplicateKeysAreRefused) {
-    EXPECT_EQ(errorsOf("name: a\nname: b\n"), "2:1 the key 'name' stands twice");
-    EXPECT_EQ(errorsOf(withLine("batch: {rows: 8, rows: 16}")), "4:18 the key 'rows' stands twice");
+    EXPECT_EQ(errorsOf("name: a\nname: b\n"), "2:1 the key 'name' appears twice");
+    EXPECT_EQ(errorsOf(withLine("batch: {rows: 8, rows: 16}")),
+              "4:18 the key 'rows' appears twice");
 }
 
 TEST(SpecReader, CollectsSeveralErrorsUpToTwenty) {
@@ -432,7 +433,8 @@ TEST(SpecReader, AVariationTakesNamesOutOfListsAndEntriesOutOfMaps) {
     EXPECT_FALSE(less.spec->embeddings.contains("tail"));
     const ResolvedSpec unused = resolved("features.ids: {remove: tail}");
     ASSERT_TRUE(unused.ok()) << unused.errors[0].message;
-    EXPECT_NE(unused.warnings.back().find("'tail' is no id or list feature"), std::string::npos);
+    EXPECT_NE(unused.warnings.back().find("'tail' is not an id or list feature"),
+              std::string::npos);
     EXPECT_EQ(resolved("features.ids: {remove: [tial]}").errors[0].message,
               "variation 'v': features.ids names no 'tial' to remove; it names user, item, tail");
     EXPECT_EQ(resolved("embeddings.tial: null").errors[0].message,
@@ -459,7 +461,7 @@ TEST(SpecReader, EmbeddingsNameKnownFeatures) {
     const ResolvedSpec unused = readSpec(withLine("embeddings: {usr: {rows: 8}}"));
     ASSERT_TRUE(unused.ok());
     ASSERT_FALSE(unused.warnings.empty());
-    EXPECT_NE(unused.warnings[0].find("'usr' is no id or list feature"), std::string::npos);
+    EXPECT_NE(unused.warnings[0].find("'usr' is not an id or list feature"), std::string::npos);
     const std::string two =
         "dataset: {path: a}\nlabel: y\nfeatures: {ids: [user, item]}\n"
         "embeddings: {a: {features: [user, item], rows: 8}, user: {rows: 9}}\n";

@@ -92,7 +92,7 @@ TEST(Variations, UnknownPathsGiveTheNearestName) {
     EXPECT_EQ(errorOf("variations: [{name: v, set: {batch.rows.x: 8}}]"),
               "variation 'v': batch.rows is '1024' and has no key 'x'");
     EXPECT_EQ(errorOf("variations: [{name: v, set: {batch..x: 8}}]"),
-              "variation 'v': 'batch..x' is no path: a part is empty");
+              "variation 'v': 'batch..x' is not a path: a part is empty");
     EXPECT_EQ(errorOf("variations: [{name: v, set: {recipe.sample.kep: 8}}]"),
               "variation 'v': unknown key 'kep' in recipe[4].sample; did you mean 'keep'?");
     EXPECT_EQ(errorOf("variations: [{name: v, set: {recipe.filter.x: 8}}]"),
@@ -126,6 +126,13 @@ TEST(Variations, NeedUniqueNamesAndASet) {
               "variations must be a list of {name: x, set: {...}}, not '7'");
     EXPECT_EQ(errorOf("variations: [{name: keep-30, set: {}}]", "keep-3"),
               "no variation 'keep-3'; did you mean 'keep-30'?");
+    EXPECT_EQ(errorOf("", "nope"), "no variation 'nope'; the spec has none");
+    std::string many = "variations: [", known;
+    for (int i = 0; i < 22; ++i) {
+        many += strCat(i == 0 ? "" : ", ", "{name: v", i, ", set: {}}");
+        known += i < 20 ? strCat(i == 0 ? "" : ", ", "v", i) : "";
+    }
+    EXPECT_EQ(errorOf(many + "]", "nope"), "no variation 'nope'; known: " + known + " and 2 more");
 }
 
 TEST(Variations, CannotChangeWhatIsEvaluated) {

@@ -54,7 +54,7 @@ TEST(Plan, TextIsTheDumpOfTheTree) {
     odd.files[0].path = "/data/\"quoted\" back\\slash \x7f/\t\n\x01.parquet";
     odd.files[0].relativePath = "sch\xc3\xb6n/\xe6\x97\xa5.parquet";
     odd.files[0].splits[1].partition = 3;
-    odd.files[1].path = "bytes \xff\xfe that are no UTF-8";
+    odd.files[1].path = "bytes \xff\xfe that are not UTF-8";
     odd.files[1].splits = {};
     odd.segmentRule = SegmentRule::kRows;
     odd.evalFiles = {odd.files[0]};
@@ -69,7 +69,7 @@ TEST(Plan, TextIsTheDumpOfTheTree) {
     EXPECT_EQ(json["files"][0]["path"], odd.files[0].path);
     EXPECT_EQ(json["files"][0]["splits"][1]["partition"], 3);
     EXPECT_FALSE(json["files"][0]["splits"][0].contains("partition"));
-    EXPECT_EQ(json["files"][1]["path"], "bytes \xef\xbf\xbd\xef\xbf\xbd that are no UTF-8");
+    EXPECT_EQ(json["files"][1]["path"], "bytes \xef\xbf\xbd\xef\xbf\xbd that are not UTF-8");
     EXPECT_EQ(empty.toJsonText(), R"({"columns":[],"eval_columns":[],"eval_files":[],"files":[],)"
                                   R"("segment_splits":1,"side_tables":[],"version":1})");
 }
@@ -102,7 +102,7 @@ TEST(Plan, RefusesWhatDoesNotHoldTogether) {
         {"do not follow", [](Json& j) { j["files"][0]["splits"][1]["first_row"] = 11; }},
         {"the splits hold", [](Json& j) { j["files"][0]["rows"] = 31; }},
         {"do not follow", [](Json& j) { j["files"][0]["rows"] = 29; }},
-        {"stands twice", [](Json& j) { j["files"][1]["relative_path"] = "x.parquet"; }},
+        {"appears twice", [](Json& j) { j["files"][1]["relative_path"] = "x.parquet"; }},
         {"'bytes'", [](Json& j) { j["files"][0]["bytes"] = -1; }},
         {"'bytes'", [](Json& j) { j["files"][0]["bytes"] = UINT64_MAX; }},
         {"'path'", [](Json& j) { j["files"][0]["path"] = 3; }},

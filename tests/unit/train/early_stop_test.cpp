@@ -35,6 +35,8 @@ TEST(EarlyStop, LessIsBetterOfALoss) {
     EXPECT_TRUE(stop.take(2, 0.6));
     EXPECT_FALSE(stop.take(3, 0.61));
     EXPECT_TRUE(stop.isDue());
+    EXPECT_EQ(stop.sentence(),
+              "stopped early: 1 evaluation was no better than eval.log_loss 0.6 of step 2");
 }
 
 TEST(EarlyStop, ItsStateRemembersBestAndPatience) {

@@ -1,3 +1,5 @@
+#include <map>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -283,6 +285,19 @@ TEST(WatchView, TheSmallestTerminalBreaksNothing) {
     }
 }
 
+// A head and `count` nodes more, each with a data worker of the run.
+session::LiveModel withNodes(session::LiveModel model, int count) {
+    for (int i = 2; i < 2 + count; ++i) {
+        values::NodeSample sample;
+        sample.node = "node-" + std::to_string(i);
+        sample.cpuPercent = 61;
+        sample.processes.push_back(
+            {"r-abc23", "data" + std::to_string(i), 4'000 + i, 97.0, 210'000'000});
+        model.apply(session::NodeSampled{sample}, kNow);
+    }
+    return model;
+}
+
 TEST(TopView, AMachineWithoutAGpuSaysSo) {
     TopView view;
     const auto lines = drawn(view, aCluster(false), 80, 24);
@@ -317,6 +332,33 @@ TEST(TopView, IdNameAndStateOfARunStayApartOnANarrowScreen) {
     }
 }
 
+// Parts that do not fit are left out whole, and nothing is written over anything else.
+TEST(TopView, ANarrowScreenLeavesColumnsOut) {
+    const std::map<int, std::string> titles = {
+        {40, "NAME +STATE +STEP$"},
+        {56, "NAME +STATE +STEP +LOSS$"},
+        {64, "NAME +STATE +STEP +LOSS +ETA$"},
+        {80, "NAME +STATE +STEP +ROWS/S +LOSS +STALL +ETA$"},
+        {120, "NAME +STATE +STEP +ROWS/S +LOSS +STALL NOW +RUN +CPU +MEMORY +ETA$"}};
+    for (const auto& [width, title] : titles) {
+        SCOPED_TRACE(width);
+        TopView view;
+        const auto lines = drawn(view, aCluster(true), width, 30);
+        EXPECT_THAT(lines[0], ContainsRegex("^ (millrace )?top   1 running   2 queued +"
+                                            "[0-9][0-9]:[0-9][0-9]:[0-9][0-9]( [^ ]+)?$"));
+        EXPECT_THAT(lines[2], ContainsRegex("^ cpu .* 43 %  .*mem .*3.2/24.0 GB$"));
+        EXPECT_THAT(lines[3], ContainsRegex("^ disk r 1.2 MB/s .*net  in n/a( |$)"));
+        EXPECT_THAT(lines[4], ContainsRegex("^ gpu0 .* 83 %  mem 12.0/141 GB(  350 W.*)?$"));
+        EXPECT_THAT(lines[6], ContainsRegex(title));
+        EXPECT_THAT(lines[8], ContainsRegex("^ r-def45  keep-30 +queued +390/630"));
+        for (const std::string& line : {lines[2], lines[3], lines[4]}) {
+            EXPECT_THAT(line, Not(HasSubstr("…")));
+        }
+        const auto many = drawn(view, withNodes(aCluster(true), 30), width, 30);
+        EXPECT_THAT(many[2], ContainsRegex("^ node-10 +cpu .*61 %  mem n/a( |$)"));
+    }
+}
+
 TEST(TopView, AGpuHasUseMemoryAndPower) {
     TopView view;
     const std::string text = joined(drawn(view, aCluster(true), 200, 50));
@@ -331,19 +373,6 @@ TEST(TopView, ANodeThatWentSilentIsMarked) {
     model.nodes["node-a"].receivedMs = kNow - 20'000;
     TopView view;
     EXPECT_THAT(joined(drawn(view, model, 80, 24)), HasSubstr("no sample since 20 s ago"));
-}
-
-// A head and `count` nodes more, each with a data worker of the run.
-session::LiveModel withNodes(session::LiveModel model, int count) {
-    for (int i = 2; i < 2 + count; ++i) {
-        values::NodeSample sample;
-        sample.node = "node-" + std::to_string(i);
-        sample.cpuPercent = 61;
-        sample.processes.push_back(
-            {"r-abc23", "data" + std::to_string(i), 4'000 + i, 97.0, 210'000'000});
-        model.apply(session::NodeSampled{sample}, kNow);
-    }
-    return model;
 }
 
 TEST(TopView, TheStateOfANodeIsShown) {

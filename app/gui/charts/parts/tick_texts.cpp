@@ -1,16 +1,27 @@
 #include "app/gui/charts/parts/tick_texts.h"
 
+#include <QObject>
 #include <algorithm>
+
+#include "app/gui/charts/parts/value_text.h"
 
 namespace millrace::gui {
 namespace {
 
+constexpr double kDayMs = 24 * 3.6e6;
 constexpr double kGap = 12, kBeyond = 4, kBefore = 10;  // pixels between texts, and over the ends
+
+// A text centred below its place, as far as the axis has room for it.
+double leftOf(double at, double width, const QRectF& area) {
+    return std::max(area.left() - kBefore,
+                    std::min(at - width / 2, area.right() + kBeyond - width));
+}
 
 }  // namespace
 
 std::vector<TickText> placeTexts(const TickMarks& ticks, const QString& axisName,
-                                 const PlotScale& scale, const QFontMetricsF& metrics) {
+                                 const PlotScale& scale, const QFontMetricsF& metrics,
+                                 std::optional<double> nowMs) {
     std::vector<TickText> texts;
     const bool isDate = !ticks.context.isEmpty();
     const QString name = isDate ? ticks.context : axisName;
@@ -22,13 +33,23 @@ std::vector<TickText> placeTexts(const TickMarks& ticks, const QString& axisName
         (isDate ? from : to) =
             isDate ? scale.area.left() + nameWidth + kGap : scale.area.right() - nameWidth - kGap;
     }
+    // The newest time: "now" takes its place from marks, the end of the axis leaves it to them.
+    const bool isShort = scale.x.high - scale.x.low < kDayMs;
+    const QString newest = nowMs               ? QObject::tr("now")
+                           : isDate && isShort ? wallTimeText(scale.x.high).section(", ", 1)
+                                               : QString();
+    const double newestWidth = metrics.horizontalAdvance(newest);
+    const double newestLeft =
+        leftOf(scale.xToPixel(nowMs.value_or(scale.x.high)), newestWidth, scale.area);
+    const bool isNow = nowMs && newestLeft >= from;
     double end = from;
     for (const TickMark& mark : ticks.marks) {
         const double width = metrics.horizontalAdvance(mark.text), at = scale.xToPixel(mark.value);
-        const double x = std::max(scale.area.left() - kBefore,
-                                  std::min(at - width / 2, scale.area.right() + kBeyond - width));
+        const double x = leftOf(at, width, scale.area);
         const bool isInside = at >= scale.area.left() - 1 && at <= scale.area.right() + 1;
-        if (!isInside || x < from || mark.text.isEmpty()) {
+        const bool isBelowNow =
+            isNow && x + width + kGap > newestLeft && x < newestLeft + newestWidth + kGap;
+        if (!isInside || x < end || mark.text.isEmpty() || isBelowNow) {
             continue;
         }
         if (x + width <= to) {
@@ -43,6 +64,14 @@ std::vector<TickText> placeTexts(const TickMarks& ticks, const QString& axisName
                 texts.front() = {left, both};
             }
         }
+    }
+    if (isNamed && isDate && texts.size() == 1) {
+        TickMarks times = ticks;  // a time says more than the date that takes its place
+        times.context.clear();
+        return placeTexts(times, {}, scale, metrics, nowMs);
+    }
+    if (isNow || (!nowMs && !newest.isEmpty() && newestLeft >= end)) {
+        texts.push_back({newestLeft, newest});
     }
     return texts;
 }

@@ -101,13 +101,15 @@ QString epochText(const values::Progress& progress) {
 
 LaneModel::LaneModel(QObject* parent) : QAbstractListModel(parent) {}
 
-bool LaneModel::isWanted(const values::RunSummary& run) const {
-    if (!values::isEnded(run.state) || pinned_.contains(run.id)) {
-        return true;
-    }
+std::int64_t LaneModel::endOf(const values::RunSummary& run) const {
     const auto lane = known_.find(run.id);
-    const std::int64_t sawEndMs = lane != known_.end() ? lane->second->sawEndMs : 0;
-    return std::max(run.endedMs, sawEndMs) >= nowMs_ - kRecentMs;
+    return std::max(run.endedMs, lane != known_.end() ? lane->second->sawEndMs : 0);
+}
+
+bool LaneModel::isWanted(const values::RunSummary& run) const {
+    const auto lane = known_.find(run.id);
+    const bool wasSeen = lane != known_.end() && lane->second->sawEndMs > 0;
+    return !values::isEnded(run.state) || pinned_.contains(run.id) || wasSeen || isRecent(run);
 }
 
 LaneState& LaneModel::take(const values::RunSummary& run) {
@@ -179,9 +181,7 @@ void LaneModel::pin(const std::vector<values::RunSummary>& runs, std::int64_t no
 
 void LaneModel::refresh(std::int64_t nowMs) {
     nowMs_ = std::max(nowMs_, nowMs);
-    const bool isLate = std::any_of(lanes_.begin(), lanes_.end(),
-                                    [&](const auto& lane) { return !isWanted(lane->run); });
-    if (isLate) {
+    if (wantedOrder().size() != lanes_.size()) {
         arrange({});
     }
 }
@@ -226,14 +226,24 @@ std::vector<std::string> LaneModel::wantedOrder() const {
             wanted.push_back(lane.get());
         }
     }
-    std::sort(wanted.begin(), wanted.end(), [](const LaneState* a, const LaneState* b) {
+    std::sort(wanted.begin(), wanted.end(), [this](const LaneState* a, const LaneState* b) {
         const int aRank = rankOf(a->run.state), bRank = rankOf(b->run.state);
-        return aRank != bRank ? aRank < bRank : values::isSubmittedBefore(a->run, b->run);
+        if (aRank != bRank) {
+            return aRank < bRank;
+        }
+        const std::int64_t aEnd = a->isEnded() ? endOf(a->run) : 0;
+        const std::int64_t bEnd = b->isEnded() ? endOf(b->run) : 0;
+        return aEnd != bEnd ? aEnd > bEnd : values::isSubmittedBefore(a->run, b->run);
     });
     std::vector<std::string> ids;
     ids.reserve(wanted.size());
+    int numEnded = 0;
     for (const LaneState* lane : wanted) {
-        ids.push_back(lane->run.id);
+        const bool isOneOfMany = lane->isEnded() && ++numEnded > kNumEndedKept &&
+                                 !pinned_.contains(lane->run.id) && !isRecent(lane->run);
+        if (!isOneOfMany) {
+            ids.push_back(lane->run.id);
+        }
     }
     return ids;
 }

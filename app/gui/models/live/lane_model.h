@@ -63,8 +63,9 @@ class LaneModel : public QAbstractListModel {
     Q_OBJECT
 
  public:
-    /// An ended run stays for so long.
+    /// How long an ended run stays. The newest ones that were seen to end stay until others do.
     static constexpr std::int64_t kRecentMs = 5 * 60'000;
+    static constexpr int kNumEndedKept = 8;
     enum Role { kIdRole = Qt::UserRole, kStateRole, kShareRole, kSentenceRole };
 
     explicit LaneModel(QObject* parent = nullptr);
@@ -76,7 +77,7 @@ class LaneModel : public QAbstractListModel {
     void listComplete();
     /// These stay whatever their state, until others are pinned. `runs`: as they are now.
     void pin(const std::vector<values::RunSummary>& runs, std::int64_t nowMs);
-    /// Moves the clock: runs that ended too long ago leave. Cheap where nothing does.
+    /// Moves the clock: runs that ended too long ago leave. Cheap where none does.
     void refresh(std::int64_t nowMs);
     /// Adds the stored times of a run or of one of its ranks; ignores unknown runs.
     void setHistory(const std::string& id, std::span<const LaneTracker::Point> points);
@@ -95,6 +96,9 @@ class LaneModel : public QAbstractListModel {
     QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
 
  private:
+    bool isRecent(const values::RunSummary& run) const { return endOf(run) >= nowMs_ - kRecentMs; }
+    /// The later one of the daemon's time and, if it was seen to end, of this machine's.
+    std::int64_t endOf(const values::RunSummary& run) const;
     bool isWanted(const values::RunSummary& run) const;
     LaneState& take(const values::RunSummary& run);
     /// Brings the rows into order; `touched`: ids whose rows changed.

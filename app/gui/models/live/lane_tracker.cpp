@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string_view>
 
 #include "backend/values/metric_names.h"
+#include "backend/values/phase_edges.h"
 
 namespace millrace::gui {
 namespace {
@@ -13,11 +15,13 @@ using values::Phase;
 using values::PhaseTimes;
 using values::RunState;
 
-constexpr double kBucketMs = 1'000;
+constexpr auto kCellMs = static_cast<double>(values::PhaseEdges::kCellMs);
 // Below, what a report says of its time and what it counted differ by its way here.
 constexpr double kSlackMs = 1'000;
-// The daemon stores a point in two seconds.
-constexpr double kStoredMs = 3'000;
+// The daemon stores a point a cell, and more where pauses begin and end.
+constexpr double kStoredMs = 1.5 * kCellMs;
+// Less is not a standstill: it was interpolated between stored points.
+constexpr double kLeastMs = 50;
 // Above, the machine slept, or its clock was set.
 constexpr double kSleepMs = 60'000;
 
@@ -51,14 +55,29 @@ double valueAt(const std::vector<values::MetricPoint>& points, double timeMs) {
     return before->value + (after->value - before->value) * (timeMs - from) / (to - from);
 }
 
+// A standstill was counted as something else as well. Returns how much of it.
+double takeOut(double standingMs, PhaseTimes& counted) {
+    double left = standingMs < kLeastMs ? 0 : standingMs;
+    const double before = left;
+    for (const auto part : PhaseTimes::parts()) {
+        const double ms = std::min(left, counted.*part);
+        counted.*part -= ms;
+        left -= ms;
+    }
+    return before - left;
+}
+
 }  // namespace
 
 std::vector<LaneTracker::Point> timePointsOf(const values::MetricHistory& history) {
-    std::array<std::vector<values::MetricPoint>, values::metric::kSystemTimes.size()> parts;
+    constexpr std::size_t kNumTimes = values::metric::kSystemTimes.size();
+    std::array<std::vector<values::MetricPoint>, kNumTimes + 1> parts;
     std::map<double, int> times;  // attempt by time
     for (std::size_t i = 0; i < parts.size(); ++i) {
+        const std::string_view key =
+            i < kNumTimes ? values::metric::kSystemTimes[i] : values::metric::kSystemStandingMs;
         for (const values::MetricSeries& series : history.series) {
-            if (series.key == values::metric::kSystemTimes[i]) {
+            if (series.key == key) {
                 parts[i] = series.points;
             }
         }
@@ -70,8 +89,8 @@ std::vector<LaneTracker::Point> timePointsOf(const values::MetricHistory& histor
     }
     std::vector<LaneTracker::Point> points;
     for (const auto& [timeMs, attempt] : times) {
-        LaneTracker::Point point{timeMs, {}, attempt};
-        for (std::size_t i = 0; i < parts.size(); ++i) {
+        LaneTracker::Point point{timeMs, {}, attempt, valueAt(parts[kNumTimes], timeMs)};
+        for (std::size_t i = 0; i < kNumTimes; ++i) {
             point.times.*PhaseTimes::parts()[i] = valueAt(parts[i], timeMs);
         }
         points.push_back(point);
@@ -158,7 +177,9 @@ void LaneTracker::takePoint(Point to, Phase after) {
     if (isAnew && open_) {
         add(open_->fromMs, from, LanePhase::kIdle);
     }
-    to.timeMs = addCounted(from, counted, after);
+    const double stoodMs = isAnew ? 0 : takeOut(to.standingMs - last_->standingMs, counted);
+    to.timeMs = addCounted(from, counted, after) + stoodMs;
+    add(to.timeMs - stoodMs, to.timeMs, LanePhase::kStanding);
     last_ = to;
 }
 
@@ -250,19 +271,29 @@ bool LaneTracker::continues(LanePhase phase, double fromMs, double ms) const {
     return ms <= kStoredMs || ms <= spans_.back().toMs - spans_.back().fromMs;
 }
 
+// Evenly over the cells that it lies in; points that are further apart than some cells were thinned
+// out.
 void LaneTracker::addSplit(double fromMs, double toMs, double waitingMs) {
-    const double left = spans_.empty() ? fromMs : std::max(fromMs, spans_.back().toMs);
-    if (!(toMs > left)) {
-        return;
+    double left = spans_.empty() ? fromMs : std::max(fromMs, spans_.back().toMs);
+    const double share = waitingMs / (toMs - fromMs);
+    const bool isThinned = toMs - left > 4 * kCellMs;
+    while (left < toMs) {
+        const double edge = (std::floor(left / kCellMs) + 1) * kCellMs;
+        const double right = isThinned ? toMs : std::min(toMs, edge);
+        addToCell(left, right, share * (right - left));
+        left = right;
     }
-    const double waiting = waitingMs * (toMs - left) / (toMs - fromMs);
-    const bool continues = bucket_ && bucket_->toMs == left && toMs - bucket_->fromMs <= kBucketMs;
+}
+
+void LaneTracker::addToCell(double fromMs, double toMs, double waitingMs) {
+    const bool continues = bucket_ && bucket_->toMs == fromMs &&
+                           std::floor(bucket_->fromMs / kCellMs) == std::floor(fromMs / kCellMs);
     if (continues) {
         spans_.resize(bucket_->firstSpan);
         bucket_->toMs = toMs;
-        bucket_->waitingMs += waiting;
+        bucket_->waitingMs += waitingMs;
     } else {
-        bucket_ = Bucket{spans_.size(), left, toMs, waiting};
+        bucket_ = Bucket{spans_.size(), fromMs, toMs, waitingMs};
     }
     const Bucket bucket = *bucket_;
     const double edge = bucket.fromMs + bucket.waitingMs;

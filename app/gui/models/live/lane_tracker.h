@@ -6,9 +6,9 @@
 // between two reports is the difference of the two, laid out over that time; where a report lies on
 // the axis is told by the sum of its parts, so that late reports distort nothing and the time in
 // each phase over all spans is what was counted. What the store has of the time before the first
-// report is read by the same rule. While a run does not get on, and does not wait for input, it
-// stands still, whatever was counted. Time that no report covers stays empty: the strip never
-// guesses.
+// report is read by the same rule; it has the reports that give the same strip
+// (values::PhaseEdges). While a run does not get on, and does not wait for input, it stands still,
+// whatever was counted. Time that no report covers stays empty: the strip never guesses.
 //
 // Bounded: beyond Options::numSpansMax the older half is merged by pairs of intervals; the time in
 // each phase stays exact, only its order inside a merged interval is lost.
@@ -43,6 +43,7 @@ class LaneTracker {
         double timeMs = 0;
         values::PhaseTimes times;
         int attempt = 0;
+        double standingMs = 0;  ///< how long it has not got on, all together; part of `times`
         bool operator==(const Point&) const = default;
     };
     LaneTracker();
@@ -68,7 +69,7 @@ class LaneTracker {
     std::uint64_t revision() const { return revision_; }
 
  private:
-    /// Splits that follow each other within a second are one: waiting, then training.
+    /// Splits that follow each other in a cell (values::PhaseEdges): waiting, then training.
     struct Bucket {
         std::size_t firstSpan = 0;
         double fromMs = 0, toMs = 0, waitingMs = 0;
@@ -82,6 +83,7 @@ class LaneTracker {
     double addCounted(double fromMs, const values::PhaseTimes& counted, values::Phase after);
     bool continues(LanePhase phase, double fromMs, double ms) const;
     void addSplit(double fromMs, double toMs, double waitingMs);
+    void addToCell(double fromMs, double toMs, double waitingMs);
     void add(double fromMs, double toMs, LanePhase phase);
     void openAs(LanePhase phase, double fromMs);
     void endAt(double timeMs);
@@ -102,8 +104,8 @@ class LaneTracker {
     std::uint64_t revision_ = 0;
 };
 
-/// What the store has of a run's, or of a rank's, times (values::metric::kSystemTimes), whichever
-/// points of them were kept.
+/// What the store has of a run's, or of a rank's, times (values::metric::kSystemTimes and
+/// kSystemStandingMs), whichever points of them were kept.
 std::vector<LaneTracker::Point> timePointsOf(const values::MetricHistory& history);
 
 }  // namespace millrace::gui

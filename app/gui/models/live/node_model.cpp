@@ -190,7 +190,9 @@ void NodeModel::addSample(const values::NodeSample& sample, std::int64_t nowMs) 
     nowMs_ = std::max(nowMs_, nowMs);
     const int row = ensure(sample.node);
     NodeState& node = *nodes_[static_cast<std::size_t>(row)];
-    if (node.sample && sample.timeMs <= node.sample->timeMs) {
+    // Much older than the newest: the machine's clock was set back.
+    if (node.sample && sample.timeMs <= node.sample->timeMs &&
+        sample.timeMs > node.sample->timeMs - kStaleMs) {
         node.receivedMs = nowMs;  // heard again, nothing new
         return;
     }

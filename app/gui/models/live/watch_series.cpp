@@ -46,8 +46,8 @@ CurveBand::Point bandPoint(const CurvePoint& point,
                  : CurveBand::Point{point, point.y, point.y, 0, 0};
 }
 
-double lastStep(const CurveStore& store) {
-    return store.isEmpty() ? -1 : store.at(store.size() - 1).x;
+std::optional<CurvePoint> lastPoint(const CurveStore& store) {
+    return store.isEmpty() ? std::nullopt : std::optional(store.at(store.size() - 1));
 }
 
 }  // namespace
@@ -155,15 +155,18 @@ bool WatchSeries::apply(std::optional<std::int64_t> dropAfterStep,
     }
     for (auto& [key, fresh] : byKey) {
         Series& series = ensure(names.at(key), isNew);
-        // A curve goes forward, and telemetry may have told this step already (addSample).
-        double last = lastStep(*series.store);
+        // A curve goes forward. Several points of one step, as a feed and the daemon tell them
+        // while a run evaluates, are all the store's; telemetry may have told one (addSample).
+        const std::optional<CurvePoint> newest = lastPoint(*series.store);
+        double lastX = newest ? newest->x : -1, lastMs = newest ? newest->timeMs : kNoValue;
         std::vector<CurvePoint> kept;
         for (std::size_t i = 0; i < fresh.points.size(); ++i) {
             const CurvePoint& point = fresh.points[i];
-            if (point.x <= last) {
+            if (point.x < lastX || (point.x == lastX && !(point.timeMs > lastMs))) {
                 continue;
             }
-            last = point.x;
+            lastX = point.x;
+            lastMs = point.timeMs;
             if (fresh.ranks[i] || series.band) {
                 const CurveBand::Point edges = bandPoint(point, fresh.ranks[i]);
                 isNew =
@@ -184,10 +187,11 @@ bool WatchSeries::addSample(const std::string& name, std::int64_t step, std::int
     Series& series = ensure(name, isNew);
     const CurveStore& store = *series.store;
     CurvePoint point;
-    point.x = std::max(static_cast<double>(step), lastStep(store));
+    const std::optional<CurvePoint> last = lastPoint(store);
+    point.x = std::max(static_cast<double>(step), last ? last->x : -1);
     point.y = value;
     point.timeMs = static_cast<double>(timeMs);
-    if (store.isEmpty() || point.timeMs > store.at(store.size() - 1).timeMs) {
+    if (!last || point.timeMs > last->timeMs) {
         series.store->append(std::span(&point, 1));
     }
     return isNew;

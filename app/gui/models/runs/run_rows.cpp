@@ -447,7 +447,7 @@ QVariant RunRows::headerData(int section, Qt::Orientation orientation, int role)
         case Qt::DisplayRole:
             return facts.title;
         case Qt::ToolTipRole:
-            return facts.tip;
+            return QString(facts.title + QLatin1Char('\n') + facts.tip);
         case Qt::TextAlignmentRole:
             return QVariant::fromValue((facts.isNumeric() && facts.kind != RunColumnKind::kState
                                             ? Qt::AlignRight

@@ -119,7 +119,7 @@ void SheetModel::removeRows(const std::vector<int>& rows) {
 bool SheetModel::addColumn(const QString& key) {
     const QString path = key.trimmed();
     if (changeMeaning(path, steps_).role == Meaning::Role::kUnknown) {
-        Q_EMIT refused(tr("'%1' is no key that a variation can set.").arg(path));
+        Q_EMIT refused(tr("'%1' is not a key that a variation can set.").arg(path));
         return false;
     }
     if (!columns_.contains(path)) {

@@ -20,7 +20,7 @@ constexpr struct {
     {QT_TR_NOOP("Keeps"),
      QT_TR_NOOP("Rows of an epoch that are left after the recipe, counted in some splits")},
     {QT_TR_NOOP("Positives"),
-     QT_TR_NOOP("Of these, rows with a label above 0: by head, with their share of the labelled")},
+     QT_TR_NOOP("Kept rows with a label above 0: by head, with their share of the labelled")},
     {QT_TR_NOOP("Epoch, loader"),
      QT_TR_NOOP("Time that the loader takes for an epoch when the model never waits")}};
 

@@ -79,7 +79,7 @@ Sheet readSheet(const SpecSyntax& syntax) {
     const int root = syntax.root();
     if (root < 0 || !syntax.node(root).isMap()) {
         sheet.why =
-            QObject::tr("The text is no spec yet: it needs keys such as dataset and model.");
+            QObject::tr("The text is not a spec yet: it needs keys such as dataset and model.");
         return sheet;
     }
     sheet.listNode = syntax.member(root, u"variations");

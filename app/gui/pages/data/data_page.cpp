@@ -380,7 +380,7 @@ void DataPage::showState() {
     if (spec.isEmpty()) {
         parts_->steps->setProblem(tr("No recipe is open"),
                                   tr("Open a spec in Launch: its steps and what each does to the "
-                                     "rows stand here."));
+                                     "rows are shown here."));
     }
 }
 

@@ -18,9 +18,9 @@
 namespace millrace::gui {
 namespace {
 
-// A CSV file is read in parts of so many rows.
+// A CSV file is described in parts of so many rows; the splits of a plan are others.
 QString groupWord(const std::string& format) {
-    return format == "csv" ? QObject::tr("splits") : QObject::tr("row groups");
+    return format == "csv" ? QObject::tr("parts") : QObject::tr("row groups");
 }
 
 }  // namespace

@@ -122,7 +122,7 @@ QWidget* StepsView::makeComparison(QWidget* parent) {
     all->addWidget(summary_, 1);
     all->addWidget(captionLabel(tr("Compare with"), row));
     against_ = new QComboBox(row);
-    against_->setToolTip(tr("What stands on the left"));
+    against_->setToolTip(tr("The step shown on the left"));
     against_->setAccessibleName(tr("Compare with"));
     against_->addItem(tr("the step before"));
     against_->addItem(tr("the dataset"));
@@ -222,7 +222,7 @@ void StepsView::limitNumbers(const values::StepsReply& reply) {
     isFilling_ = true;
     split_->setRange(0, asInt(std::max<std::int64_t>(0, reply.splits - 1)));
     firstRow_->setRange(0, asInt(std::max<std::int64_t>(0, reply.splitRows - 1)));
-    splits_->setText(tr("of %1").arg(countText(static_cast<double>(reply.splits))));
+    splits_->setText(tr("of %1 in the plan").arg(countText(static_cast<double>(reply.splits))));
     splitRows_->setText(tr("of %1").arg(countText(static_cast<double>(reply.splitRows))));
     isFilling_ = false;
 }

@@ -104,7 +104,9 @@ void EditorPanel::showHelp() {
 void EditorPanel::showProblems(const std::vector<EditorProblem>& problems) {
     editor_->setProblems(problems);
     list_->clear();
+    numErrors_ = numWarnings_ = 0;
     for (const EditorProblem& problem : problems) {
+        ++(problem.isWarning ? numWarnings_ : numErrors_);
         auto* item = new QListWidgetItem(problem.message, list_);
         item->setData(kPlaceRole,
                       problem.line > 0
@@ -121,14 +123,18 @@ void EditorPanel::showProblems(const std::vector<EditorProblem>& problems) {
 void EditorPanel::showCheck(const CheckState& state) {
     if (state.isEmpty) {
         showCheck(Tone::kNeutral, {});
-    } else if (state.numErrors > 0) {
-        showCheck(Tone::kBad, state.numErrors == 1
+    } else if (numErrors_ > 0) {
+        showCheck(Tone::kBad, numErrors_ == 1
                                   ? tr("1 problem (F8 goes to it)")
-                                  : tr("%1 problems (F8 goes to the next)").arg(state.numErrors));
+                                  : tr("%1 problems (F8 goes to the next)").arg(numErrors_));
     } else if (!state.isConnected) {
         showCheck(Tone::kWarn, tr("Columns are not checked: no daemon is connected"));
     } else if (!state.trouble.isEmpty()) {
         showCheck(Tone::kWarn, tr("Columns are not checked: %1").arg(state.trouble));
+    } else if (state.isChecked && numWarnings_ > 0) {
+        showCheck(Tone::kWarn, numWarnings_ == 1
+                                   ? tr("No mistakes, 1 warning")
+                                   : tr("No mistakes, %1 warnings").arg(numWarnings_));
     } else if (state.isChecked) {
         showCheck(Tone::kGood, tr("No problems"));
     } else {

@@ -24,13 +24,12 @@ class EditorPanel final : public QFrame {
     YamlEditor* editor() const { return editor_; }
     QListWidget* list() const { return list_; }
     void showProblems(const std::vector<EditorProblem>& problems);
-    /// How far the text was checked, and with what outcome.
+    /// How far the text was checked; the outcome is what showProblems() was given.
     struct CheckState {
         bool isEmpty = false, isChecked = false, isConnected = false;
-        int numErrors = 0;
         QString trouble;  ///< why the daemon could not check it
     };
-    /// "Checking…", "No problems", "Columns are not checked: …".
+    /// "Checking…", "No problems", "No mistakes, 2 warnings", "Columns are not checked: …".
     void showCheck(const CheckState& state);
     void openFind();
 
@@ -43,6 +42,7 @@ class EditorPanel final : public QFrame {
     QListWidget* list_;
     ElidedLabel* help_;
     ElidedLabel* check_;
+    int numErrors_ = 0, numWarnings_ = 0;  // of the list
 };
 
 }  // namespace millrace::gui

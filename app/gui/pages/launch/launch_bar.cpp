@@ -4,11 +4,13 @@
 #include <QLabel>
 #include <QSettings>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "app/gui/models/details/run_cli.h"
 #include "app/gui/models/details/run_repeat.h"
 #include "app/gui/models/run_text.h"
 #include "app/gui/models/spec/spec_document.h"
+#include "app/gui/widgets/notice_stack.h"
 #include "app/gui/widgets/theme.h"
 
 namespace millrace::gui {
@@ -22,6 +24,7 @@ LaunchBar::LaunchBar(QWidget* parent)
       copy_(new QPushButton(tr("Copy as CLI"), this)),
       launch_(new QPushButton(tr("Launch"), this)) {
     setLook(*this, "bar");
+    setObjectName(QLatin1String(NoticeStack::kFoot));
     auto* rows = new QVBoxLayout(this);
     rows->setContentsMargins(kSpaceMedium, kSpaceSmall, kSpaceMedium, kSpaceSmall);
     rows->setSpacing(kSpaceSmall);
@@ -200,6 +203,16 @@ void LaunchBar::showLaunching(bool isLaunching) {
     isLaunching_ = isLaunching;
     launch_->setText(isLaunching ? tr("Launching\u2026") : tr("Launch"));
     launch_->setEnabled(canLaunch_ && !isLaunching_);
+}
+
+int numBlocking(const std::vector<values::SpecError>& errors, const QStringList& ticked) {
+    return static_cast<int>(std::count_if(errors.begin(), errors.end(), [&](const auto& error) {
+        const QString message = QString::fromStdString(error.message);
+        const bool isOfOne = message.startsWith(QStringLiteral("variation '"));
+        return !isOfOne || std::any_of(ticked.begin(), ticked.end(), [&](const QString& name) {
+            return message.startsWith(QStringLiteral("variation '%1': ").arg(name));
+        });
+    }));
 }
 
 QString launchSummary(const QStringList& variations, bool hasBase) {

@@ -16,6 +16,7 @@
 #include "app/gui/widgets/badge.h"
 #include "app/gui/widgets/panels.h"
 #include "backend/values/run_summary.h"
+#include "backend/values/submit.h"
 
 class QSettings;
 
@@ -77,6 +78,9 @@ class LaunchBar final : public QFrame {
 };
 
 /// "3 runs: base, keep-30, keep-10".
+/// How many of these mistakes are of the base, of all, or of a variation among `ticked`: the reader
+/// says of which variation a mistake is.
+int numBlocking(const std::vector<values::SpecError>& errors, const QStringList& ticked);
 QString launchSummary(const QStringList& variations, bool hasBase);
 /// The commands of the same launch; `path`: as it is saved.
 QString launchCommand(const QString& path, const QStringList& variations, bool hasBase, bool areAll,

@@ -114,11 +114,10 @@ void LaunchPage::Parts::showProblems() {
             problems.push_back(problemOf(warning, true));
         }
     }
-    numErrors_ = static_cast<int>(errors.size());
+    errors_ = std::move(errors);
     panel_->showProblems(problems);
-    panel_->showCheck(
-        {document.isEmpty(), document.isChecked(), isConnected(), numErrors_, daemonTrouble_});
-    launchBar_->showOrigin(document, numErrors_ > 0);
+    panel_->showCheck({document.isEmpty(), document.isChecked(), isConnected(), daemonTrouble_});
+    launchBar_->showOrigin(document, !errors_.empty());
     showSummary();
 }
 
@@ -131,12 +130,13 @@ void LaunchPage::Parts::showSummary() {
         return;
     }
     QString summary = launchSummary(ticked(), sheet_.isBaseTicked());
-    const bool hasRuns = sheet_.numTicked() > 0;
-    if (numErrors_ > 0) {
-        summary = numErrors_ == 1 ? tr("1 problem to fix before launching")
-                                  : tr("%1 problems to fix before launching").arg(numErrors_);
+    const int count = numBlocking();
+    if (count > 0) {
+        summary = count == 1 ? tr("1 problem to fix before launching")
+                             : tr("%1 problems to fix before launching").arg(count);
     }
-    launchBar_->showSummary(summary, hasRuns && numErrors_ == 0 && !context_.spec.isEmpty());
+    launchBar_->showSummary(summary,
+                            sheet_.numTicked() > 0 && count == 0 && !context_.spec.isEmpty());
 }
 
 values::SubmitRequest LaunchPage::Parts::request() const {
@@ -164,7 +164,7 @@ void LaunchPage::Parts::launch() {
     QString tagProblem;
     launchBar_->tags(&tagProblem);
     QString problem;
-    if (numErrors_ > 0) {
+    if (numBlocking() > 0) {
         problem = tr("Nothing was launched: the spec has mistakes.");
         editor_->goToProblem(0);
     } else if (sheet_.numTicked() == 0) {
@@ -234,7 +234,7 @@ void LaunchPage::Parts::copyCommand() {
 
 std::vector<Command> LaunchPage::Parts::commands() {
     const bool hasSpec = stack_->currentIndex() == 1;
-    const bool canLaunch = hasSpec && numErrors_ == 0 && sheet_.numTicked() > 0 && !isLaunching_;
+    const bool canLaunch = hasSpec && numBlocking() == 0 && sheet_.numTicked() > 0 && !isLaunching_;
     return {
         {tr("Launch the ticked runs"), QKeySequence(Qt::CTRL | Qt::Key_Return),
          [this] { launch(); }, canLaunch},
@@ -255,8 +255,8 @@ std::vector<Command> LaunchPage::Parts::commands() {
         {tr("Comment or uncomment lines"), QKeySequence(Qt::CTRL | Qt::Key_Slash),
          [this] { editor_->toggleComment(); }, hasSpec},
         {tr("Go to the next problem"), QKeySequence(Qt::Key_F8),
-         [this] { editor_->goToNextProblem(1); }, numErrors_ > 0},
-        {tr("Go to the editor, the variations, the launch button"), QKeySequence(Qt::Key_F6),
+         [this] { editor_->goToNextProblem(1); }, !errors_.empty()},
+        {tr("Next part: editor, variations, launch"), QKeySequence(Qt::Key_F6),
          [this] { moveFocus(1); }, hasSpec},
         {tr("Add a variation"), QKeySequence(), [this] { sheetPanel_->addRow(); }, hasSpec},
         {tr("Duplicate the variation"), QKeySequence(Qt::CTRL | Qt::Key_D),

@@ -287,7 +287,7 @@ void LaunchPage::Parts::showDocument() {
     bar_->showDocument(document.path(), document.baseDir(), document.isModified());
     sheet_.setSets(document.sets());
     launchBar_->showSets(document.sets());
-    launchBar_->showOrigin(document, numErrors_ > 0);
+    launchBar_->showOrigin(document, !errors_.empty());
 }
 
 void LaunchPage::Parts::newSpec() {

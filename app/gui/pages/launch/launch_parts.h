@@ -6,6 +6,7 @@
 
 #include "app/gui/bridge/spec_checker.h"
 #include "app/gui/models/sheet/sheet_model.h"
+#include "app/gui/pages/launch/launch_bar.h"
 #include "app/gui/pages/launch/launch_page.h"
 #include "app/gui/pages/launch/launch_previews.h"
 #include "app/gui/pages/launch/spec_files.h"
@@ -72,6 +73,8 @@ class LaunchPage::Parts final : public QObject {
 
     // Launching
     QStringList ticked() const;
+    /// Mistakes of what is ticked: those of other variations keep nobody from launching.
+    int numBlocking() const { return gui::numBlocking(errors_, ticked()); }
     void showSummary();
     void launch();
     values::SubmitRequest request() const;
@@ -97,7 +100,8 @@ class LaunchPage::Parts final : public QObject {
     QTimer readTimer_, daemonTimer_;
     std::vector<values::SpecError> localErrors_;
     QString daemonTrouble_;
-    int localRevision_ = -1, numAsked_ = 0, numErrors_ = 0, askedRevision_ = -1;
+    std::vector<values::SpecError> errors_;
+    int localRevision_ = -1, numAsked_ = 0, askedRevision_ = -1;
     bool isStarted_ = false, isLaunching_ = false, isShowing_ = false;
 };
 

@@ -5,7 +5,7 @@ namespace millrace::gui {
 QString specTemplate() {
     return QStringLiteral(
         R"(# A run: which rows are read, what is made of them, and what is trained.
-# Ctrl+Space says what may stand at the cursor; the base directory is what paths are relative to.
+# Ctrl+Space shows what is allowed at the cursor; the base directory is what paths are relative to.
 name: my-run
 dataset:
   path: ratings.csv                # files or globs; csv, parquet or arrow

@@ -7,13 +7,15 @@
 
 #include "app/gui/models/runs/run_rows.h"
 #include "app/gui/pages/runs/parts/run_cell_delegate.h"
+#include "app/gui/pages/runs/parts/wrapped_header.h"
 #include "app/gui/pages/runs/runs_view.h"
 #include "app/gui/widgets/look.h"
 
 namespace millrace::gui {
 
 RunTableView::RunTableView(RunRows& rows, RunCellDelegate& delegate, QWidget* parent)
-    : QTableView(parent), rows_(rows) {
+    : QTableView(parent), rows_(rows), header_(new WrappedHeader(this)) {
+    setHorizontalHeader(header_);
     setModel(&rows);
     setItemDelegate(&delegate);
     setSelectionBehavior(QAbstractItemView::SelectRows);

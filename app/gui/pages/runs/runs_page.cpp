@@ -243,7 +243,9 @@ ColumnChooser* RunsPage::openChooser() {
 std::vector<Command> RunsPage::commands() {
     const std::vector<std::string> ids = selected();
     const bool hasOne = ids.size() == 1, hasAny = !ids.empty();
-    const QString what = hasOne ? tr("the selected run") : tr("%1 selected runs").arg(ids.size());
+    const QString what = hasOne   ? tr("the selected run")
+                         : hasAny ? tr("%1 selected runs").arg(ids.size())
+                                  : tr("the selected runs");
     const auto toggleTick = [this] {
         const std::string id = view_->currentId();
         rows_->setTicked(id, !rows_->isTicked(id));

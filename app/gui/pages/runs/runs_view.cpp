@@ -11,6 +11,7 @@
 #include "app/gui/models/run_text.h"
 #include "app/gui/models/runs/run_rows.h"
 #include "app/gui/pages/runs/parts/run_cell_delegate.h"
+#include "app/gui/pages/runs/parts/wrapped_header.h"
 
 namespace millrace::gui {
 namespace {
@@ -63,7 +64,6 @@ void RunsView::buildHeader(RunTableView& view) {
     header->setHighlightSections(false);
     header->setMinimumSectionSize(34);
     header->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-    header->setTextElideMode(Qt::ElideRight);
     header->setContextMenuPolicy(Qt::CustomContextMenu);
     header->setFirstSectionMovable(&view != pinned_);  // the tick stays in front
     connect(header, &QHeaderView::sectionMoved, this, [this, &view] { takeOrder(view); });
@@ -72,6 +72,7 @@ void RunsView::buildHeader(RunTableView& view) {
         if (!isArranging_ && column > RunRows::kTickColumn && width > 0) {
             columns_.setWidth(rows_.columnAt(column).facts().key, width);
             fitPinned();
+            fitHeaders();
             Q_EMIT columnsChanged();
         }
     });
@@ -170,6 +171,7 @@ void RunsView::arrange() {
     arrangeHeader(*pinned_, true);
     arrangeHeader(*main_, false);
     fitPinned();
+    fitHeaders();
 }
 
 void RunsView::arrangeHeader(RunTableView& view, bool isPinned) {
@@ -184,7 +186,10 @@ void RunsView::arrangeHeader(RunTableView& view, bool isPinned) {
         header->moveSection(header->visualIndex(column), place++);
         view.setColumnHidden(column, shown.isPinned != isPinned);
         if (shown.isPinned == isPinned) {
-            header->resizeSection(column, shown.width);
+            // The usual width is enough for its heading; one that was chosen is kept.
+            const RunColumnFacts facts = rows_.columnAt(column).facts();
+            const int least = shown.width == facts.width ? view.header().widthFor(facts.title) : 0;
+            header->resizeSection(column, std::max(shown.width, least));
         }
     }
 }
@@ -193,6 +198,15 @@ void RunsView::fitPinned() {
     const int wanted = pinned_->horizontalHeader()->length();
     const int most = static_cast<int>(width() * kMostPinnedShare);
     pinned_->setFixedWidth(std::max(kTickWidth, width() > 0 ? std::min(wanted, most) : wanted));
+}
+
+// Both are as high as the one with more lines.
+void RunsView::fitHeaders() {
+    const int height =
+        std::max(pinned_->header().sizeHint().height(), main_->header().sizeHint().height());
+    for (RunTableView* view : {pinned_, main_}) {
+        view->header().setFixedHeight(height);
+    }
 }
 
 void RunsView::takeOrder(RunTableView& view) {
@@ -373,6 +387,7 @@ void RunsView::changeEvent(QEvent* event) {
     QWidget::changeEvent(event);
     if (event->type() == QEvent::FontChange && main_ != nullptr) {
         setRowHeights();
+        arrange();
     }
 }
 

@@ -19,6 +19,7 @@ class RunCellDelegate;
 class RunColors;
 class RunRows;
 class RunTrends;
+class WrappedHeader;
 
 /// One of the two halves.
 class RunTableView final : public QTableView {
@@ -26,6 +27,7 @@ class RunTableView final : public QTableView {
 
  public:
     RunTableView(RunRows& rows, RunCellDelegate& delegate, QWidget* parent);
+    WrappedHeader& header() const { return *header_; }
     void scrollTo(const QModelIndex& index, ScrollHint hint = EnsureVisible) override;
     void keyboardSearch(const QString&) override {}  // letters are shortcuts of the page
 
@@ -51,6 +53,7 @@ class RunTableView final : public QTableView {
     void tickSelected();
 
     RunRows& rows_;
+    WrappedHeader* header_;
 };
 
 class RunsView final : public QWidget {
@@ -98,6 +101,7 @@ class RunsView final : public QWidget {
     void arrange();
     void arrangeHeader(RunTableView& view, bool isPinned);
     void fitPinned();
+    void fitHeaders();
     void takeOrder(RunTableView& view);
     void showSort();
     void sortBy(int column);

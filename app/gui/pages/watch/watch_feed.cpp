@@ -18,7 +18,9 @@ constexpr int kPointsMin = 800, kPointsMax = 8'000;
 constexpr char kOfRanks[] = "system.rank.cpu_percent";
 
 std::vector<std::string> stripNames() {
-    return {metric::kSystemTimes.begin(), metric::kSystemTimes.end()};
+    std::vector<std::string> names(metric::kSystemTimes.begin(), metric::kSystemTimes.end());
+    names.emplace_back(metric::kSystemStandingMs);
+    return names;
 }
 
 CurveAxis columnOf(XAxis axis) {

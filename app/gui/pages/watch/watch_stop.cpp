@@ -34,7 +34,7 @@ StopQuestion stopQuestion(const std::vector<values::RunSummary>& runs) {
     });
     const QString after =
         isQueued ? QObject::tr("It has not started; it leaves the queue.")
-                 : QObject::tr("A checkpoint is written first; Resume goes on from there.");
+                 : QObject::tr("A checkpoint is written first; Resume continues from there.");
     if (runs.size() == 1) {
         const QString name = labelOf(runs.front());
         question.title = QObject::tr("Stop %1?").arg(name);
@@ -54,7 +54,7 @@ StopQuestion stopQuestion(const std::vector<values::RunSummary>& runs) {
     question.sentence =
         names.join(QStringLiteral(", ")) + QStringLiteral(".\n") +
         (isQueued ? QObject::tr("They have not started; they leave the queue.")
-                  : QObject::tr("Each writes a checkpoint first; Resume goes on from there."));
+                  : QObject::tr("Each writes a checkpoint first; Resume continues from there."));
     question.yes = QObject::tr("Stop %1 runs").arg(runs.size());
     return question;
 }
@@ -105,7 +105,7 @@ void WatchStop::resume(const values::RunSummary& run) {
             return;
         }
         Q_EMIT said(
-            {Notice::Kind::kDone, tr("%1 goes on from its last checkpoint.").arg(name), {}, {}});
+            {Notice::Kind::kDone, tr("%1 continues from its last checkpoint.").arg(name), {}, {}});
     });
 }
 

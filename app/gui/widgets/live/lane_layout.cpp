@@ -8,21 +8,22 @@
 namespace millrace::gui {
 namespace {
 
-constexpr int kWide = 860;  // from here on the time left has a column
+constexpr int kWide = 860;      // below, columns are as narrow as their texts allow
+constexpr int kWithLeft = 720;  // from here on the time left has a column
 
 }  // namespace
 
 LaneColumns LaneColumns::of(int width, int unit) {
     LaneColumns c;
-    c.hasLeft = width >= kWide;
+    c.hasLeft = width >= kWithLeft;
     c.end = width - kSpaceSmall;
     c.button = c.end - 24;
-    c.left = c.button - (c.hasLeft ? 15 * unit : kSpaceSmall);
+    c.left = c.button - (!c.hasLeft ? kSpaceSmall : width >= kWide ? 15 * unit : 11 * unit);
     c.stall = c.left - 8 * unit;
     c.rate = c.stall - 9 * unit;
     c.name = kLanePad;
     c.state = c.name + std::clamp(width / 6, 14 * unit, 36 * unit) + kLanePad;
-    const int stateWidth = width >= kWide ? 25 * unit : 18 * unit;
+    const int stateWidth = width >= kWide ? 25 * unit : 22 * unit;
     c.strip = c.state + stateWidth + kLanePad;
     return c;
 }

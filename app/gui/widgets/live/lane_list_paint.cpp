@@ -8,6 +8,7 @@
 
 #include "app/gui/charts/parts/line_dash.h"
 #include "app/gui/charts/parts/tick_marks.h"
+#include "app/gui/charts/parts/tick_texts.h"
 #include "app/gui/charts/parts/value_text.h"
 #include "app/gui/models/run_text.h"
 #include "app/gui/widgets/badge.h"
@@ -131,17 +132,13 @@ void LaneList::paintTimes(QPainter& painter) {
     if (strip.width() < 80 || !(time.high > time.low)) {
         return;
     }
-    const QFontMetrics metrics = painter.fontMetrics();
-    const TickMarks ticks =
+    TickMarks ticks =
         axisTicks(time.low, time.high, std::max(2, strip.width() / 90), XAxis::kWallTime);
-    for (const TickMark& mark : ticks.marks) {
-        const double x =
-            strip.left() + (mark.value - time.low) / (time.high - time.low) * strip.width();
-        const int width = metrics.horizontalAdvance(mark.text);
-        const double left = std::clamp(x - width / 2.0, static_cast<double>(strip.left()),
-                                       static_cast<double>(strip.right() - width));
-        painter.drawText(QRectF(left, 0, width + 1, layout_.headerHeight()), Qt::AlignVCenter,
-                         mark.text);
+    ticks.context.clear();  // the charts have the date
+    const QFontMetricsF metrics(painter.font());
+    const double base = (layout_.headerHeight() + metrics.ascent() - metrics.descent()) / 2;
+    for (const TickText& text : placeTexts(ticks, {}, {QRectF(strip), time}, metrics)) {
+        painter.drawText(QPointF(text.x, base), text.text);
     }
 }
 

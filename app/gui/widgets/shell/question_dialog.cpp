@@ -42,7 +42,7 @@ QString hintOf(SshQuestion::Kind kind) {
     switch (kind) {
         case SshQuestion::Kind::kHostKey:
             return QObject::tr(
-                "Compare the fingerprint with the one that the host's administrator gave you. A "
+                "Compare the fingerprint with what the host's administrator gave you. A "
                 "key "
                 "that is trusted is kept in your known_hosts file.");
         case SshQuestion::Kind::kSecret:

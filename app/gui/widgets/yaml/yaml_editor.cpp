@@ -78,7 +78,7 @@ QString YamlEditor::problemWithText(const QString& text) {
         const auto found = text.indexOf(u'\n', start);
         const auto end = found < 0 ? text.size() : found;
         if (end - start > kLineMax) {
-            return tr("Line %1 has %2 characters; no line of a spec is so long.")
+            return tr("Line %1 has %2 characters; no line of a spec is that long.")
                 .arg(line)
                 .arg(QLocale::c().toString(end - start));
         }

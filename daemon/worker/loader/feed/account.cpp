@@ -20,10 +20,10 @@ Json accountJson(const SegmentsElsewhere::Account& account, const frame::FrameLa
 }
 
 void logAccount(const SegmentsElsewhere::Account& account) {
-    logInfo("feed: data workers", {{"segments", account.segments},
-                                   {"cpuSeconds", account.cpuSeconds},
-                                   {"frameBytes", account.frameBytes},
-                                   {"networkBytes", account.networkBytes}});
+    logDebug("feed: data workers", {{"segments", account.segments},
+                                    {"cpuSeconds", account.cpuSeconds},
+                                    {"frameBytes", account.frameBytes},
+                                    {"networkBytes", account.networkBytes}});
 }
 
 }  // namespace millrace::loader

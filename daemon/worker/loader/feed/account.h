@@ -1,6 +1,6 @@
 #pragma once
 // What data workers did for a feed, as the part "data_workers" of a run's receipt
-// (docs/formats/rank-protocol.md) and as a line of the log.
+// (docs/formats/rank-protocol.md) and as a log line.
 //
 // Threads: functions. Failure: none.
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace millrace::loader {
 
-/// `link` has the form of a report's of `stream --link`, so that --codecs reads it.
+/// `link` has the same form as in a report of `stream --link`, so that --codecs can read it.
 Json accountJson(const SegmentsElsewhere::Account& account, const frame::FrameLayout& layout);
 void logAccount(const SegmentsElsewhere::Account& account);
 

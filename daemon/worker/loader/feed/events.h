@@ -1,5 +1,6 @@
 #pragma once
-// What wakes a feed: ranks that come and go, producers that end, signals, the daemon's stop.
+// The events that wake a feed: ranks that connect and leave, producers that end, signals, the
+// daemon's stop.
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,13 +13,13 @@
 namespace millrace::loader {
 
 struct FeedEvent {
-    enum class Kind { kOpened, kClosed, kEnded, kWake };  ///< kWake: nothing but that
+    enum class Kind { kOpened, kClosed, kEnded, kWake };  ///< kWake: no data
     Kind kind = Kind::kOpened;
     ring::FeedHello hello;                     ///< kEnded: stream and rank only
     std::shared_ptr<ring::RingWriter> writer;  ///< kOpened
     Status status;                             ///< kEnded
     int generation = 0;                        ///< kEnded: of the producer
-    bool isReaderGone = false;                 ///< kEnded: a reader's end was the reason
+    bool isReaderGone = false;                 ///< kEnded: because a reader has ended
 };
 
 /// Threads: push() from any; wait() and signals belong to the owner, which blocks SIGTERM and
@@ -27,9 +28,9 @@ class FeedEvents {
  public:
     FeedEvents();
     void push(FeedEvent event);
-    /// Everything that came, after at most `timeoutMs`; `otherFd` (-1: none) ends the wait too.
+    /// Returns all events, after at most `timeoutMs`; `otherFd` (-1: none) ends the wait too.
     std::vector<FeedEvent> wait(int timeoutMs, int otherFd);
-    /// SIGTERM or SIGINT came.
+    /// Whether SIGTERM or SIGINT arrived.
     bool isSignalled() const { return isSignalled_; }
 
  private:

@@ -33,21 +33,21 @@ struct Reader {
     std::shared_ptr<ring::RingWriter> writer;
     bool isClosed = false;
     bool wasServed = false;  ///< by a producer: its ring is not at its beginning
-    bool isSentFor = false;  ///< it was there and hung up on, so that it comes again
+    bool isSentFor = false;  ///< the feed hung up on it, so that it reconnects
 
     void tell(const Status& error) {
         const Status told = writer->error(error, {});
-        static_cast<void>(told);  // a reader that is gone comes back or not
+        static_cast<void>(told);  // a reader that is gone may come back
     }
-    /// It is gone, and nothing was left for it.
+    /// Its connection is closed, and it has taken everything.
     bool hasAll() const { return isClosed && writer->hasTakenEnd(); }
 };
 
-/// Once over the evaluation rows, for the ranks that came together.
+/// One pass over the evaluation rows, for ranks that asked at about the same time.
 struct EvalPass {
     std::unique_ptr<segment::BufferPool> pool;
     std::unique_ptr<Producer> producer;
-    std::set<int> ranks;  ///< that read it still
+    std::set<int> ranks;  ///< that still read it
 };
 
 class Feed {
@@ -85,7 +85,6 @@ class Feed {
     void startEvals();
     bool areEvalsDue() const;
     Status startEval(std::set<int>& ranks);
-    Result<std::shared_ptr<const segment::StreamInput>> evalInput();
     int numThreads() const { return job_.setUp().threads; }
     Status admits(const ring::FeedHello& hello) const;
     segment::SequencerOptions sequencerOptions(std::uint32_t epochs);
@@ -106,7 +105,7 @@ class Feed {
     segment::StageCounters counters_;
     FeedFigures figures_;
     std::unique_ptr<ring::FeedServer> server_;
-    /// Side tables that training and evaluation look into.
+    /// Side tables that training and evaluation use.
     const std::shared_ptr<recipe::SharedTables> tables_ =
         std::make_shared<recipe::SharedTables>(numThreads());
     std::shared_ptr<const segment::StreamInput> train_, eval_;
@@ -114,12 +113,12 @@ class Feed {
     std::map<int, Reader> evalReaders_;
     std::unique_ptr<SegmentsElsewhere> elsewhere_;  ///< null: all is computed here
     std::unique_ptr<Producer> trainProducer_;
-    std::set<int> awaitedEvals_;  ///< ranks whose readers no pass serves yet
+    std::set<int> awaitedEvals_;  ///< ranks with readers that no pass serves yet
     SteadyClock::time_point firstAwaited_;
     std::vector<EvalPass> evalPasses_;
-    bool isAwaited_ = false;    ///< training begins once all ranks are there
+    bool isAwaited_ = false;    ///< training begins once all ranks are connected
     bool isProducing_ = false;  ///< the newest train producer's end is not known yet
-    int generation_ = 0;        ///< of the newest train producer: older ones' ends do not count
+    int generation_ = 0;        ///< of the newest train producer: ends of older ones are ignored
     Status error_;
     SteadyClock::time_point errorTime_;
 };
@@ -135,7 +134,8 @@ Status Feed::open() {
     server.worldSize = job_.worldSize();
     server.attempt = job_.attempt;
     server.ring.budget = &memory_.budget();
-    server.evalRing.budget = &memory_.budget();
+    server.evalRing.budget = &memory_.evalBudget();
+    server.ring.spare = server.evalRing.spare = &memory_.spareBudget();
     ASSIGN_OR_RETURN(
         server_,
         ring::FeedServer::start(
@@ -171,7 +171,7 @@ Status Feed::openElsewhere() {
     return okStatus();
 }
 
-// Of the server's thread. What a reader asks for that the others must not suffer for.
+// Called on the server's thread. Refuses requests that would harm other readers.
 Status Feed::admits(const ring::FeedHello& hello) const {
     if (!std::binary_search(job_.ranks.begin(), job_.ranks.end(), hello.rank)) {
         return invalidArgument("hello: rank ", hello.rank, " is not one of those that this feed ",
@@ -187,20 +187,26 @@ Status Feed::admits(const ring::FeedHello& hello) const {
     return okStatus();
 }
 
-// The server listens already: what is wrong here is told to the ranks as well.
+// The server listens already, so that errors here reach the ranks as well.
 void Feed::openInput() {
     Status status = memory_.admitted();
-    if (status.ok()) {
-        auto input = segment::StreamInput::open(job_.spec, job_.plan, recipe::Part::kTrain,
-                                                memory_.budget(), tables_);
-        status = input.status();
-        train_ = input.ok() ? std::move(*input) : nullptr;
+    const auto open = [&](recipe::Part part, std::shared_ptr<const segment::StreamInput>& opened) {
+        if (status.ok()) {
+            auto input =
+                segment::StreamInput::open(job_.spec, job_.plan, part, memory_.budget(), tables_);
+            status = input.status();
+            opened = input.ok() ? std::move(*input) : nullptr;
+        }
+    };
+    open(recipe::Part::kTrain, train_);
+    if (job_.spec.eval) {  // now, so that it fails before training rather than after a part of it
+        open(recipe::Part::kEval, eval_);
     }
     if (!status.ok()) {
         broken(status);
         return;
     }
-    // Rings grow within what is left to them: a fifth.
+    // Rings grow within the memory that is left to them: a fifth.
     memory_.makePools(memory_.budget().limitBytes() / 5);
 }
 
@@ -222,7 +228,7 @@ Status Feed::run() {
             handle(event);
         }
         startEvals();
-        // One that was hung up on may have found the stream's end in its old ring.
+        // A rank that was hung up on may have found the stream's end in its old ring.
         if (isAwaited_ && error_.ok() && areReady()) {
             const Status started = startTrain();
             if (!started.ok()) {
@@ -248,7 +254,7 @@ Status Feed::run() {
     if (!isStopped) {
         return error_;
     }
-    // A shim's signal and the line's end come together.
+    // A shim's signal and the life line's end arrive together.
     return owner_.wantsEnd() ? owner_.endWanted() : toldToEnd();
 }
 
@@ -258,15 +264,14 @@ bool Feed::areAllTold() const {
                        [](const auto& entry) { return entry.second.hasAll(); });
 }
 
-// A rank that went before it had come to the end comes back: a ring holds small streams whole, so
-// that all is delivered says nothing.
+// A rank that left before its end comes back. A ring holds a whole small stream, so the feed is not
+// done when everything is delivered.
 bool Feed::isDone() const {
     return !isProducing_ && readers_.size() == job_.ranks.size() &&
            (elsewhere_ == nullptr || !elsewhere_->isCarrying()) &&
            std::all_of(readers_.begin(), readers_.end(),
                        [](const auto& entry) { return entry.second.hasAll(); }) &&
-           std::all_of(evalReaders_.begin(), evalReaders_.end(),
-                       [](const auto& entry) { return entry.second.isClosed; });
+           evalReaders_.empty();
 }
 
 void Feed::handle(const FeedEvent& event) {
@@ -290,9 +295,9 @@ void Feed::opened(const FeedEvent& event) {
     Reader& reader = (isTrain ? readers_ : evalReaders_)[event.hello.rank];
     reader = {event.hello, event.writer};
     if (!isTrain) {
-        reader.hello.next.reset();  // from its start at each open
+        reader.hello.next.reset();  // reads from its start at each open
     }
-    logInfo("feed: reader", {{"stream", event.hello.stream}, {"rank", event.hello.rank}});
+    logDebug("feed: reader", {{"stream", event.hello.stream}, {"rank", event.hello.rank}});
     Status status = error_;
     if (status.ok() && !isTrain) {
         leaveEval(event.hello.rank);
@@ -314,8 +319,8 @@ void Feed::opened(const FeedEvent& event) {
     broken(status);
 }
 
-// While no producer runs that could tell them. A rank that is hung up on is told when it comes
-// again.
+// Called while no producer runs that could tell the ranks. A rank that was hung up on is told when
+// it reconnects.
 void Feed::tellRanks(const Status& error) {
     for (auto& [rank, reader] : readers_) {
         if (reader.wasServed) {
@@ -327,11 +332,18 @@ void Feed::tellRanks(const Status& error) {
 }
 
 void Feed::closed(const FeedEvent& event) {
-    auto& readers = event.hello.stream == "train" ? readers_ : evalReaders_;
+    const bool isTrain = event.hello.stream == "train";
+    auto& readers = isTrain ? readers_ : evalReaders_;
     const auto reader = readers.find(event.hello.rank);
     // A reader that came back has replaced the one whose end is told here.
-    if (reader != readers.end() && reader->second.writer->isPeerGone()) {
-        reader->second.isClosed = true;
+    if (reader == readers.end() || !reader->second.writer->isPeerGone()) {
+        return;
+    }
+    reader->second.isClosed = true;
+    if (!isTrain) {  // it starts over each time, and nobody reads its ring now
+        leaveEval(event.hello.rank);
+        awaitedEvals_.erase(event.hello.rank);
+        readers.erase(reader);
     }
 }
 
@@ -345,7 +357,7 @@ void Feed::ended(const FeedEvent& event) {
         return;
     }
     if (event.isReaderGone || event.status.code() == absl::StatusCode::kCancelled) {
-        logInfo("feed: reader gone", {{"stream", event.hello.stream}, {"rank", event.hello.rank}});
+        logDebug("feed: reader gone", {{"stream", event.hello.stream}, {"rank", event.hello.rank}});
         return;
     }
     broken(event.status);
@@ -386,14 +398,14 @@ Status Feed::addRank(Producer::Request& request, const Reader& reader) const {
     if (reader.hello.join) {
         RETURN_IF_ERROR(memory_.admittedJoined());
     }
-    request.dealing.last = reader.hello.last;  // the server takes ranks of one mind only
+    request.dealing.last = reader.hello.last;  // the server only takes ranks that agree on it
     request.ranks.push_back(
         {reader.hello.rank, reader.writer, reader.hello.next, reader.hello.join});
     return okStatus();
 }
 
-// Whether every rank is there that lacks something, with a ring at its beginning. What other rings
-// hold is of a sequence that was broken off: their ranks are to come again.
+// Returns whether every rank that lacks rows is connected, with a ring at its beginning. Other
+// rings hold a sequence that was interrupted: the feed hangs up, so that their ranks reconnect.
 bool Feed::areReady() {
     bool isReady = readers_.size() == job_.ranks.size();
     for (auto& [rank, reader] : readers_) {
@@ -455,7 +467,7 @@ Status Feed::produceTrain(Producer::Request request) {
     return okStatus();
 }
 
-// A run's first ranks have nothing yet, and take seconds to load what they train with.
+// A run's first ranks have read nothing yet, and take seconds to load their libraries and models.
 Status Feed::beginEarly() {
     constexpr std::int64_t kFirstAttempt = 1;
     if (job_.run.empty() || job_.attempt != kFirstAttempt || !error_.ok()) {
@@ -464,7 +476,7 @@ Status Feed::beginEarly() {
     return produceTrain(trainRequest());
 }
 
-// All go on from the furthest place that all have come to, each skips what it has.
+// Starts from the furthest position that all ranks have reached; each rank skips what it has.
 Status Feed::startTrain() {
     isAwaited_ = !areReady();
     if (isAwaited_ && isEarly()) {
@@ -506,15 +518,6 @@ Status Feed::startTrain() {
     return produceTrain(std::move(request));
 }
 
-Result<std::shared_ptr<const segment::StreamInput>> Feed::evalInput() {
-    if (!eval_) {
-        ASSIGN_OR_RETURN(eval_,
-                         segment::StreamInput::open(job_.spec, job_.plan, recipe::Part::kEval,
-                                                    memory_.budget(), tables_));
-    }
-    return eval_;
-}
-
 // From its start at each open: a pass that nobody reads any more is stopped first.
 void Feed::leaveEval(int rank) {
     for (EvalPass& pass : evalPasses_) {
@@ -523,8 +526,8 @@ void Feed::leaveEval(int rank) {
     std::erase_if(evalPasses_, [](const EvalPass& pass) { return pass.ranks.empty(); });
 }
 
-// The ranks of a node evaluate at about the same time, and one pass can serve them all. One that
-// comes alone, as where rank 0 evaluates for all, does not wait long for the others.
+// The ranks of a node evaluate at about the same time, and one pass can serve them all. A rank that
+// comes alone, as when rank 0 evaluates for all, does not wait long for the others.
 bool Feed::areEvalsDue() const {
     return !awaitedEvals_.empty() && (awaitedEvals_.size() == job_.ranks.size() ||
                                       SteadyClock::now() - firstAwaited_ >= kComeTogether);
@@ -543,7 +546,7 @@ void Feed::startEvals() {
     }
 }
 
-// `ranks`: who is served, taken from those that are awaited.
+// `ranks`: the ranks that are served, taken from the waiting ones.
 Status Feed::startEval(std::set<int>& ranks) {
     Producer::Request request;
     const stream::LastStep last = evalReaders_.at(*awaitedEvals_.begin()).hello.last;
@@ -553,10 +556,11 @@ Status Feed::startEval(std::set<int>& ranks) {
             awaitedEvals_.erase(rank);
         }
     }
-    ASSIGN_OR_RETURN(request.input, evalInput());
+    request.input = eval_;
     request.dealing = dealing(*request.input);
+    request.dealing.budget = &memory_.evalBudget();
     request.sequencer = sequencerOptions(1);
-    // Of the passes' own pools: what a reader of one holds stands in no other's way.
+    // Each pass has its own pool, so that frames that its readers hold block no other pass.
     request.sequencer.framePool = nullptr;
     const auto present = std::make_shared<std::atomic<int>>(static_cast<int>(ranks.size()));
     for (const int rank : ranks) {
@@ -565,7 +569,7 @@ Status Feed::startEval(std::set<int>& ranks) {
             std::make_shared<ring::LeavableRing>(request.ranks.back().ring, present);
     }
     EvalPass pass{std::make_unique<segment::BufferPool>(memory_.evalBytes()), nullptr, ranks};
-    logInfo("feed: evaluation", {{"ranks", ranks.size()}});
+    logDebug("feed: evaluation", {{"ranks", ranks.size()}});
     ASSIGN_OR_RETURN(pass.producer,
                      Producer::start(std::move(request), *pass.pool, counters_,
                                      reportEnd(evalReaders_.at(*ranks.begin()).hello)));

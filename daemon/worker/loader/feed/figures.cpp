@@ -14,6 +14,8 @@ namespace metric = values::metric;
 
 constexpr std::chrono::seconds kEvery{1};
 constexpr std::chrono::seconds kAccountEvery{10};
+// The end comes a moment after the last figures: what was read in it is not a rate.
+constexpr double kLeastSeconds = 0.5;
 
 }  // namespace
 
@@ -43,9 +45,13 @@ void FeedFigures::send(const Producer* train, SegmentsElsewhere* elsewhere,
     }
     rank::Metrics metrics = at_;
     metrics.timeMs = SystemClock().wallMs();
-    metrics.values = {{metric::kLoaderRowsReadPerSecond, rate(read - lastRead_ + workers.rowsRead)},
-                      {metric::kLoaderRowsKeptPerSecond, rate(kept - lastKept_ + workers.rowsKept)},
-                      {metric::kLoaderCpuPercent, 100 * (cpu - lastCpu_) / seconds}};
+    if (seconds >= kLeastSeconds || !hasTold_) {
+        metrics.values = {
+            {metric::kLoaderRowsReadPerSecond, rate(read - lastRead_ + workers.rowsRead)},
+            {metric::kLoaderRowsKeptPerSecond, rate(kept - lastKept_ + workers.rowsKept)},
+            {metric::kLoaderCpuPercent, 100 * (cpu - lastCpu_) / seconds}};
+    }
+    hasTold_ = true;
     stages_.add(seconds, isLast, metrics.values);
     if (hasWorkers) {
         addWorkers(workers, metrics.values);
@@ -58,7 +64,7 @@ void FeedFigures::send(const Producer* train, SegmentsElsewhere* elsewhere,
     owner_.figures(std::move(metrics));
 }
 
-// Now and then, so that little of it is missing where a feed dies.
+// Sent at intervals, so that little of it is missing if a feed dies.
 void FeedFigures::sendAccount(SegmentsElsewhere& elsewhere, const frame::FrameLayout& layout,
                               bool isLast) {
     const auto now = SteadyClock::now();

@@ -1,6 +1,6 @@
 #pragma once
-// What a feed tells its owner of itself: rates once a second, and now and then what data workers
-// did for it, as a part of the run's receipt.
+// FeedFigures: what a feed reports about itself to its owner: rates once a second, and at longer
+// intervals what data workers did for it, as a part of the run's receipt.
 //
 // Threads: one owner. Failure: none.
 #include <chrono>
@@ -21,10 +21,10 @@ class FeedFigures {
         : job_(job), counters_(counters), owner_(owner) {}
 
     bool isDue() const;
-    /// Where the train stream is; what is told after its end belongs there.
+    /// Takes the position of the train stream, for reports after its end.
     void note(const Producer& train);
-    /// `train`: null before and after there is one. `elsewhere`: null where all is computed here;
-    /// its frames are of `layout`. `isLast`: whatever is left to tell.
+    /// `train`: null before and after there is one. `elsewhere`: null if everything is computed
+    /// here; its frames have `layout`. `isLast`: reports all that is left.
     void send(const Producer* train, SegmentsElsewhere* elsewhere, const frame::FrameLayout* layout,
               bool isLast);
 
@@ -38,9 +38,10 @@ class FeedFigures {
     rank::Metrics at_;  ///< epoch, step and rows of the train stream
     StageMetrics stages_{counters_};
     SteadyClock::time_point last_ = SteadyClock::now(), lastAccount_ = SteadyClock::now();
-    SegmentsElsewhere::Account account_;  ///< as it was told last
+    SegmentsElsewhere::Account account_;  ///< as it was reported last
     std::int64_t lastRead_ = 0, lastKept_ = 0;
     double lastCpu_ = 0;
+    bool hasTold_ = false;
 };
 
 }  // namespace millrace::loader

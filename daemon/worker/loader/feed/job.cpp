@@ -38,10 +38,10 @@ Status checkWorld(int worldSize, const spec::RunSpec& spec) {
                            "); admissible: ", stream::admissibleRanks(perStep));
 }
 
-/// Of sorted ones.
+/// Expects sorted ranks.
 Status checkOnce(const std::vector<int>& ranks) {
     const bool isTwice = std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end();
-    return isTwice ? invalidArgument("--ranks: a rank stands there twice") : okStatus();
+    return isTwice ? invalidArgument("--ranks: a rank appears twice") : okStatus();
 }
 
 Result<std::vector<int>> servedRanks(std::vector<int> ranks, int worldSize) {
@@ -52,7 +52,7 @@ Result<std::vector<int>> servedRanks(std::vector<int> ranks, int worldSize) {
     RETURN_IF_ERROR(checkOnce(ranks));
     if (ranks.front() < 0 || ranks.back() >= worldSize) {
         return invalidArgument("--ranks: ", ranks.front() < 0 ? ranks.front() : ranks.back(),
-                               " is no rank of ", worldSize, "; they are 0 to ", worldSize - 1);
+                               " is not a rank of ", worldSize, "; they are 0 to ", worldSize - 1);
     }
     return ranks;
 }
@@ -87,7 +87,7 @@ Result<FeedJob> FeedJob::read(const std::string& path) {
         job.joinFile = paths.joinFile();
         job.listen = std::move(file.dataListen);
     }
-    // A script's ranks meet in a library of their own.
+    // A script's ranks use a library of their own to meet.
     if (job.spec.command.empty() && (file.followers > 0 || !job.follow.empty())) {
         job.groupSocket = paths.groupSocket();
     }
@@ -148,7 +148,7 @@ LoaderSetUp FeedJob::setUp() const {
     LoaderSetUp setUp = trainingSetUp(spec);
     setUp.rings = static_cast<int>(ranks.size());
     setUp.evalReaders = spec.eval ? setUp.rings : 0;
-    // A trainer takes them as they are; scripts want a batch a step.
+    // A trainer takes micro-batches as they are; scripts want one batch a step.
     setUp.wantsJoined = setUp.wantsJoined || rankSocket.empty();
     return setUp;
 }

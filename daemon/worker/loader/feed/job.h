@@ -1,8 +1,8 @@
 #pragma once
-// What a feed is to serve, as a value: a run's, from its job.json, or what a command line names.
+// FeedJob: what a feed must serve: a run, from its job.json, or what a command line describes.
 //
-// Threads: values. Failure: kInvalidArgument and what reading a spec and its dataset can say; a
-// sentence with its place.
+// Threads: values. Failure: kInvalidArgument and the errors of reading a spec and its dataset; a
+// sentence with the place.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,48 +22,48 @@ struct FeedRequest : SpecChoice {
     int worldSize = 0;       ///< 0: the spec's train.ranks
     std::vector<int> ranks;  ///< served here; empty: all
     std::int64_t attempt = 0;
-    int lifeFd = -1;       ///< the feed ends when it does; -1: none
-    std::string joinFile;  ///< data workers join with it; "": where the spec has them, beside the
+    int lifeFd = -1;       ///< the feed ends when this descriptor closes; -1: none
+    std::string joinFile;  ///< data workers join with it; "": if the spec has them, beside the
                            ///< socket
     std::string listen;    ///< as ElsewhereOptions
-    /// Of the columns on their way from data workers: a report's file, kNoCodecs, or "": chosen.
+    /// Codecs of columns from data workers: a report's file, kNoCodecs, or "": chosen.
     std::string codecs;
     static constexpr char kNoCodecs[] = "none";
-    std::string follow;       ///< as FeedJob; then there is no spec
+    std::string follow;       ///< as FeedJob; without a spec then
     std::string groupSocket;  ///< as FeedJob
 };
 
 struct FeedJob {
-    std::int64_t attempt = 1;  ///< hellos of another are refused
-    spec::RunSpec spec;        ///< train.ranks: of the whole stream
+    std::int64_t attempt = 1;  ///< hellos of another attempt are refused
+    spec::RunSpec spec;        ///< train.ranks: for the whole stream
     stream::Plan plan;
     std::string feedSocket;
-    std::vector<int> ranks;       ///< served here, ascending; empty of a relay: all
-    std::string joinFile;         ///< to be made; "": no data workers and no relays
+    std::vector<int> ranks;       ///< served here, ascending; empty for a relay: all
+    std::string joinFile;         ///< to be written; "": no data workers and no relays
     bool hasDataWorkers = false;  ///< they may compute its segments
     std::string listen;           ///< as ElsewhereOptions
     std::string codecs;           ///< as FeedRequest
-    std::string follow;  ///< the join file of the feed whose rings come through this relay; "":
-                         ///< no relay. One knows neither spec nor plan
-    std::string groupSocket;  ///< of the ranks of the built-in trainer; "": theirs is not carried
-    // Of a run's.
+    std::string follow;  ///< the join file of the feed that this relay gets its rings from; "": not
+                         ///< a relay. A relay knows neither spec nor plan
+    std::string groupSocket;  ///< of the ranks of the built-in trainer; "": not carried
+    // For a run:
     std::string run;
     int feed = 0;  ///< as job::JobFile
     std::string rankSocket;
     std::int64_t startStep = 0;  ///< the step of the checkpoint that the attempt resumes from
-    std::string directory;       ///< the feed's own, for what it must keep
+    std::string directory;       ///< the feed's own, for files that it must keep
 
     static Result<FeedJob> read(const std::string& path);
     static Result<FeedJob> resolve(const FeedRequest& request);
 
     int worldSize() const { return static_cast<int>(spec.train.ranks); }
     LoaderSetUp setUp() const;
-    /// Whether the stream can have such a place. A rank's state has no check of its own: one that
-    /// was changed would end the stream silently.
+    /// Returns whether the stream can have such a position. A rank's state has no checksum of its
+    /// own: a changed one would end the stream silently.
     Status checkPlace(const stream::Cursor& at) const;
 };
 
-/// Puts what the features of a spec's frames are into what a feed tells its readers.
+/// Adds a description of the features in a spec's frames to what a feed tells its readers.
 void tellInputs(const spec::RunSpec& spec, ring::FeedServerOptions& server);
 
 }  // namespace millrace::loader

@@ -28,7 +28,7 @@ bool LateSink::hasLostReader() const {
     return sink_ != nullptr && sink_->hasLostReader();
 }
 
-/// Null: it was abandoned before they came.
+/// Null: it was abandoned before the ranks came.
 ring::RingSink* LateSink::await() const {
     MutexLock lock(mutex_);
     while (sink_ == nullptr && !isAbandoned_) {

@@ -1,9 +1,10 @@
 #pragma once
-// A sink whose ranks come later: whoever delivers waits for them, while segments are computed ahead
-// as far as memory allows. So a feed works while its ranks load their libraries and their models.
+// LateSink: a sink with ranks that come later. The delivering thread waits for them, while segments
+// are computed ahead as far as memory allows. So a feed works while its ranks load their libraries
+// and models.
 //
-// Threads: deliverTo() and abandon() by one owner, the rest as FrameSink says. Failure: as
-// RingSink; kCancelled when the ranks never came.
+// Threads: deliverTo() and abandon() by one owner, the rest as for FrameSink. Failure: as RingSink;
+// kCancelled if the ranks never came.
 #include <memory>
 #include <vector>
 
@@ -14,12 +15,12 @@ namespace millrace::loader {
 
 class LateSink final : public ring::FrameSink {
  public:
-    /// Once.
+    /// Call it once.
     void deliverTo(std::vector<ring::RingSink::Rank> ranks, const ring::RingSink::Options& options);
     bool hasRanks() const;
-    /// Nobody comes any more: who waits for ranks is let go of.
+    /// No rank will come: ends the waits for ranks.
     void abandon();
-    /// A call was refused because a reader had gone.
+    /// Whether a call failed because a reader was gone.
     bool hasLostReader() const;
 
     bool wants(std::uint32_t epoch, std::int64_t number) const override;

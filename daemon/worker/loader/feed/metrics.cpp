@@ -62,7 +62,7 @@ void StageMetrics::addSteps(double seconds, std::map<std::string, double>& value
     lastSteps_ = std::move(steps);
 }
 
-// Means of the micro-batches since the last call; the worst since the start.
+// Means over the micro-batches since the last call; the worst since the start.
 void StageMetrics::addMix(std::map<std::string, double>& values) {
     const segment::BatchMix now = counters_.mix();
     segment::BatchMix since = now;

@@ -1,6 +1,6 @@
 #pragma once
-// The stage counters as metrics of a run (docs/reference/metrics.md): rates since the last call,
-// the columns now and then.
+// StageMetrics: the stage counters as metrics of a run (docs/reference/metrics.md): rates since the
+// last call, and the columns at longer intervals.
 //
 // Threads: one owner.
 #include <map>
@@ -15,12 +15,12 @@ class StageMetrics {
  public:
     explicit StageMetrics(const segment::StageCounters& counters) : counters_(counters) {}
 
-    /// Adds what the stages and steps did in the `seconds` since the last call; of the columns,
-    /// every kColumnSeconds and when `isLast`, what they took per row since the start.
+    /// Adds what the stages and steps did in the `seconds` since the last call. For the columns it
+    /// adds their times per row since the start, every kColumnSeconds and if `isLast`.
     void add(double seconds, bool isLast, std::map<std::string, double>& values);
 
     static constexpr double kColumnSeconds = 30;
-    /// The costliest columns; the others are left out.
+    /// Most columns reported, the most expensive first.
     static constexpr std::size_t kColumnsMax = 256;
 
  private:
@@ -36,7 +36,7 @@ class StageMetrics {
     double sinceColumns_ = 0;
 };
 
-/// How many data workers there are, and should be.
+/// Adds how many data workers there are, and how many there should be.
 void addWorkers(const SegmentsElsewhere::Figures& figures, std::map<std::string, double>& values);
 
 }  // namespace millrace::loader

@@ -24,8 +24,7 @@ Result<std::unique_ptr<FeedOwner>> DaemonOwner::connect(const FeedJob& job) {
     options.socketPath = job.rankSocket;
     options.directory = job.directory;
     options.sender = {job.run, job.attempt, "feed", job.feed, ::getpid()};
-    // One that takes the place of a feed that failed: what it says comes behind all that that one
-    // said.
+    // A feed that replaces a failed one: its lines have higher numbers than all of that one's.
     constexpr std::uint64_t kSeqsOfOne = 1'000'000'000;
     const char* replaced = std::getenv("MR_REPLACED");
     options.firstSeq =
@@ -71,7 +70,7 @@ Result<std::unique_ptr<FeedOwner>> ProcessOwner::open(int fd, const std::string&
     auto owner = std::make_unique<ProcessOwner>();
     if (fd >= 0) {
         if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
-            return invalidArgument("--life-fd: ", fd, " is no descriptor that was handed over");
+            return invalidArgument("--life-fd: ", fd, " is not a descriptor that was handed over");
         }
         owner->life_.reset(fd);
         owner->directory_ = std::filesystem::path(socketPath).parent_path().string();
@@ -79,7 +78,7 @@ Result<std::unique_ptr<FeedOwner>> ProcessOwner::open(int fd, const std::string&
     return std::unique_ptr<FeedOwner>(std::move(owner));
 }
 
-// What comes through the line means nothing; its end does.
+// Bytes on the line mean nothing; only its end does.
 bool ProcessOwner::wantsEnd() {
     if (!life_.isOpen()) {
         return false;
@@ -94,7 +93,7 @@ bool ProcessOwner::wantsEnd() {
 
 void ProcessOwner::finish() {
     if (wantsEnd()) {
-        std::error_code kept;  // where something else lies in it
+        std::error_code kept;  // if the directory is not empty
         std::filesystem::remove(directory_, kept);
     }
 }

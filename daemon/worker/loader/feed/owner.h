@@ -1,9 +1,11 @@
 #pragma once
-// Who a feed works for: a run's daemon, which hears how it goes and may stop it, or the process
-// that started the feed for itself, which says that it is there by a life line.
+// FeedOwner: the process that a feed works for. That is a run's daemon, which gets reports and may
+// stop the feed, or the process that started the feed for itself and shows with a life line that it
+// is alive.
 //
 // Threads: one owner, the feed's main thread. Owns: the connection to the daemon, or the life line
-// and the end of the socket's directory. Failure: a daemon that is away costs a warning in the log.
+// and the removal of the socket's directory. Failure: a daemon that is away only causes a warning
+// in the log.
 #include <memory>
 #include <string>
 
@@ -18,19 +20,20 @@ namespace millrace::loader {
 class FeedOwner {
  public:
     virtual ~FeedOwner() = default;
-    /// Readable, or at its end, when wantsEnd() is to be asked again; -1: it never wants one.
+    /// A descriptor that is readable, or at its end, when wantsEnd() must be called again; -1: the
+    /// owner never wants an end.
     virtual int fd() const = 0;
     virtual bool wantsEnd() = 0;
-    /// What the feed ends with when that was its reason.
+    /// The feed's status if that was the reason for its end.
     virtual Status endWanted() const = 0;
     virtual void failed(const Status& error) = 0;
     virtual void figures(rank::Metrics figures) = 0;
-    /// A rank that was hung up on and has not come again; -1: none.
+    /// A rank that was hung up on and has not reconnected; -1: none.
     virtual void awaits(int rank) = 0;
-    /// A part of the run's receipt; takes the place of what was said of it before.
+    /// A part of the run's receipt; replaces an earlier version of that part.
     virtual void receipt(Json part) = 0;
-    /// The feed is over and its socket gone: waits until what was told has arrived, puts away the
-    /// rest.
+    /// The feed is over and its socket closed: waits until the reports have arrived, then cleans
+    /// up.
     virtual void finish() = 0;
 };
 
@@ -52,11 +55,12 @@ class DaemonOwner final : public FeedOwner {
     std::unique_ptr<rank::RankClient> client_;
 };
 
-/// The process at the other end of a pipe or socket; it is gone when that comes to its end.
+/// The process at the other end of a pipe or socket; the end of that means that the process is
+/// gone.
 class ProcessOwner final : public FeedOwner {
  public:
-    /// `fd` -1: an owner of which nothing is known. Nothing that this process starts inherits it.
-    /// Where the owner is gone at the end, so is the directory of `socketPath`, if it is empty.
+    /// `fd` -1: an owner that is not known. Processes that this one starts do not inherit it. If
+    /// the owner is gone at the end, removes the directory of `socketPath` if it is empty.
     static Result<std::unique_ptr<FeedOwner>> open(int fd, const std::string& socketPath);
 
     int fd() const override { return life_.get(); }

@@ -1,5 +1,6 @@
 #pragma once
-// One stream on its way into rings: a sequencer on a thread of its own.
+// Producer: one stream that is being delivered into rings: a sequencer on a thread of its own. Used
+// by the feed.
 #include <functional>
 #include <memory>
 #include <thread>
@@ -19,11 +20,11 @@ class Producer {
     struct Request {
         std::shared_ptr<const segment::StreamInput> input;
         segment::SequencerOptions sequencer;
-        std::vector<ring::RingSink::Rank> ranks;  ///< none: they come later, deliverTo()
+        std::vector<ring::RingSink::Rank> ranks;  ///< empty: they come later, with deliverTo()
         ring::RingSink::Options dealing;
 
-        /// Others may compute its segments: how far ahead, and what of the memory of segments
-        /// their frames may take.
+        /// Lets others compute its segments: limits how far ahead, and how much of the segments'
+        /// memory their frames may take.
         void shareWithElsewhere(std::int64_t limitBytes);
     };
     using OnEnd = std::function<void(const Status&, bool isReaderGone)>;
@@ -32,7 +33,7 @@ class Producer {
                                                    segment::StageCounters& counters, OnEnd onEnd);
     ~Producer();
 
-    /// Of a producer that was started without ranks, once. They have nothing yet.
+    /// For a producer that was started without ranks, once. The ranks have read nothing yet.
     void deliverTo(std::vector<ring::RingSink::Rank> ranks,
                    const ring::RingSink::Options& dealing) {
         sink_.deliverTo(std::move(ranks), dealing);

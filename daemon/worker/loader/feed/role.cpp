@@ -10,8 +10,8 @@
 namespace millrace::loader {
 namespace {
 
-// The first pass over large files takes long and cannot be broken off: an end that is wanted
-// meanwhile is one of the process.
+// The first pass over large files takes long and cannot be cancelled: an end that is wanted
+// meanwhile ends the process.
 Result<FeedJob> resolveWatched(const FeedRequest& request, FeedEvents& events, FeedOwner& owner) {
     const std::jthread watch = startThread("feed-end", [&](const std::stop_token& stop) {
         const std::stop_callback wake(stop, [&] { events.push({FeedEvent::Kind::kWake}); });
@@ -27,8 +27,8 @@ Result<FeedJob> resolveWatched(const FeedRequest& request, FeedEvents& events, F
     return FeedJob::resolve(request);
 }
 
-// It is read again there: only what the job says tells whether it has data workers or relays, or is
-// one.
+// The other program reads the job again: only the job shows whether it has data workers or relays,
+// or is a relay.
 bool isForNetwork(const FeedJob& job, const DataPlane& plane) {
     return (!job.joinFile.empty() || !job.follow.empty()) && plane.lead == nullptr;
 }

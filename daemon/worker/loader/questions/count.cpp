@@ -24,10 +24,10 @@ namespace {
 
 constexpr std::int64_t kStoreVersion = 1;
 constexpr std::size_t kStoreBytesMax = std::size_t{64} << 20;
-/// Lines of epochs that people are shown, where epochs differ.
+/// Most lines shown to people if epochs differ.
 constexpr std::size_t kEpochsShown = 20, kNameWidth = 10;
 
-// The spec without what does not decide about rows.
+// Returns the spec without the parts that do not affect the number of rows.
 spec::RunSpec rowsOnly(spec::RunSpec spec) {
     spec.labels.clear();
     spec.embeddings.clear();
@@ -36,7 +36,7 @@ spec::RunSpec rowsOnly(spec::RunSpec spec) {
     return bareSpec(std::move(spec), {});
 }
 
-// Epochs keep different rows.
+// Returns whether epochs keep different rows.
 bool redraws(const spec::RunSpec& spec) {
     return std::any_of(spec.recipe.begin(), spec.recipe.end(), [](const spec::Step& step) {
         const auto* sample = step.as<spec::SampleStep>();
@@ -44,7 +44,7 @@ bool redraws(const spec::RunSpec& spec) {
     });
 }
 
-// Counts what passes over the splits of a plan keep.
+// Counts the rows that passes over the splits of a plan keep.
 class RowCounter {
  public:
     explicit RowCounter(std::int64_t limitBytes) : budget_(limitBytes) {}
@@ -64,7 +64,7 @@ class RowCounter {
         return counter;
     }
 
-    /// Rows that `epoch` keeps.
+    /// Returns the number of rows that `epoch` keeps.
     Result<std::int64_t> count(std::uint32_t epoch, const std::stop_token& stop) {
         kept_ = 0;
         RETURN_IF_ERROR(pass_->run(epoch, stop));
@@ -81,11 +81,11 @@ class RowCounter {
 };
 
 struct Counted {
-    std::vector<std::int64_t> rows;  ///< by epoch; one where all are alike
+    std::vector<std::int64_t> rows;  ///< by epoch; one entry if all are alike
     bool isCached = false;
 };
 
-// As many epochs as differ; those that are known are not counted again.
+// Counts as many epochs as differ; known ones are not counted again.
 Status countEpochs(const ResolvedRun& run, int threads, const Watch& watch, Counted& counted) {
     const auto wanted = static_cast<std::size_t>(redraws(run.spec) ? run.spec.batch.epochs : 1);
     const CountStore store(cacheDirectory("counts"), run);
@@ -117,7 +117,7 @@ Status countEpochs(const ResolvedRun& run, int threads, const Watch& watch, Coun
     return okStatus();
 }
 
-/// An epoch of so many rows.
+/// Epochs with this number of rows.
 struct EpochCount {
     std::int64_t rows = 0, microBatches = 0, steps = 0, wholeSteps = 0;
 
@@ -193,7 +193,7 @@ std::string textOf(const ResolvedRun& run, const Counted& counted, bool isJson) 
     return text;
 }
 
-// The plan tells the files' contents by their footers: filesVersion stays empty.
+// The plan identifies the files' contents by their footers, so filesVersion stays empty.
 Result<ResolvedRun> runOfJob(const CountOptions& options) {
     ASSIGN_OR_RETURN(job::JobFile job, job::JobFile::read(options.jobPath));
     ASSIGN_OR_RETURN(const Json plan, parseJson(job.planText, options.jobPath));
@@ -253,7 +253,7 @@ void CountStore::write(const std::vector<std::int64_t>& rows) const {
                                                             {"plan_hash", planHash_},
                                                             {"files_version", filesVersion_},
                                                             {"rows", rows}}));
-    static_cast<void>(written);  // the next one counts again
+    static_cast<void>(written);  // if it failed, the next run counts again
 }
 
 int runCount(const CountOptions& options) {

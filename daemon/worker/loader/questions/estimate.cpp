@@ -58,7 +58,7 @@ Estimate Estimate::scaled(double factor) const {
     return out;
 }
 
-// The relative error stays, to first order; the bounds change places.
+// The relative error stays the same, to first order; the bounds change places.
 Estimate Estimate::inverted(double factor) const {
     Estimate out = *this;
     const auto over = [factor](double x) { return x > 0 ? factor / x : 0; };

@@ -1,6 +1,7 @@
 #include "daemon/worker/loader/questions/inspect.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <unistd.h>
@@ -27,9 +28,9 @@
 namespace millrace::loader {
 namespace {
 
-constexpr std::size_t kMostRequestBytes = std::size_t{256} << 20;  // with a plan
+constexpr std::size_t kMostRequestBytes = std::size_t{256} << 20;  // includes a plan
 constexpr std::int64_t kMostSampleRows = 1000;
-// A check is asked for while somebody types: statistics of larger datasets are left out.
+// A check runs while a user types: it does not read the statistics of larger datasets.
 constexpr std::int64_t kCheckStatisticsFiles = 64;
 
 Json refusal(const Status& status, std::string_view code) {
@@ -98,7 +99,7 @@ Json errorsJson(const spec::SpecErrors& errors, const std::string& fileName) {
 }
 
 Json runJson(const ResolvedRun& run) {
-    // Without a dataset there are none to count.
+    // Without a dataset there is nothing to count.
     const auto counted = [&](std::int64_t count) {
         return run.spec.hasDataset() ? Json(count) : Json();
     };
@@ -121,7 +122,7 @@ std::int64_t bytesOf(const stream::Plan& plan) {
     return bytes;
 }
 
-/// A run's text, its keys sorted: the plan is too large for a tree.
+/// Appends a run as text, keys sorted: the plan is too large for a tree.
 void appendRun(const ResolvedRun& run, const std::string& plan, std::string* out) {
     Json members = runJson(run);
     members["bytes"] = bytesOf(run.plan);
@@ -138,7 +139,7 @@ void appendRun(const ResolvedRun& run, const std::string& plan, std::string* out
     *out += '}';
 }
 
-/// The first of the runs that has this run's plan.
+/// Returns the first run that has this run's plan.
 std::size_t planOwner(const std::vector<ResolvedRun>& runs, std::size_t run) {
     const auto isSame = [&](const ResolvedRun& other) {
         return other.planHash == runs[run].planHash && other.plan == runs[run].plan;
@@ -164,7 +165,7 @@ std::string resolveAnswer(const Json& request) {
     return text;
 }
 
-// Counts the values that a run's resolved spec asks for, and answers with its spec and plan anew.
+// Counts the values that a run's resolved spec asks for, and answers with its new spec and plan.
 std::string countAnswer(const Json& request) {
     const auto counted = [&]() -> Result<ResolvedRun> {
         ResolvedRun run;
@@ -181,7 +182,7 @@ std::string countAnswer(const Json& request) {
                                                                     std::int64_t allRows, double) {
             const Status told =
                 writeFileAtomic(file, dumpJson({{"rows", rows}, {"all_rows", allRows}}), 0600);
-            static_cast<void>(told);  // it is only looked at
+            static_cast<void>(told);  // only for display
         };
         RETURN_IF_ERROR(countValues(run.spec, run.plan, options, run.countedValues));
         if (jsonBool(request, "trains_here", true)) {
@@ -198,7 +199,7 @@ std::string countAnswer(const Json& request) {
     return text + "]}";
 }
 
-// The dataset's columns and those that the recipe makes of them, as far as they are known.
+// Adds the dataset's columns and those that the recipe makes, as far as they are known.
 void addColumns(const ResolveReply& reply, Json& answer) {
     answer["columns"] = answer["derived"] = Json::array();
     if (reply.dataset == nullptr) {
@@ -208,7 +209,7 @@ void addColumns(const ResolveReply& reply, Json& answer) {
     options.statisticsMax = kCheckStatisticsFiles;
     const auto facts = dataset::columnFacts(*reply.dataset, options);
     if (!facts.ok()) {
-        return;  // what is wrong with the files is among the errors, or will be when they are read
+        return;  // errors of the files are in the list, or are found when the files are read
     }
     for (const dataset::ColumnFacts& column : *facts) {
         answer["columns"].push_back(column.toJson());
@@ -223,18 +224,41 @@ void addColumns(const ResolveReply& reply, Json& answer) {
     }
 }
 
+// Whose a warning is, before its text: "base, variation 'keep-30': "; "" if all runs have it.
+std::string ownersText(const std::vector<std::string>& variations, std::size_t numRuns) {
+    constexpr std::size_t kMostNamed = 3;
+    std::string text;
+    for (std::size_t i = 0; i < variations.size() && i < kMostNamed; ++i) {
+        strAppend(&text, text.empty() ? "" : ", ",
+                  variations[i].empty() ? "base" : strCat("variation '", variations[i], "'"));
+    }
+    if (variations.size() > kMostNamed) {
+        strAppend(&text, ", and ", variations.size() - kMostNamed, " more");
+    }
+    return variations.size() == numRuns ? "" : text + ": ";
+}
+
 // Warnings of all runs, each once.
 Json warningsOf(const ResolveReply& reply, const std::string& fileName) {
-    Json warnings = Json::array();
-    std::set<std::string> told;
+    std::vector<std::string> texts;  // in their order
+    std::map<std::string, std::vector<std::string>> owners;
     for (const ResolvedRun& run : reply.runs) {
-        for (const auto* texts : {&run.warnings, &run.countedValues}) {
-            for (const std::string& text : *texts) {
-                if (told.insert(text).second) {
-                    warnings.push_back({{"message", text}, {"file", fileName}});
+        for (const auto* told : {&run.warnings, &run.countedValues}) {
+            for (const std::string& text : *told) {
+                std::vector<std::string>& variations = owners[text];
+                if (variations.empty()) {
+                    texts.push_back(text);
+                }
+                if (variations.empty() || variations.back() != run.variation) {
+                    variations.push_back(run.variation);
                 }
             }
         }
+    }
+    Json warnings = Json::array();
+    for (const std::string& text : texts) {
+        warnings.push_back(
+            {{"message", ownersText(owners[text], reply.runs.size()) + text}, {"file", fileName}});
     }
     return warnings;
 }
@@ -289,7 +313,7 @@ Json datasetOf(const std::vector<std::string>& paths, const Json& request,
     return answer;
 }
 
-// The dataset of a spec, whatever else is wrong with it.
+// Opens the dataset of a spec, even if other parts of the spec are wrong.
 Json datasetOfSpec(const Json& request) {
     const ResolveRequest resolve = resolveRequestOf(request);
     const spec::SpecOptions options{resolve.fileName, resolve.baseDir, resolve.sets};
@@ -343,7 +367,7 @@ Json stepsAnswer(const Json& request) {
 }
 
 Json previewAnswer(const Json& request) {
-    // Whoever trains on this machine goes first.
+    // Training on this machine has priority.
     (void)::nice(10);
     ResolveRequest resolve = resolveRequestOf(request);
     resolve.isAll = false;

@@ -19,9 +19,10 @@ namespace {
 
 constexpr double kTellsAll = 0.98;
 constexpr std::size_t kFewestRows = 200;
-// Of a split at a time: between two looks at the clock.
+// Rows read from a split between two looks at the clock.
 constexpr std::int64_t kPieceRows = 50'000;
-// An id that is seen less often tells of its own rows only.
+// Weight of the overall mean label, in rows: an id that occurs less often only describes its own
+// rows.
 constexpr double kPriorRows = 1;
 
 struct Sample {
@@ -29,10 +30,11 @@ struct Sample {
     std::vector<std::vector<std::int64_t>> ids;  ///< by feature
     std::vector<bool> labels;
     std::int64_t rowsRead = 0;
-    bool isCut = false;  ///< by a limit on what is read, with fewer labels than wished for
+    bool isCut = false;  ///< by a limit on reading, with fewer labels than wanted
 };
 
-// The spec without what its plain features and labels do not need, one split a segment.
+// Returns the spec without the parts that its plain features and labels do not need, one split per
+// segment.
 spec::RunSpec plainOnly(spec::RunSpec spec) {
     spec::FeaturesSpec plain;
     plain.dense = spec.features.dense;
@@ -42,7 +44,7 @@ spec::RunSpec plainOnly(spec::RunSpec spec) {
     return bareSpec(std::move(spec), std::move(plain));
 }
 
-/// Where the columns stand in a chunk.
+/// Positions of the columns in a chunk.
 struct Places {
     std::size_t label = 0, mask = 0;
     std::vector<std::size_t> ids;  ///< by feature
@@ -67,12 +69,12 @@ void take(const segment::Chunk& chunk, const Places& places, Sample& sample) {
     }
 }
 
-/// P(value of a positive > that of a negative) + P(equal) / 2, of the rows whose value is a number;
-/// 0.5 where a class is missing.
+/// P(value of a positive > that of a negative) + P(equal) / 2, over the rows with a value that is a
+/// number; 0.5 if a class is missing.
 double aucOf(const std::vector<float>& values, const std::vector<bool>& labels) {
     std::vector<std::pair<float, bool>> rows;
     for (std::size_t r = 0; r < values.size(); ++r) {
-        if (!std::isnan(values[r])) {  // has no place in an order
+        if (!std::isnan(values[r])) {  // NaN has no rank
             rows.emplace_back(values[r], labels[r]);
         }
     }
@@ -92,7 +94,8 @@ double aucOf(const std::vector<float>& values, const std::vector<bool>& labels) 
     return positives * below > 0 ? wins / (positives * below) : 0.5;
 }
 
-/// Of each row the mean label of its id in the rows of the other half: a row does not tell its own.
+/// For each row, the mean label of its id in the rows of the other half: so a row does not reveal
+/// its own label.
 std::vector<float> meansOf(const std::vector<std::int64_t>& ids, const std::vector<bool>& labels) {
     struct Sum {
         std::array<double, 2> rows{}, positives{};
@@ -117,7 +120,7 @@ std::vector<float> meansOf(const std::vector<std::int64_t>& ids, const std::vect
     return means;
 }
 
-// Nothing where it does not tell the label.
+// Nothing if it does not reveal the label.
 std::optional<std::string> leakOf(const std::string& kind, const std::string& feature,
                                   const std::vector<float>& values, const std::string& head,
                                   const std::vector<bool>& labels) {
@@ -147,7 +150,7 @@ Result<Places> placesOf(const segment::StreamInput& input, const std::string& he
     return places;
 }
 
-// The first rows of a segment, which is a split.
+// Returns the first rows of a segment, which is a split.
 segment::SegmentPart pieceOf(const segment::StreamInput& input, std::int64_t number,
                              std::int64_t mostRows) {
     const auto splits = input.splitsOf(0, number);

@@ -1,5 +1,5 @@
 #pragma once
-// Features that tell the label by themselves: mostly known only after it.
+// Finds features that reveal the label by themselves: mostly ones that are known only after it.
 #include <chrono>
 #include <cstdint>
 #include <stop_token>
@@ -12,7 +12,7 @@
 
 namespace millrace::loader {
 
-/// When enough was looked at, whichever comes first.
+/// Limits of the search; the first one reached ends it.
 struct LeakLimits {
     std::int64_t rows = 50'000;         ///< with a label
     std::int64_t rowsRead = 2'000'000;  ///< filters may leave few of them
@@ -24,10 +24,10 @@ struct LeakLook {
     std::int64_t rowsRead = 0;
 };
 
-/// A sentence for each dense feature that orders the rows of the first splits by their label (AUC
-/// above 0.98, or below 0.02), and for each id whose mean labels in one half of these rows order
-/// those of the other; of the first head. One that says so where too few rows were found within the
-/// limits. Failure: data errors; kCancelled on `stop`.
+/// Returns a sentence for each dense feature that orders the rows of the first splits by their
+/// label (AUC above 0.98, or below 0.02). It does the same for each id if the mean labels in one
+/// half of these rows order those of the other. Uses the first head. Adds a sentence if too few
+/// rows were found within the limits. Failure: data errors; kCancelled on `stop`.
 Result<LeakLook> findLeaks(const spec::RunSpec& spec, const stream::Plan& plan,
                            const std::stop_token& stop, const LeakLimits& limits = {});
 

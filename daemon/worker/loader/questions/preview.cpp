@@ -28,7 +28,7 @@ double clockSeconds(clockid_t clock) {
     return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-// What one split gave.
+// Measurements of one split.
 struct SplitFigures {
     double rows = 0, kept = 0;
     double diskBytes = 0, frameBytes = 0;
@@ -38,7 +38,7 @@ struct SplitFigures {
     std::vector<double> labelled;   ///< by head: rows whose label counts
 };
 
-// A column (reading, encoding) or the steps of a name: its part of the processor time, 0 to 1.
+// A column (reading, encoding) or the steps of a name: its share of the processor time, 0 to 1.
 struct CostShare {
     std::string kind, name;
     double share = 0;
@@ -77,7 +77,7 @@ class Sampler {
         return figures;
     }
 
-    /// What cost most in all splits that were run, the dearest first.
+    /// The most expensive columns and steps of all splits that were run, the most expensive first.
     std::vector<CostShare> dearest() const {
         std::vector<CostShare> costs;
         const double total = std::max(cpuSeconds_, 1e-9) * 1e9;
@@ -136,7 +136,7 @@ class Sampler {
     double cpuSeconds_ = 0;  ///< of all splits that were run
 };
 
-// The splits in the order in which they are sampled: every one with the same chance.
+// The order in which splits are sampled: every split has the same probability.
 std::vector<std::int64_t> sampleOrder(std::int64_t splits, std::uint64_t seed) {
     std::vector<std::int64_t> order(static_cast<std::size_t>(splits));
     std::iota(order.begin(), order.end(), 0);
@@ -217,7 +217,7 @@ Json dearestJson(const Preview& preview) {
     return costs;
 }
 
-// Cores, bytes and time at a given number of kept rows a second.
+// Cores, bytes and time at a given number of kept rows per second.
 Json appetiteJson(const Preview& preview) {
     const double rate = preview.options.rowsPerSecond;
     if (rate <= 0) {
@@ -282,11 +282,11 @@ Json documentOf(const Preview& preview) {
     return json;
 }
 
-// Opens the stream of a run that is resolved.
+// Opens the stream of a resolved run.
 Status openInput(Preview& preview) {
     spec::RunSpec& spec = preview.run.spec;
     preview.threads = loaderThreads(spec, preview.options.threads);
-    // A segment of one split: the runner's unit is the sample's.
+    // A segment has one split, so that the runner's unit is the sample's.
     stream::Plan plan = preview.run.plan;
     plan.segmentSplits = spec.batch.segmentSplits = 1;
     preview.memory = std::make_unique<LoaderMemory>(
@@ -309,8 +309,8 @@ Status takeSample(Preview& preview, std::stop_token stop, std::atomic<std::int64
             return cancelled("stopped");
         }
         if (i == 0 && order.size() > 1) {
-            // What is paid once (code, memory, open files) is not the price of a split. Another
-            // split than the first sampled one: decoders may keep what they read last.
+            // One-time costs (code, memory, open files) are not the cost of a split. Runs another
+            // split than the first sampled one, because decoders may keep what they read last.
             RETURN_IF_ERROR(sampler.run(order.back()).status());
         }
         ASSIGN_OR_RETURN(SplitFigures figures, sampler.run(order[i]));

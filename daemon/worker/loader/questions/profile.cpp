@@ -65,18 +65,22 @@ int print(const Json& document) {
     return endWith(dumpJson(document) + "\n");
 }
 
-// A spec that is written stands a check, and says what tells its label by itself.
+// A spec that is written passes a check, and says what tells its label by itself. `isOneClass`: it
+// fails because of a label that is the same in all rows of training or of evaluation.
 Result<ResolvedRun> examine(const std::string& text, const ProfileRequest& request,
-                            const std::stop_token& stop, std::vector<std::string>& notes) {
+                            const std::stop_token& stop, std::vector<std::string>& notes,
+                            bool& isOneClass) {
     ResolveRequest resolve;
     resolve.text = text;
     resolve.fileName = "the first spec";
     resolve.baseDir =
         request.baseDir.empty() ? std::filesystem::current_path().string() : request.baseDir;
     resolve.isForTraining = true;
-    resolve.mayCount = true;  // only small sets of values are counted, in data that was read whole
+    resolve.mayCount = true;  // counts only small sets of values, in data that was read whole
     ResolveReply reply = resolveSpec(resolve);
     if (!reply.errors.empty()) {
+        const std::string& path = reply.errors.front().path;
+        isOneClass = path == "eval.dataset" || path.starts_with("labels.");
         return spec::toStatus(reply.errors, resolve.fileName);
     }
     ResolvedRun run = std::move(reply.runs.front());
@@ -86,12 +90,13 @@ Result<ResolvedRun> examine(const std::string& text, const ProfileRequest& reque
 }
 
 Result<ResolvedRun> lookAt(const Watch& watch, const std::string& text,
-                           const ProfileRequest& request, std::vector<std::string>& notes) {
+                           const ProfileRequest& request, std::vector<std::string>& notes,
+                           bool& isOneClass) {
     std::optional<ProgressLine> line;
     Result<ResolvedRun> run = internalError("not run");
     const Status status = watch.run(
         [&](const std::stop_token& stop) {
-            run = examine(text, request, stop, notes);
+            run = examine(text, request, stop, notes, isOneClass);
             return run.status();
         },
         [&](double seconds) {
@@ -105,7 +110,39 @@ Result<ResolvedRun> lookAt(const Watch& watch, const std::string& text,
     return run;
 }
 
-// It trains as it stands.
+struct Made {
+    profile::FirstSpec spec;
+    ResolvedRun run;  ///< of the same spec, with paths as they are found from here
+};
+
+// The first spec, with other rows for evaluation where a part has one class only.
+Result<Made> makeSpec(const Watch& watch, const ProfileRequest& request,
+                      const profile::DatasetProfile& profiled, profile::FirstSpecOptions options) {
+    struct Split {
+        bool isByTime;
+        double evalShare;
+    };
+    constexpr Split kLast{false, 0.3};
+    for (const Split split : {Split{true, 0.1}, Split{false, 0.1}, Split{false, 0.2}, kLast}) {
+        options.splitsByTime = split.isByTime;
+        options.evalShare = split.evalShare;
+        options.paths = request.specPaths.empty() ? request.paths : request.specPaths;
+        ASSIGN_OR_RETURN(profile::FirstSpec spec, profile::firstSpec(profiled, options));
+        options.paths = request.paths;
+        ASSIGN_OR_RETURN(const profile::FirstSpec found, profile::firstSpec(profiled, options));
+        bool isOneClass = false;
+        Result<ResolvedRun> run = lookAt(watch, found.text, request, spec.notes, isOneClass);
+        if (run.ok()) {
+            return Made{std::move(spec), std::move(*run)};
+        }
+        if (!isOneClass || split.evalShare == kLast.evalShare) {
+            return run.status();
+        }
+    }
+    return internalError("no split of the rows was tried");
+}
+
+// Trains the spec as it is written.
 Result<Trial> tryOut(const Watch& watch, const ResolvedRun& run, std::vector<std::string>& notes) {
     const TrialOptions options;
     TrialProgress progress;
@@ -190,29 +227,20 @@ int runInit(const ProfileRequest& given) {
     }
     profile::FirstSpecOptions options;
     options.name = request.name;
-    options.paths = request.specPaths.empty() ? request.paths : request.specPaths;
     options.label = request.label;
-    if (dataset::formatOfPath(options.paths.front()).empty()) {
+    if (dataset::formatOfPath(request.paths.front()).empty()) {
         options.format = reading.format;
     }
     options.delimiter = request.delimiter;
-    auto spec = profile::firstSpec(*profiled, options);
-    if (!spec.ok()) {
-        return fail(spec.status());
+    auto made = makeSpec(watch, request, *profiled, std::move(options));
+    if (!made.ok()) {
+        return fail(made.status());
     }
+    profile::FirstSpec* const spec = &made->spec;
     spec->notes.insert(spec->notes.end(), notes.begin(), notes.end());
-    options.paths = request.paths;  // as they are found from here
-    const auto found = profile::firstSpec(*profiled, options);
-    if (!found.ok()) {
-        return fail(found.status());
-    }
-    const auto run = lookAt(watch, found->text, request, spec->notes);
-    if (!run.ok()) {
-        return fail(run.status());
-    }
     Json tried;
     if (canTrain()) {
-        const auto trial = tryOut(watch, *run, spec->notes);
+        const auto trial = tryOut(watch, made->run, spec->notes);
         if (!trial.ok()) {
             return fail(trial.status());
         }

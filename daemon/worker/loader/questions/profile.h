@@ -1,6 +1,6 @@
 #pragma once
-// `millrace-loader profile PATH` and `init PATH`: what a dataset's columns are like, what its files
-// cost to read, and a first spec made from that. Both print one JSON document.
+// `millrace-loader profile PATH` and `init PATH`: the contents of a dataset's columns, the cost of
+// reading its files, and a first spec made from that. Both print one JSON document.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -9,17 +9,17 @@ namespace millrace::loader {
 
 struct ProfileRequest {
     std::vector<std::string> paths;  ///< relative to baseDir
-    std::string baseDir;             ///< "": where the process runs
-    std::string format;              ///< "": by the first path's ending
-    std::string delimiter;           ///< of CSV files, one character; "": by the ending
+    std::string baseDir;             ///< "": the process's working directory
+    std::string format;              ///< "": by the first path's suffix
+    std::string delimiter;           ///< of CSV files, one character; "": by the suffix
     double seconds = 4;
     bool isFull = false;
     bool advises = true;
-    std::int64_t threads = 0;  ///< 0: one a core
+    std::int64_t threads = 0;  ///< 0: one per core
     std::string request;
-    // Of init.
+    // For init:
     std::string name = "first";
-    std::vector<std::string> specPaths;  ///< as they are to stand in the spec; empty: paths
+    std::vector<std::string> specPaths;  ///< as they are written into the spec; empty: paths
     std::string label;
 };
 

@@ -14,10 +14,11 @@ namespace {
 using DatasetPtr = std::shared_ptr<const dataset::Dataset>;
 
 constexpr std::int64_t kTableBytesMax = std::int64_t{4} << 30;
-constexpr std::int64_t kFirstWindow = 256;  // rows that a filter's first try looks at
+constexpr std::int64_t kFirstWindow = 256;  // rows that a filter's first try reads
 constexpr std::int64_t kWindowGrowth = 8;
 
-// Some consecutive rows of a split. A Parquet row group is read in part; other files' splits whole.
+// Some consecutive rows of a split. Reads a part of a Parquet row group, and whole splits of other
+// files.
 class Window final : public recipe::ColumnSource {
  public:
     Window(dataset::SplitReader& reader, dataset::SplitRange range)
@@ -37,7 +38,7 @@ class Window final : public recipe::ColumnSource {
 struct Bound {
     spec::RunSpec spec;
     DatasetPtr dataset;
-    std::vector<std::string> baseColumns;  ///< what splits are measured by
+    std::vector<std::string> baseColumns;  ///< used to measure splits
 };
 
 class Sampler {
@@ -106,7 +107,7 @@ class Sampler {
         if (bound.dataset == nullptr) {
             return std::nullopt;
         }
-        // A variation may read other files; splits are measured by the base's columns all the same.
+        // A variation may read other files; splits are still measured by the base's columns.
         spec::bindSchema(*base, bound.dataset->schema(), tables_.schema);
         bound.baseColumns = dataset::columnsRead(*base, bound.dataset->schema());
         if (!request_.variation.empty()) {
@@ -131,7 +132,7 @@ class Sampler {
         return *opened;
     }
 
-    // Side tables are left out of the plan: hashing them is no help here.
+    // Leaves side tables out of the plan: hashing them is of no use here.
     Result<std::optional<Split>> findSplit(const Bound& bound) {
         spec::RunSpec files = bound.spec;
         files.recipe.clear();
@@ -187,7 +188,7 @@ class Sampler {
         }
     }
 
-    // Looks at few rows first, and at more while dataset.where keeps too few of them.
+    // Reads few rows first, and more while dataset.where keeps too few of them.
     Result<recipe::StagedRows> stages(const recipe::StagedRecipe& recipe, const Bound& bound,
                                       const Split& split, std::int64_t rows,
                                       dataset::SplitReader& reader) {

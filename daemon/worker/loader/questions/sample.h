@@ -2,8 +2,8 @@
 // Op `steps` of `millrace-loader inspect`: some rows of a split before the recipe and after each of
 // its steps, as training would see them in epoch 0.
 //
-// Threads: one owner. Failure: errors as values with their places in the text; stages that stand
-// before a broken step are given beside them.
+// Threads: one owner. Failure: errors as values with their places in the text; stages before a
+// failing step are returned with them.
 #include <cstdint>
 #include <string>
 
@@ -13,10 +13,10 @@
 namespace millrace::loader {
 
 struct SampleRequest {
-    ResolveRequest spec;     ///< text, fileName, baseDir, sets
-    std::string variation;   ///< "": the base
-    std::int64_t rows = 50;  ///< that dataset.where keeps, at most; fewer when they are too large
-    std::int64_t split = 0;  ///< of the plan, in its order
+    ResolveRequest spec;        ///< text, fileName, baseDir, sets
+    std::string variation;      ///< "": the base
+    std::int64_t rows = 50;     ///< most rows that dataset.where keeps; fewer if they are too large
+    std::int64_t split = 0;     ///< of the plan, in its order
     std::int64_t firstRow = 0;  ///< within the split
 };
 
@@ -26,7 +26,7 @@ struct SampleReply {
     std::int64_t splits = 0, splitRows = 0;
 };
 
-/// What the stages' values may hold together; larger samples get fewer rows.
+/// Most bytes of all stages' values; larger samples get fewer rows.
 inline constexpr std::size_t kSampleBytesMax = std::size_t{8} << 20;
 
 SampleReply sampleSteps(const SampleRequest& request);

@@ -26,7 +26,7 @@ Status keep(std::istream& in, const std::string& directory) {
     std::string line;
     std::getline(in, line);
     if (line.size() > kLineMost) {
-        return invalidArgument("stdin: its first line is no description of scores");
+        return invalidArgument("stdin: its first line is not a description of scores");
     }
     ASSIGN_OR_RETURN(const Json told, parseJson(line, "stdin"));
     const std::int64_t rows = jsonInt(told, "rows", -1);

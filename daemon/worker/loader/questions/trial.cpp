@@ -27,7 +27,7 @@ constexpr std::chrono::milliseconds kLook{50};
 constexpr const char* kRun = "r-trial";
 constexpr const char* kTrainer = "millrace-trainer";
 
-// What the two workers say, in the daemon's place.
+// Receives the two workers' reports, instead of a daemon.
 class Workers {
  public:
     explicit Workers(TrialProgress& progress) : progress_(progress) {}
@@ -49,7 +49,7 @@ class Workers {
         return okStatus();
     }
 
-    /// True when nothing more is to be waited for; waits a moment for it.
+    /// Returns true if there is nothing more to wait for; waits a moment for it.
     bool isOver() {
         MutexLock lock(mutex_);
         if (!isOver_) {
@@ -68,7 +68,7 @@ class Workers {
     }
 
  private:
-    // The server is there before the first worker starts.
+    // The server exists before the first worker starts.
     void acknowledge(rank::ConnectionId connection, const rank::RankLine& line) {
         rank::RankServer* server = nullptr;
         {
@@ -125,7 +125,7 @@ class Workers {
     Trial trial_ MR_GUARDED_BY(mutex_);
     std::string error_ MR_GUARDED_BY(mutex_);
     bool isOver_ MR_GUARDED_BY(mutex_) = false;
-    /// Last: its thread calls into what stands above.
+    /// The last member: its thread uses the ones above.
     std::unique_ptr<rank::RankServer> server_;
 };
 
@@ -167,7 +167,7 @@ struct Child {
         return okStatus();
     }
 
-    /// How it ended without a word; empty: it runs.
+    /// How it ended without a report; empty: it runs.
     std::string silentEnd() {
         int code = 0;
         const auto hasEnded = process->poll(code);
@@ -194,7 +194,7 @@ Status waitFor(Workers& workers, Child& feed, Child& trainer, const TrialOptions
         }
         for (Child* child : {&feed, &trainer}) {
             const std::string why = child->silentEnd();
-            // What it said last may be on its way.
+            // Its last lines may still be on their way.
             if (!why.empty() && !workers.isOver()) {
                 return internalError(why);
             }
@@ -231,9 +231,10 @@ Result<Trial> runTrial(const ResolvedRun& run, const TrialOptions& options, Tria
         return invalidArgument("no step was trained");
     }
     if (!std::isfinite(trial.lastLoss)) {
-        return invalidArgument("the loss of step ", trial.steps,
-                               " is no finite number; look for very large values among the dense "
-                               "features");
+        return invalidArgument(
+            "the loss of step ", trial.steps,
+            " is not a finite number; look for very large values among the dense "
+            "features");
     }
     return trial;
 }

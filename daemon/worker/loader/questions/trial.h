@@ -1,10 +1,10 @@
 #pragma once
-// A few steps of a spec and its evaluation, by the programs of a run and without a daemon: whether
-// what is offered trains indeed.
+// Runs a few steps of a spec and its evaluation with the programs of a run, without a daemon: tests
+// that a proposed spec really trains. Used by `init`.
 //
-// A feed and a trainer as children in a directory of their own, which goes with them. Threads: one
-// owner. Failure: what a worker says of the spec or the data, in its words; kCancelled when asked
-// to stop; kDeadlineExceeded when no step came in time.
+// A feed and a trainer are children in a directory of their own, which is removed with them.
+// Threads: one owner. Failure: a worker's error about the spec or the data, in its words;
+// kCancelled if stopped; kDeadlineExceeded if no step was taken in time.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace millrace::loader {
 
 struct TrialOptions {
     std::int64_t steps = 10;
-    /// Of everything: large evaluation sets are left where it ends.
+    /// For everything: a large evaluation ends here.
     std::chrono::milliseconds limit{120'000};
 };
 

@@ -19,7 +19,7 @@ using segment::StageCount;
 constexpr double kSecond = 1e-9;
 constexpr std::size_t kColumnsShown = 12, kExpressionsShown = 5;
 constexpr std::size_t kChangesShown = 8, kOfManyShown = 3;
-constexpr double kLeastShare = 0.005;  ///< changes that buy less are not worth a line
+constexpr double kLeastShare = 0.005;  ///< smaller gains are not worth a line
 
 double seconds(std::int64_t ns) {
     return static_cast<double>(ns) * kSecond;
@@ -41,7 +41,7 @@ std::string padded(std::string text, int width, bool isRight) {
     return isRight ? blanks + text : text + blanks;
 }
 
-// The middle of a long name is left out.
+// Leaves out the middle of a long name.
 std::string fitted(const std::string& name, int width) {
     if (displayWidth(name) <= width || width < 5) {
         return name;
@@ -52,7 +52,7 @@ std::string fitted(const std::string& name, int width) {
 
 using RankedNs = std::vector<std::pair<std::string, std::int64_t>>;
 
-// The dearest first. None: the step is one expression, or has none.
+// The most expensive first. Empty: the step is one expression, or has none.
 RankedNs expressionsOf(const Explanation& e, const std::string& step) {
     const auto found = e.expressions.find(step);
     if (found == e.expressions.end()) {
@@ -160,7 +160,7 @@ void addColumns(const Explanation& e, Lines& lines) {
             const std::string bytes =
                 c.rows == 0 ? "" : strCat(", disk ", fixed(perRow(c.diskBytes, rows), 1), " B/row");
             lines.row(ranked[i].first, seconds(c.busyNs()), seconds(c.busyNs()) / busy,
-                      strCat(fixed(perRow(c.busyNs(), c.rows > 0 ? c.rows : e.rowsScanned), 1),
+                      strCat(fixed(perRow(c.busyNs(), c.rows > 0 ? c.rows : e.rowsRead), 1),
                              " ns/row", bytes));
             continue;
         }
@@ -170,11 +170,11 @@ void addColumns(const Explanation& e, Lines& lines) {
     if (rest.readNs > 0) {
         lines.row(strCat(ranked.size() - kColumnsShown, " more"), seconds(rest.readNs),
                   seconds(rest.readNs) / busy,
-                  strCat(fixed(perRow(rest.readNs, e.rowsScanned), 1), " ns/row"));
+                  strCat(fixed(perRow(rest.readNs, e.rowsRead), 1), " ns/row"));
     }
 }
 
-// Below their step, the dearest ones by name.
+// Adds the most expensive expressions of a step below it.
 void addExpressions(const RankedNs& ranked, std::int64_t rows, double busy, Lines& lines) {
     std::int64_t restNs = 0;
     for (std::size_t i = 0; i < ranked.size(); ++i) {
@@ -208,7 +208,7 @@ void addSteps(const Explanation& e, Lines& lines) {
     }
 }
 
-// What the shuffle does for the model: the other side of its costs.
+// Adds how well the shuffle mixes for the model: the benefit for its costs.
 void addMix(const Explanation& e, Lines& lines) {
     if (e.mix.batches == 0) {
         return;
@@ -279,7 +279,7 @@ std::vector<Explanation::Change> Explanation::changes() const {
     }
     for (const auto& [name, step] : steps) {
         if (name == segment::kLabelsStep) {
-            continue;  // no stream is without
+            continue;  // every stream has it
         }
         const auto kind = stepKinds.find(name);
         const bool isJoin = kind != stepKinds.end() && kind->second.ends_with("join");
@@ -294,7 +294,7 @@ std::vector<Explanation::Change> Explanation::changes() const {
         }
     }
     const double order = seconds(stages[static_cast<std::size_t>(Stage::kOrder)].busyNs);
-    add("batch.shuffle: none in place of sorting the rows", order);
+    add("batch.shuffle: none instead of sorting the rows", order);
     std::sort(found.begin(), found.end(), [](const Change& a, const Change& b) {
         return a.cpuSeconds != b.cpuSeconds ? a.cpuSeconds > b.cpuSeconds : a.what < b.what;
     });
@@ -322,7 +322,7 @@ Json Explanation::toJson() const {
                     {"encode_seconds", seconds(c.encodeNs)},
                     {"collate_seconds", seconds(c.collateNs)},
                     {"rows", c.rows},
-                    {"ns_per_row", perRow(c.busyNs(), c.rows > 0 ? c.rows : rowsScanned)},
+                    {"ns_per_row", perRow(c.busyNs(), c.rows > 0 ? c.rows : rowsRead)},
                     {"disk_bytes", c.diskBytes},
                     {"decoded_bytes", c.decodedBytes}};
         const auto share = decompressionShare.find(name);
@@ -369,7 +369,7 @@ std::string Explanation::toText(int width, bool isUtf8) const {
     const std::vector<Change> all = changes();
     std::size_t shown = 0, ofManyShown = 0;
     for (std::size_t i = 0; i < all.size() && shown < kChangesShown; ++i) {
-        // Columns and expressions stand in their own tables: here the dearest three.
+        // Columns and expressions have their own tables: shows only the three most expensive here.
         if (all[i].isOneOfMany && ++ofManyShown > kOfManyShown) {
             continue;
         }

@@ -1,7 +1,7 @@
 #pragma once
-// Where a stream's time went and what one change would buy: `millrace stream --explain`.
+// Where a stream's time went and what one change would save: `millrace stream --explain`.
 //
-// From the stage counters alone, but for the share of decompression, which is measured on a
+// Uses only the stage counters, except for the share of decompression, which is measured on a
 // sampled row group (profile::measurePages). Threads: values and pure functions.
 #include <cstdint>
 #include <map>
@@ -16,19 +16,19 @@ namespace millrace::loader {
 struct Explanation {
     std::int64_t threads = 1;
     double streamSeconds = 0;  ///< wall time of the pipeline
-    std::int64_t rowsScanned = 0;
+    std::int64_t rowsRead = 0;
     std::array<segment::StageCount, segment::kNumStages> stages;
     std::map<std::string, segment::ColumnCount> columns;
     std::vector<std::pair<std::string, segment::StepTime>> steps;  ///< in the recipe's order
     std::map<std::string, std::string> stepKinds;                  ///< "join", "filter", ...
-    /// Of steps that have several expressions: nanoseconds by the column that each makes.
+    /// For steps with several expressions: nanoseconds by the column that each makes.
     std::map<std::string, std::map<std::string, std::int64_t>> expressions;
     /// How many steps share a name; their times are summed. Absent: one.
     std::map<std::string, std::int64_t> stepsOfName;
-    /// Decompression's part of a column's reading, 0 to 1, where it was measured, and its codec.
+    /// Share of decompression in a column's reading, 0 to 1, if it was measured, and its codec.
     std::map<std::string, double> decompressionShare;
     std::map<std::string, std::string> codecs;
-    std::string segmentsAdvice;  ///< "" where the row groups are fine
+    std::string segmentsAdvice;  ///< "" if the row groups are fine
     segment::BatchMix mix;
     std::string shuffle;  ///< as resolved
 
@@ -36,8 +36,8 @@ struct Explanation {
     struct Change {
         std::string what;          ///< "leave out column h3"
         double cpuSeconds = 0;     ///< saved
-        double ratePercent = 0;    ///< rows/s gained, while the loader is what limits
-        bool isOneOfMany = false;  ///< a column or an expression: all stand in their own table
+        double ratePercent = 0;    ///< rows/s gained, if the loader is the bottleneck
+        bool isOneOfMany = false;  ///< a column or an expression: each has a table of its own
     };
     std::vector<Change> changes() const;
 

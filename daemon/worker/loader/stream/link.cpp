@@ -25,7 +25,8 @@ Result<frame::CodecPlan> readCodecs(const std::string& path, const frame::FrameL
     if (!columns.is_array() || columns.empty()) {
         return invalidArgument(path, ": no codecs: not what 'stream --link MB/S --json' printed");
     }
-    // A label, its mask and its weight have one name: columns are known by their order.
+    // A label, its mask and its weight have the same name, so columns are identified by their
+    // order.
     frame::CodecPlan plan;
     for (std::size_t c = 0; c < columns.size(); ++c) {
         const std::string name = jsonString(columns[c], "name");
@@ -69,7 +70,7 @@ LinkSink::LinkSink(ring::FrameSink& sink, const frame::FrameLayout& layout,
 
 LinkSink::~LinkSink() = default;
 
-// Whether the codecs are chosen; until they are, `frame` is one more that they are measured on.
+// Returns whether the codecs are chosen; before that, measures them on `frame` too.
 bool LinkSink::chose(const frame::FrameView& frame, Status& status) {
     MutexLock lock(mutex_);
     if (probed_ == kProbeFrames) {

@@ -1,11 +1,11 @@
 #pragma once
-// --link: frames as they would travel to another machine. The first frames choose each column's
-// codec for the link's speed, or an earlier stream's report says them (--codecs); from then on
-// every frame is coded, and decoded into the place where the sink reads it, so that sums and order
-// hash are those of what arrives.
+// LinkSink (--link): sends frames as if to another machine. The first frames choose each column's
+// codec for the link's speed, or the codecs are read from an earlier stream's report (--codecs).
+// From then on every frame is coded, and decoded to where the sink reads it, so that sums and order
+// hash are those of the decoded frames.
 //
-// Threads: as FrameSink says. The sink behind it outlives it. Memory: one coder with a coded
-// frame for each thread at work. Failure: kDataLoss when a frame does not come back as it was.
+// Threads: as for FrameSink. The sink behind it outlives it. Memory: one coder with a coded frame
+// for each working thread. Failure: kDataLoss if a decoded frame differs from the original.
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -23,11 +23,11 @@ namespace millrace::loader {
 struct LinkReport {
     struct Column {
         std::string name, codec;
-        std::uint64_t bytes = 0, codedBytes = 0;  ///< of the frames that chose
+        std::uint64_t bytes = 0, codedBytes = 0;  ///< of the frames used for the choice
     };
-    double megabytesPerSecond = 0;  ///< 10^6 bytes; 0: there was no link
-    bool isPinned = false;    ///< the codecs were given; no frame chose, columns have no bytes
-    std::int64_t frames = 0;  ///< coded
+    double megabytesPerSecond = 0;  ///< 10^6 bytes; 0: without a link
+    bool isPinned = false;          ///< the codecs were given: no choice, and columns have no bytes
+    std::int64_t frames = 0;        ///< coded
     std::uint64_t bytes = 0, codedBytes = 0;
     double encodeSeconds = 0, decodeSeconds = 0;  ///< of all threads
     std::vector<Column> columns;
@@ -36,13 +36,14 @@ struct LinkReport {
     std::string toText() const;
 };
 
-/// The codecs that the report of `stream --link --json` in file `path` says, by column of `layout`.
-/// kInvalidArgument for a file that is none, or of a stream of other columns.
+/// Returns the codecs in the report of `stream --link --json` in file `path`, by column of
+/// `layout`. kInvalidArgument for a file that is not such a report, or of a stream with other
+/// columns.
 Result<frame::CodecPlan> readCodecs(const std::string& path, const frame::FrameLayout& layout);
 
 class LinkSink final : public ForwardingSink {
  public:
-    /// `pinned`: one codec a column; empty: the first frames choose.
+    /// `pinned`: one codec per column; empty: the first frames choose.
     LinkSink(ring::FrameSink& sink, const frame::FrameLayout& layout, double megabytesPerSecond,
              frame::CodecPlan pinned = {});
     ~LinkSink() override;

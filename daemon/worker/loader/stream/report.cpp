@@ -93,7 +93,7 @@ Json StreamReport::toJson() const {
             blockedSeconds = static_cast<double>(count.blockedNs) * 1e-9;
         }
     }
-    // A stage of its own in the first version of this document.
+    // It was a separate stage in the first version of this document.
     stageJson["blocked"] = {{"busy_seconds", blockedSeconds}, {"rows", 0}, {"bytes", 0}};
     const auto orNull = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
     Json json = {
@@ -111,6 +111,8 @@ Json StreamReport::toJson() const {
         {"rows_scanned", totals.rowsScanned},
         {"bad_rows", badRows},
         {"rows_pruned", totals.rowsPruned},
+        {"rows_read", rowsRead()},
+        {"rows_per_second", rowsPerSecond()},
         {"rows_kept", totals.rowsKept},
         {"rows_delivered", totals.rowsDelivered},
         {"rows_left_out", rowsLeftOut},
@@ -230,14 +232,14 @@ std::string StreamReport::tableLines() const {
 }
 
 std::string StreamReport::toText(int width, bool isUtf8) const {
-    const double rate =
-        streamSeconds > 0 ? static_cast<double>(totals.rowsScanned) / streamSeconds : 0;
     std::string text = strCat(
         line("stream", strCat(name, variation.empty() ? "" : strCat(" / ", variation), ", ", part,
                               isComplete ? "" : " (stopped before its end)")),
         line("rows",
-             strCat(formatCount(totals.rowsScanned), " scanned, ", formatCount(totals.rowsKept),
-                    " kept, ", formatCount(totals.rowsDelivered), " delivered",
+             strCat(formatCount(rowsRead()), " read, ",
+                    totals.rowsPruned > 0 ? formatCount(totals.rowsPruned) + " pruned, " : "",
+                    formatCount(totals.rowsKept), " kept, ", formatCount(totals.rowsDelivered),
+                    " delivered",
                     isLastDropped ? strCat(", ", formatCount(rowsLeftOut), " left out") : "")));
     if (badRows > 0) {
         strAppend(&text, line("bad rows", strCat(formatCount(badRows), " left out of the files")));
@@ -262,15 +264,15 @@ std::string StreamReport::toText(int width, bool isUtf8) const {
                        strCat(vocabularies[v], ": ", formatCount(totals.vocabularies[v].unknown),
                               " of ", formatCount(totals.vocabularies[v].ids))));
     }
-    strAppend(
-        &text, labelLines(), mixLines(),
-        line("time", strCat(formatDuration(seconds), ", ",
-                            formatCount(static_cast<std::int64_t>(rate)), " rows/s scanned, ",
-                            counted(threads, "thread"), ", CPU ", decimals(cpuSeconds, 2, " s"))),
-        isRows ? ""
-               : line("first batch",
-                      firstBatchSeconds < 0 ? "none" : decimals(firstBatchSeconds, 3, " s")),
-        line("memory", decimals(peakRssMb, 0, " MB at most")), stageLines());
+    strAppend(&text, labelLines(), mixLines(),
+              line("time",
+                   strCat(formatDuration(seconds), ", ",
+                          formatCount(static_cast<std::int64_t>(rowsPerSecond())), " rows/s read, ",
+                          counted(threads, "thread"), ", CPU ", decimals(cpuSeconds, 2, " s"))),
+              isRows ? ""
+                     : line("first batch",
+                            firstBatchSeconds < 0 ? "none" : decimals(firstBatchSeconds, 3, " s")),
+              line("memory", decimals(peakRssMb, 0, " MB at most")), stageLines());
     if (!isRows) {
         strAppend(&text, line("checksum", checksum.empty() ? "not read" : checksum),
                   line("order hash", orderHash));

@@ -1,5 +1,5 @@
 #pragma once
-// What `millrace stream` says it did: one JSON document or a table for people.
+// StreamReport: the report of `millrace stream`: one JSON document or a table for people.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,22 +19,22 @@ namespace millrace::loader {
 struct StreamReport {
     std::string name, variation, part, sink;
     std::string streamHash, planHash, orderHash;
-    std::string checksum;  ///< "" with the sink null
+    std::string checksum;  ///< "" for the sink null
     dataset::SegmentSize segmentSize;
     bool isComplete = false;
     bool isLimited = false;  ///< --micro-batches ended it
     bool isThroughRing = false;
     std::int64_t ranks = 1;  ///< that read rings
-    std::int64_t steps = 0;  ///< of training, as their marks in the rings told
+    std::int64_t steps = 0;  ///< of training, by their marks in the rings
     std::int64_t threads = 0, epochs = 0;
     double seconds = 0;        ///< since process start
     double streamSeconds = 0;  ///< since the pipeline was built
     double cpuSeconds = 0, peakRssMb = 0;
-    double firstBatchSeconds = -1;  ///< since process start; below 0: there was none
+    double firstBatchSeconds = -1;  ///< since process start; below 0: no batch
     std::vector<double> epochSeconds;
     segment::SequencerTotals totals;
     bool isLastDropped = false;    ///< --last drop
-    std::int64_t rowsLeftOut = 0;  ///< by it; not in totals.rowsDelivered
+    std::int64_t rowsLeftOut = 0;  ///< because of it; not in totals.rowsDelivered
     std::vector<std::string> stepNames;
     std::vector<std::vector<std::string>> stepReasons;
     std::vector<std::string> vocabularies, heads;
@@ -43,14 +43,19 @@ struct StreamReport {
     std::vector<std::pair<std::string, segment::StageCount>> stages;
     segment::BatchMix mix;
     std::optional<Explanation> explanation;
-    std::optional<LinkReport> link;  ///< of --link
+    std::optional<LinkReport> link;  ///< for --link
     std::int64_t badRows = 0;        ///< left out of the files by csv.on_bad_row: drop
-    bool isRows = false;  ///< of the dataset, not of training: there is no order and no cursor
-    std::string output;   ///< what a table sink wrote; "" with others
+    bool isRows = false;             ///< of the dataset, not of training: without order and cursor
+    std::string output;              ///< what a table sink wrote; "" for others
     table::TableTotals table;
 
+    /// Rows that the recipe saw: scanned ones without those that statistics ruled out.
+    std::int64_t rowsRead() const { return totals.rowsScanned - totals.rowsPruned; }
+    double rowsPerSecond() const {
+        return streamSeconds > 0 ? static_cast<double>(rowsRead()) / streamSeconds : 0;
+    }
     Json toJson() const;
-    /// `width`: of the terminal, 0: none; `isUtf8`: it shows block characters.
+    /// `width`: of the terminal, 0: none; `isUtf8`: it can show block characters.
     std::string toText(int width = 0, bool isUtf8 = false) const;
 
  private:
@@ -60,7 +65,7 @@ struct StreamReport {
     std::string labelLines() const;
     Json mixJson() const;
     std::string mixLines() const;
-    /// " (no partner 12)"; "" where there is nothing to say.
+    /// " (no partner 12)"; "" if there is nothing to report.
     std::string reasonsOf(std::size_t step) const;
     std::string stageLines() const;
     std::string tableLines() const;

@@ -28,7 +28,7 @@ double wallNow() {
         .count();
 }
 
-// Of micro-batches that came.
+// Sums over micro-batches that arrived.
 struct OwnSums {
     stream::OrderHash order;
     std::int64_t rows = 0, batches = 0;
@@ -40,7 +40,7 @@ struct OwnSums {
     }
 };
 
-// What all readers together have seen.
+// The combined results of all readers.
 class Readings {
  public:
     explicit Readings(std::size_t ranks) : ranks_(ranks) {}
@@ -50,13 +50,13 @@ class Readings {
         first_ = first_ < 0 ? wallNow() : first_;
     }
 
-    // How long a rank waited for a batch that was not its first.
+    // Notes how long a rank waited for a batch other than its first.
     void waited(double seconds) {
         MutexLock lock(mutex_);
         longestWait_ = std::max(longestWait_, seconds);
     }
 
-    // The values of one micro-batch; they are summed in the order of the sequence.
+    // Adds the values of one micro-batch; they are summed in the order of the sequence.
     void addValues(Place at, Checksum sums) {
         MutexLock lock(mutex_);
         if (ranks_ == 1) {
@@ -66,7 +66,7 @@ class Readings {
         }
     }
 
-    // What one rank knows at the end of a step.
+    // Adds a rank's state at the end of a step.
     Status addState(Place at, std::string text) {
         MutexLock lock(mutex_);
         auto& [state, numRanks] = states_.try_emplace(at, text, 0).first->second;
@@ -85,7 +85,7 @@ class Readings {
         return okStatus();
     }
 
-    // A rank has come to its end.
+    // Adds a rank that has come to its end.
     Status addRank(const OwnSums& own, const OwnSums& leftOut, std::int64_t steps) {
         MutexLock lock(mutex_);
         if (steps_ && *steps_ != steps) {
@@ -97,7 +97,7 @@ class Readings {
         return okStatus();
     }
 
-    // After all ranks have.
+    // Valid after all ranks have come to their end.
     Result<Json> result(bool reads) const {
         MutexLock lock(mutex_);
         stream::StreamState state;
@@ -124,7 +124,8 @@ class Readings {
  private:
     const std::size_t ranks_;
     mutable Mutex mutex_;
-    /// By place: the text, and how many ranks have told it. Those that not all have come to.
+    /// By position: the text, and how many ranks have reported it. Only positions that not all
+    /// ranks have reached.
     std::map<Place, std::pair<std::string, std::size_t>> states_ MR_GUARDED_BY(mutex_);
     std::map<Place, Checksum> waiting_ MR_GUARDED_BY(mutex_);
     std::string last_ MR_GUARDED_BY(mutex_);
@@ -153,7 +154,7 @@ class RankReader {
             } else if (result == MILLRACE_FEED_STEP) {
                 ++steps_;
                 endStep(event_.is_left_out != 0);
-                // Alone there is nobody to compare with; the end of the epoch tells it as well.
+                // A single rank has no other to compare with; the end of the epoch compares too.
                 if (options_.ranks > 1 && event_.is_last == 0) {
                     RETURN_IF_ERROR(tellState());
                 }
@@ -199,7 +200,7 @@ class RankReader {
         millrace_batch_release(event_.batch);
     }
 
-    // Before it has ended nobody knows whether it is whole.
+    // Sums count only at the step's end, because only then it is known whether the step is whole.
     void endStep(bool isLeftOut) {
         (isLeftOut ? leftOut_ : own_).add(step_);
         step_ = {};

@@ -48,7 +48,7 @@ class RingStream::Impl {
         reader_.reset();
     }
 
-    Status open(const segment::StreamInput& input, const Options& options, MemoryBudget* budget) {
+    Status open(const segment::StreamInput& input, const Options& options, LoaderMemory& memory) {
         if (directory_.path().empty()) {
             return errnoStatus(errno, "a directory for the ring");
         }
@@ -60,8 +60,8 @@ class RingStream::Impl {
         server.stepBatches = options.perStep;
         server.worldSize = options.ranks;
         server.maxConnections = static_cast<std::size_t>(options.ranks) + kConnectionsBeside;
-        server.ring.budget = budget;
-        server.evalRing.budget = budget;
+        server.ring.budget = server.evalRing.budget = &memory.budget();
+        server.ring.spare = server.evalRing.spare = &memory.spareBudget();
         ASSIGN_OR_RETURN(server_, ring::FeedServer::start(
                                       server, [this](const ring::FeedHello& hello,
                                                      std::shared_ptr<ring::RingWriter> writer) {
@@ -84,7 +84,7 @@ class RingStream::Impl {
         dealing.last = options.last;
         dealing.microRows = input.microRows();
         dealing.layout = &input.layout();
-        dealing.budget = budget;
+        dealing.budget = &memory.budget();
         sink_ = std::make_unique<ring::RingSink>(std::move(ranks), dealing);
         return okStatus();
     }
@@ -159,9 +159,9 @@ RingStream::RingStream(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 RingStream::~RingStream() = default;
 
 Result<std::unique_ptr<RingStream>> RingStream::open(const segment::StreamInput& input,
-                                                     const Options& options, MemoryBudget* budget) {
+                                                     const Options& options, LoaderMemory& memory) {
     auto impl = std::make_unique<Impl>();
-    RETURN_IF_ERROR(impl->open(input, options, budget));
+    RETURN_IF_ERROR(impl->open(input, options, memory));
     return std::unique_ptr<RingStream>(new RingStream(std::move(impl)));
 }
 

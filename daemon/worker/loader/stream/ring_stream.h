@@ -1,27 +1,28 @@
 #pragma once
-// `millrace stream --through-ring`: the real rings, with their readers in a process of its own.
+// RingStream: the real rings for `millrace stream --through-ring`, with their readers in a process
+// of their own.
 #include <memory>
 #include <string>
 
-#include "backend/core/memory_budget.h"
 #include "backend/core/status.h"
 #include "backend/ring/frame_sink.h"
 #include "backend/segment/stream_input.h"
 #include "backend/stream/state/cursor.h"
 #include "backend/stream/state/step_mark.h"
+#include "daemon/worker/loader/memory.h"
 
 namespace millrace::loader {
 
-/// What the readers saw.
+/// The readers' results.
 struct RingReading {
     std::string checksum, orderHash;
     std::int64_t rows = 0, steps = 0;
-    std::int64_t rowsLeftOut = 0, batchesLeftOut = 0;  ///< by Options::last
+    std::int64_t rowsLeftOut = 0, batchesLeftOut = 0;  ///< because of Options::last
     double firstBatchSeconds = -1;                     ///< since this process's start
 };
 
-/// Threads: one owner; sink() as FrameSink says. Owns: the socket's directory and the reader
-/// process. Failure: open() when the readers do not come within 10 s.
+/// Threads: one owner; sink() as for FrameSink. Owns: the socket's directory and the reader
+/// process. Failure: open() fails if the readers do not connect within 10 s.
 class RingStream {
  public:
     struct Options {
@@ -33,10 +34,10 @@ class RingStream {
         stream::Cursor start;  ///< without hashes: the start
     };
     static Result<std::unique_ptr<RingStream>> open(const segment::StreamInput& input,
-                                                    const Options& options, MemoryBudget* budget);
+                                                    const Options& options, LoaderMemory& memory);
     ~RingStream();
     ring::FrameSink& sink();
-    /// Waits for the reader's sums; a stream that ended with an error ends the reader.
+    /// Waits for the reader's sums; after a stream that failed, ends the reader.
     Result<RingReading> finish(const Status& streamed);
 
  private:

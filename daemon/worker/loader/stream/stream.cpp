@@ -31,7 +31,7 @@
 namespace millrace::loader {
 namespace {
 
-// A cursor, or the state that a rank keeps around one; text, or a file that holds it.
+// Reads a cursor, or the state that a rank keeps around one: text, or a file with it.
 Result<stream::Cursor> readCursor(const std::string& from) {
     std::string text = from;
     if (from.empty()) {
@@ -64,7 +64,8 @@ struct Stream {
     segment::SequencerOptions sequencer;
 };
 
-// Figures of an evaluation without rows or with one class mean nothing: said before it is streamed.
+// Metrics of an evaluation without rows or with one class mean nothing: reports that before
+// streaming.
 Status checkEvaluation(const ResolvedRun& run) {
     ASSIGN_OR_RETURN(const std::vector<LabelFinding> findings,
                      checkLabels(run.spec, run.plan, recipe::Part::kEval,
@@ -77,7 +78,7 @@ int ranksOf(const options::StreamOptions& options) {
     return static_cast<int>(std::max<std::int64_t>(1, options.ranks));
 }
 
-// So many ranks must be able to share a step.
+// Checks that this many ranks can share a step.
 Status checkRanks(const options::StreamOptions& options, const spec::RunSpec& spec) {
     const std::int64_t perStep = spec.microBatchesPerStep();
     if (options.ranks == 0 || perStep % options.ranks == 0) {
@@ -93,7 +94,7 @@ Result<Stream> openStream(const options::StreamOptions& options,
                           std::unique_ptr<LoaderMemory>& memory) {
     Stream stream;
     stream.options = options;
-    // Rows of the evaluation as they stand are the training rows of the spec that scores them.
+    // Evaluation rows in their original form are the training rows of the spec that scores them.
     const bool isEval = options.part == "eval";
     ASSIGN_OR_RETURN(stream.run, resolveFile({options.specPath, options.variation, options.sets,
                                               isEval && options.isRows}));
@@ -108,7 +109,7 @@ Result<Stream> openStream(const options::StreamOptions& options,
     memory = std::make_unique<LoaderMemory>(stream.run.spec.resources.memoryLimitMb,
                                             loaderNeed(stream.run.spec, stream.run.plan, setUp));
     RETURN_IF_ERROR(memory->admitted());
-    // Rows as they stand need neither features nor labels.
+    // Rows in their original form need neither features nor labels.
     if (!options.isRows) {
         const bool keepsTypes = options.isTable() && !options.isAsModel;
         ASSIGN_OR_RETURN(stream.input,
@@ -117,7 +118,7 @@ Result<Stream> openStream(const options::StreamOptions& options,
                              std::make_shared<recipe::SharedTables>(stream.sequencer.threads),
                              {keepsTypes ? segment::FrameUse::kTable : segment::FrameUse::kModel}));
     }
-    // A table holds each row once, unless more epochs are asked for.
+    // A table has each row once, unless more epochs are asked for.
     const bool isOnce = part == recipe::Part::kEval || options.isTable();
     const std::int64_t specEpochs = isOnce ? 1 : stream.run.spec.batch.epochs;
     stream.sequencer.epochs =
@@ -132,7 +133,7 @@ Result<Stream> openStream(const options::StreamOptions& options,
     return stream;
 }
 
-// What of the columns' reading is decompression; nothing where it cannot be measured.
+// Adds the share of decompression in the columns' reading; nothing if it cannot be measured.
 void addDecompression(const dataset::Dataset& dataset, Explanation& why) {
     std::vector<std::string> names;
     for (const auto& [name, column] : why.columns) {
@@ -157,7 +158,7 @@ Explanation explain(const Stream& stream, const StreamReport& report,
     Explanation why;
     why.threads = report.threads;
     why.streamSeconds = report.streamSeconds;
-    why.rowsScanned = report.totals.rowsScanned;
+    why.rowsRead = report.rowsRead();
     for (std::size_t s = 0; s < segment::kNumStages; ++s) {
         why.stages[s] = counters.read(static_cast<segment::Stage>(s));
     }
@@ -184,7 +185,7 @@ Explanation explain(const Stream& stream, const StreamReport& report,
     return why;
 }
 
-// What is the same for all sinks.
+// Fills in what is the same for all sinks.
 void describe(StreamReport& report, const Stream& stream) {
     report.name = stream.run.spec.name;
     report.variation = stream.run.variation;
@@ -230,14 +231,14 @@ double sinceStart(SumSink::Clock::time_point time) {
            std::chrono::duration<double>(SumSink::Clock::now() - time).count();
 }
 
-// The sequencer with progress, until it ends or a signal stops it.
+// Runs the sequencer with progress, until it ends or a signal stops it.
 Status runSequencer(const Watch& watch, segment::Sequencer& sequencer, ProgressLine& progress) {
     return watch.run(
         [&](std::stop_token stop) { return sequencer.run(std::move(stop)); },
         [&](double seconds) { progress.show(sequencer.totals().rowsScanned, seconds); });
 }
 
-// Times of the sink's frames and epochs, since the process's start.
+// Fills in the times of the sink's frames and epochs, since the process's start.
 template <class Sink>
 void takeTimes(const Sink& sink, double start, StreamReport& report) {
     double last = start;
@@ -251,7 +252,7 @@ void takeTimes(const Sink& sink, double start, StreamReport& report) {
     report.orderHash = sink.orderHash().hex();
 }
 
-// Of what was delivered to the sink.
+// Subtracts rows left out from those delivered to the sink.
 void leaveOut(StreamReport& report, std::int64_t rows, std::int64_t batches) {
     report.rowsLeftOut = rows;
     report.totals.rowsDelivered -= rows;
@@ -310,7 +311,7 @@ Status runThroughRing(const Watch& watch, const Stream& stream, LoaderMemory& me
     options.perStep = stream.run.spec.microBatchesPerStep();
     options.last = stepRule(stream).last;
     options.start = stream.sequencer.start;
-    ASSIGN_OR_RETURN(auto ring, RingStream::open(*stream.input, options, &memory.budget()));
+    ASSIGN_OR_RETURN(auto ring, RingStream::open(*stream.input, options, memory));
     ASSIGN_OR_RETURN(const auto sequencer, segment::Sequencer::make(stream.input, stream.sequencer,
                                                                     pool, counters, ring->sink()));
     const Status status = runSequencer(watch, *sequencer, progress);
@@ -329,7 +330,7 @@ Status runThroughRing(const Watch& watch, const Stream& stream, LoaderMemory& me
     return status.ok() ? reading.status() : status;
 }
 
-// The name in double quotes at `at`, which moves behind it; quotes inside are doubled.
+// Returns the name in double quotes at `at` and moves `at` behind it; quotes inside are doubled.
 std::string quotedName(const std::string& text, std::size_t& at) {
     std::string name;
     for (++at; at < text.size(); ++at) {
@@ -345,7 +346,7 @@ std::string quotedName(const std::string& text, std::size_t& at) {
     return name;
 }
 
-// Names as CSV has them: one that holds a comma stands in double quotes.
+// Names as CSV has them: a name that holds a comma is put in double quotes.
 std::vector<std::string> namesOf(const std::string& text) {
     std::vector<std::string> names;
     for (std::size_t at = 0; at <= text.size() && !text.empty();) {
@@ -353,7 +354,8 @@ std::vector<std::string> namesOf(const std::string& text) {
         const bool isQuoted = at < text.size() && text[at] == '"';
         std::string name = isQuoted ? quotedName(text, at) : "";
         const std::size_t end = std::min(text.find(',', at), text.size());
-        // What stands behind a name in quotes is not dropped: no column has such a name.
+        // Keeps text after a quoted name as part of it, so that it is reported: no column has such
+        // a name.
         std::string plain = text.substr(at, end - at);
         plain.erase(plain.find_last_not_of(' ') + 1);
         name += plain;
@@ -380,7 +382,7 @@ Result<std::unique_ptr<table::TableOutput>> openTable(const options::StreamOptio
     return table::TableOutput::open(std::move(table));
 }
 
-// What made a table, for whoever finds it.
+// Returns how a table was made, for a person who finds it.
 Json tableFacts(const Stream& stream, const StreamReport& report) {
     const options::StreamOptions& options = stream.options;
     return {
@@ -519,7 +521,7 @@ Status checkOptions(const options::StreamOptions& options) {
     for (const std::string* names : {&options.columns, &options.sort}) {
         if (std::count(names->begin(), names->end(), '"') % 2 != 0) {
             return invalidArgument("--columns and --sort: a quote is not closed in '", *names,
-                                   "'; a name with a comma stands in double quotes, and a quote in "
+                                   "'; a name with a comma is put in double quotes, and a quote in "
                                    "it twice");
         }
     }

@@ -1,6 +1,5 @@
 #pragma once
-// `millrace-loader stream SPEC`: the loader alone, with a sink in the ring's place, and what it
-// did.
+// `millrace-loader stream SPEC`: the loader alone, with a sink instead of the ring, and a report.
 #include <string>
 
 #include "backend/core/status.h"
@@ -8,7 +7,7 @@
 
 namespace millrace::loader {
 
-/// What cannot be asked for together, as a sentence; OK otherwise.
+/// Reports options that cannot be combined, as a sentence; OK otherwise.
 Status checkOptions(const options::StreamOptions& options);
 
 /// The role. The process's exit code: 0, 3 stopped by a signal, 4 input or data, 5 other.

@@ -1,9 +1,9 @@
 #pragma once
-// `millrace stream --sink parquet|arrow|csv`: the sequence as a table on disk.
+// TableSink: `millrace stream --sink parquet|arrow|csv`: the sequence as a table on disk.
 //
-// Frames are turned into record batches by the threads that filled them and written in the order of
-// the sequence by whichever of them is there when it is their turn.
-// Threads: as FrameSink says. Failure: what TableOutput says; it ends the stream.
+// The threads that filled frames convert them into record batches. Any of these threads writes them
+// in the order of the sequence, when it is the next frame's turn. Threads: as for FrameSink.
+// Failure: that of TableOutput; it ends the stream.
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -25,8 +25,8 @@ class TableSink final : public ring::FrameSink {
  public:
     using Clock = std::chrono::steady_clock;
 
-    /// `slots`: given and not yet written, at most: what a slow disk lets wait. `output` has been
-    /// started with the table's schema; all outlive the sink.
+    /// `slots`: most frames given and not yet written, which bounds what waits for a slow disk.
+    /// `output` has been started with the table's schema; all outlive the sink.
     TableSink(segment::BufferPool& pool, int slots, const table::FrameTable& frames,
               table::TableOutput& output)
         : slots_(pool),

@@ -10,8 +10,8 @@ BIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin")
 
 
 def program(name):
-    """The path of one of the programs. What copied this package may have lost the executable bit: it is set again,
-    of all of them, since they start each other."""
+    """The path of one of the programs. Copying the package may have lost the executable bits. They are set again for
+    all programs, because these start each other."""
     for entry in os.scandir(BIN):
         if not os.access(entry.path, os.X_OK):
             try:

@@ -134,7 +134,7 @@ TEST_F(DataCrewTest, WhatIsOnALostNodeIsHadElsewhereAndEndedThere) {
     nodes.nodes["node1"].isThere = false;
     EXPECT_EQ(tick(), "") << "it may come back";
     nodes.nodes["node1"].isLost = true;
-    EXPECT_THAT(tick(), HasSubstr("node node1 is lost: data0 is had elsewhere"));
+    EXPECT_THAT(tick(), HasSubstr("node node1 is lost: data0 starts elsewhere"));
     tick();
     EXPECT_THAT(names(), ElementsAre("data1@node2"));
     EXPECT_THAT(nodes.ended, ElementsAre(keyOf(0) + " on node1"));

@@ -1,4 +1,6 @@
 // Where the time of a run went: over its attempts, over daemons, and what is said of now.
+#include <algorithm>
+#include <iterator>
 #include <random>
 
 #include "daemon/agent/run_watch.h"
@@ -97,6 +99,54 @@ TEST_F(TimesTest, TheAbsenceOfADaemonIsNoStart) {
     hello(id);
     say(id, 2, rank::Progress{2, 0, 2, 0, "training", {1'300, 0, 0, 0, 200}});  // has waited
     EXPECT_NEAR(shown(id).progress.times->startMs, start, 100);
+}
+
+TEST_F(TimesTest, WhereAPauseBeganAndEndedIsStored) {
+    const std::string id = submit();
+    hello(id);
+    PhaseTimes counted;
+    for (std::int64_t step = 1; step <= 60; ++step) {
+        const bool isPause = step > 22 && step <= 25;
+        clock.advanceMs(150);  // and 50 in say()
+        (isPause ? counted.evaluateMs : counted.busyMs) += 200;
+        const char* phase = isPause ? "evaluating" : "training";
+        say(id, static_cast<std::uint64_t>(step), rank::Progress{step, 0, step, 0, phase, counted});
+    }
+    const auto points = store->metrics(id, "system.time.evaluate_ms")->points;
+    const auto end = std::find_if(points.begin(), points.end(),
+                                  [](const auto& point) { return point.value > 0; });
+    ASSERT_TRUE(end != points.begin() && end != points.end());
+    EXPECT_EQ(std::prev(end)->step, 22);
+    EXPECT_EQ(end->step, 25);
+    EXPECT_EQ(end->value, 600);
+    EXPECT_EQ(end->timeMs - std::prev(end)->timeMs, 600);
+    EXPECT_LE(points.size(), 10U) << "one in two seconds beside them";
+}
+
+TEST_F(TimesTest, HowLongARunDidNotGetOnIsStored) {
+    const std::string id = submit();
+    hello(id);
+    PhaseTimes counted;
+    const auto trainFor = [&](int reports) {
+        for (int i = 0; i < reports; ++i) {
+            clock.advanceMs(150);
+            counted.busyMs += 200;
+            step_ += 1;
+            say(id, static_cast<std::uint64_t>(step_),
+                rank::Progress{step_, 0, step_, 0, "training", counted});
+        }
+    };
+    trainFor(20);
+    for (int i = 0; i < 80; ++i) {
+        clock.advanceMs(250);
+        controller->drain();
+    }
+    ASSERT_NE(shown(id).standsSinceMs, 0);
+    trainFor(12);
+    const auto points = store->metrics(id, "system.time.standing_ms")->points;
+    ASSERT_FALSE(points.empty());
+    EXPECT_EQ(points.front().value, 0);
+    EXPECT_NEAR(points.back().value, 20'000, 1'000);
 }
 
 TEST_F(TimesTest, TheTimeInWhichARunIsStoppedIsNotItsOwn) {

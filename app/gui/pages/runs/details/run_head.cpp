@@ -68,7 +68,7 @@ void RunHead::buildActions() {
           [this] { actions_.watch({id_}); });
     offer(tr("Stop"), tr("Ends the run with a checkpoint"), isActive,
           [this] { actions_.stop({id_}); });
-    offer(tr("Resume"), tr("Goes on from the last checkpoint"), hasBroken,
+    offer(tr("Resume"), tr("Continues from the last checkpoint"), hasBroken,
           [this] { actions_.resume(id_, 0); });
     offer(tr("Launch again"), tr("Repeats it exactly; asks first (Ctrl+R)"), always,
           [this] { actions_.launchAgain({id_}); });

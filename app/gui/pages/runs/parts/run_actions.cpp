@@ -122,19 +122,21 @@ void RunActions::remove(const std::vector<std::string>& ids) {
                                    ? label
                                    : tr("%1 of %2 runs").arg(batch.done.size()).arg(ids.size()));
         notice.actionText = tr("Undo");
-        notice.action = [this, done = batch.done] { restore(done); };
+        // The table forgets their names with them.
+        notice.action = [this, done = batch.done, label] { restore(done, label); };
         Q_EMIT said(notice);
     });
 }
 
-void RunActions::restore(const std::vector<std::string>& ids) {
+void RunActions::restore(const std::vector<std::string>& ids, const QString& label) {
     if (ids.empty()) {
         return;
     }
-    runAll(ids, &DaemonBridge::restore, [this](const Batch& batch) {
+    runAll(ids, &DaemonBridge::restore, [this, label](const Batch& batch) {
         Q_EMIT deletedChanged();
         if (batch.error.isEmpty()) {
-            say(Notice::Kind::kDone, tr("Restored %1.").arg(labelOf(batch.done)));
+            const bool isNamed = batch.done.size() == 1 && !label.isEmpty();
+            say(Notice::Kind::kDone, tr("Restored %1.").arg(isNamed ? label : labelOf(batch.done)));
         } else {
             say(Notice::Kind::kError, batch.error);
         }

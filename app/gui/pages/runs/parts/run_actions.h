@@ -26,7 +26,8 @@ class RunActions final : public QObject {
     void resume(const std::string& id, std::int64_t step);
     /// At once; the notice undoes it.
     void remove(const std::vector<std::string>& ids);
-    void restore(const std::vector<std::string>& ids);
+    /// `label`: what a single one is called; "": as the table does.
+    void restore(const std::vector<std::string>& ids, const QString& label = {});
     void copyCommand(const std::string& id);
     void copyResume(const std::string& id, std::int64_t step);
     void copyIds(const std::vector<std::string>& ids);

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Links between pages: each relative link of README.md and docs/ names a file that is there, and each #anchor a heading of it.
+
+  links.py [--root DIR]
+
+Exit code 0: kept; 1: offences, one a line.
+"""
+import argparse
+import collections
+import pathlib
+import re
+import sys
+import urllib.parse
+
+LINK = re.compile(r"\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)|<img[^>]*\ssrc=\"([^\"]+)\"")
+
+
+def prose(text):
+    """(line, text) outside of code."""
+    is_code = False
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.lstrip().startswith("```"):
+            is_code = not is_code
+        elif not is_code:
+            yield number, line
+
+
+def anchors(text):
+    """Of the headings, as GitHub makes them: small letters, punctuation left out, blanks as hyphens, -1, -2 for repeats."""
+    seen, found = collections.Counter(), set()
+    for _, line in prose(text):
+        heading = re.match(r"#{1,6}\s+(.*?)\s*#*$", line)
+        if heading:
+            plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading.group(1))
+            slug = re.sub(r"[^\w\- ]", "", plain.lower()).replace(" ", "-")
+            found.add(slug if seen[slug] == 0 else f"{slug}-{seen[slug]}")
+            seen[slug] += 1
+        found.update(re.findall(r"<a\s+(?:id|name)=\"([^\"]+)\"", line))
+    return found
+
+
+def offences(root):
+    pages = {path: path.read_text(encoding="utf-8") for path in [root / "README.md", *sorted((root / "docs").rglob("*.md"))] if path.is_file()}
+    known = {path.resolve(): anchors(text) for path, text in pages.items()}
+    for path, text in pages.items():
+        for number, line in prose(text):
+            for match in LINK.finditer(re.sub(r"`[^`]*`", "", line)):
+                link = urllib.parse.unquote(match.group(1) or match.group(2))
+                if re.match(r"[a-z]+:", link):
+                    continue
+                name, _, anchor = link.partition("#")
+                target = (path.parent / name).resolve() if name else path.resolve()
+                where = f"{path.relative_to(root)}:{number}: {link}"
+                if not target.exists():
+                    yield f"{where}: there is no such file"
+                elif anchor and target.suffix == ".md" and anchor not in known.setdefault(target, anchors(target.read_text(encoding="utf-8"))):
+                    yield f"{where}: no heading makes this anchor"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2])
+    found = list(offences(parser.parse_args().root))
+    print("\n".join(found), end="\n" if found else "")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
