@@ -54,7 +54,7 @@ std::vector<RoomLaw> backendRooms() {
           "backend/arrays/", "backend/dataset/", "backend/recipe/compiled_recipe.h",
           "backend/frame/", "backend/segment/open_work.h", "backend/segment/stage_counters.h"}},
         {"backend/profile/",
-         {"backend/core/", "backend/expr/schema.h", "backend/arrays/",
+         {"backend/core/", "backend/expr/expression.h", "backend/expr/schema.h", "backend/arrays/",
           "backend/pages/parquet_columns.h", "backend/dataset/", "backend/table/"}},
         {"backend/rank/",
          {"backend/core/", "backend/system/", "backend/values/phase_times.h",
