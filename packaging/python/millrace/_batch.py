@@ -423,7 +423,7 @@ class Batch:
     epoch: int
     """The epoch, from 0."""
     number: int
-    """The first micro-batch behind the step of this batch: where a consumer of it stands."""
+    """The first micro-batch after the step of this batch: a consumer's position in the stream."""
     rows: int
     """Rows of this rank."""
     step_rows: int
@@ -513,7 +513,7 @@ class Batch:
 
     @property
     def cursor(self) -> str:
-        """Where the stream stands after this batch's step, as `millrace stream --from` takes it."""
+        """The stream's position after this batch's step, as `millrace stream --from` takes it."""
         import json
         stream = self._stream()
         if stream is None:
@@ -524,8 +524,8 @@ class Batch:
         """One torchrec KeyedJaggedTensor over these id, list and weighted features (all of them).
 
         Needs torchrec. The feed lays the features' values out one behind the other, ids, lists, weighted lists, as the
-        spec names them: all of them, or some that stand together in this order, are a view; others are copied. Where rows share lists, a feature's lists stand once and `inverse_indices` says which is
-        each row's.
+        spec names them: all of them, or adjacent ones in this order, are a view; others are copied. Where rows share lists,
+        a feature's lists are stored once and `inverse_indices` says which is each row's.
         """
         from . import _kjt
         return _kjt.keyed_jagged(self, features)

@@ -17,7 +17,7 @@ _CONTENT = "content"  # the tensor with the script's content
 
 
 class Resumed:
-    """The checkpoint that a run goes on from; made by `resume()`."""
+    """The checkpoint from which a run continues; made by `resume()`."""
 
     def __init__(self, path: str) -> None:
         file = _safetensors.Checkpoint(path, is_whole=False)  # the daemon has verified all of it before the attempt began
@@ -82,13 +82,13 @@ def _taken(content: Any) -> tuple[str | None, Any, int]:
 
 
 def checkpoint(content: str | os.PathLike[str] | bytes, step: int | None = None) -> bool:
-    """Stores a checkpoint of the run at the step whose batch the loop got last: what the next attempt goes on from.
+    """Stores a checkpoint of the run at the step whose batch the loop got last: the next attempt continues from it.
 
     content
-        What the script needs to go on: the path of a file, which is copied, or its bytes. Where the stream stands is
+        What the script needs to continue: the path of a file, which is copied, or its bytes. The stream's position is
         added by itself.
     step
-        `stream.step`, for who counts for himself: another one is refused. In a run without a dataset the step that the
+        `stream.step`, for a script that counts for itself: another one is refused. In a run without a dataset the step that the
         script is at; without it that of the last `millrace.log()`.
 
     True where it was written. Rank 0's is written, on other ranks this does nothing; nor does it where a run is stopped
@@ -161,7 +161,7 @@ class _Content(io.RawIOBase):
 
 
 def resume() -> Resumed | None:
-    """The checkpoint that this attempt of the run goes on from; None where it begins at its start.
+    """The checkpoint from which this attempt of the run continues; None if it begins at the run's start.
 
     Every rank asks before its loop. The stream goes on behind that step by itself. In a script that Millrace's launcher
     did not start: None.

@@ -21,7 +21,7 @@ def keyed_jagged(batch: Any, features: list[str] | None) -> Any:
     names = list(known) if features is None else list(features)
     for name in names:
         if name not in known:
-            raise MisuseError(f"{name!r} is no id, list or weighted feature of this stream: those are {', '.join(known)}")
+            raise MisuseError(f"{name!r} is not an id, list or weighted feature of this stream: those are {', '.join(known)}")
     if not names:
         raise MisuseError("a KeyedJaggedTensor has one feature at least: this stream has " +
                           (", ".join(known) if known else "no id, list or weighted feature"))

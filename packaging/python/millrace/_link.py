@@ -353,7 +353,7 @@ def log(*, step: int | None = None, **metrics: float) -> None:
 
     step
         In a run without a dataset: the step that the metrics are of, from then on; it never falls. Until one is given
-        each call is a step of its own. In a run with a dataset `stream.step`, for who counts for himself: another one is
+        each call is a step of its own. In a run with a dataset `stream.step`, for a script that counts for itself: another one is
         refused.
     """
     link = current()

@@ -25,7 +25,7 @@ def load_model(run: str | os.PathLike[str] | Run, step: int | None = None, *, be
     best
         Of a run with `train.early_stop`: the checkpoint of its best evaluation.
     host
-        Whose daemon knows the run, as of `millrace.Client`. The file must lie on this machine.
+        Whose daemon knows the run, as of `millrace.Client`. The file must be on this machine.
     check_features
         A batch whose features are not those that the model has learnt is refused with a `SpecError` that names the first
         difference: another name or order of dense features, another size of a table or vocabulary, another step that

@@ -45,7 +45,7 @@ def program(name: str) -> str:
     if on_path:
         return on_path
     raise MillraceError(f"{name} is not installed: `pip install millrace-loader` brings it, "
-                        "or MILLRACE_BIN_DIR names the directory where it lies")
+                        "or MILLRACE_BIN_DIR names its directory")
 
 
 def _existing(path: str, variable: str) -> str:
@@ -78,7 +78,7 @@ def own_directory(path: str) -> None:
     except FileExistsError:
         pass
     except OSError as error:
-        raise MillraceError(f"{path}: {error.strerror}; the socket of a feed lies there: XDG_RUNTIME_DIR or TMPDIR "
+        raise MillraceError(f"{path}: {error.strerror}; the socket of a feed is there: XDG_RUNTIME_DIR or TMPDIR "
                             "name another place") from None
     found = os.lstat(path)
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:

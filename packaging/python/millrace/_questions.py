@@ -13,7 +13,7 @@ from ._errors import MisuseError, SpecError
 
 class Estimate(NamedTuple):
     """What `preview` makes of a stream from some of its splits: kept rows of an epoch, and steps of all epochs, with
-    the bounds of a 95 % interval (None where one split says nothing about the others)."""
+    the bounds of a 95 % interval (None if one split says nothing about the others)."""
 
     rows: float
     rows_low: float | None

@@ -105,7 +105,7 @@ def _number(name: str, otherwise: int) -> int:
     try:
         return int(text)
     except ValueError:
-        raise MisuseError(f"{name} of the environment is {text!r}, which is no number: the launcher sets it") from None
+        raise MisuseError(f"{name} of the environment is {text!r}, which is not a number: the launcher sets it") from None
 
 
 def _launched(rank: int, world: int, call: str) -> Place:

@@ -107,7 +107,7 @@ class RunStream(Stream):
 
     def _begin(self) -> None:
         if self._link.resumed is not None and not self._link.has_asked_to_resume:
-            raise MisuseError(f"this run goes on from its checkpoint of step {self._link.resumed.step}, and the script "
+            raise MisuseError(f"this run continues from its checkpoint of step {self._link.resumed.step}, and the script "
                               "has not asked for it: call millrace.resume() before the loop, and take up what it gives")
         self._asked_at = time.monotonic()
         try:

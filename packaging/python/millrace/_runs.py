@@ -60,7 +60,7 @@ class Run:
     metrics: dict[str, float]
     """Name to newest value."""
     best: dict[str, Best]
-    """Of the `eval.` metrics of which it is known which way is better."""
+    """The best value of each `eval.` metric for which it is known which way is better."""
     tags: dict[str, str]
     created: datetime | None
     started: datetime | None
@@ -240,7 +240,7 @@ class Comparison:
     """Runs that learn another label than the first."""
     paired: dict[str, dict[str, Any] | None]
     """The first run with each other one, by its id, row by row: `rows` that both scored, their `share`, and by head in `heads`
-    the mean `log_loss_difference`. None where one of them has no scores."""
+    the mean `log_loss_difference`. None if one of them has no scores."""
     document: dict[str, Any] = field(repr=False, compare=False)
     """All that `millrace compare --json` says."""
 

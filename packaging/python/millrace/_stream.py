@@ -345,7 +345,7 @@ class Stream(_Rows):
         return self._reader.state_at(*self._last)
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the loop stands: after the step whose batch it got last, whatever was read ahead.
+        """The loop's position: after the step whose batch it got last, whatever was read ahead.
 
         It asks no other rank, and is the same in every rank: one rank's is enough to go on from, with any number of
         ranks that divides the step's micro-batches. It names the files that are read, so that it also fits after the
@@ -363,7 +363,7 @@ class Stream(_Rows):
         self._check_open()
         text = state.get("state") if isinstance(state, Mapping) else None
         if not isinstance(text, str) or state.get("millrace") != 1:
-            raise SpecError("this is no state of a stream: it is what stream.state_dict() of this version gave")
+            raise SpecError("this is not a state of a stream: it is what stream.state_dict() of this version gave")
         if text:
             try:
                 json.loads(text)["cursor"]["next"]
@@ -404,7 +404,7 @@ class Stream(_Rows):
 
     @property
     def step(self) -> int:
-        """Steps up to where the loop stands, from the stream's start: the number of the step whose batch it got last."""
+        """Steps up to the loop's position, from the stream's start: the number of the step whose batch it got last."""
         return self._steps
 
     @property
@@ -422,18 +422,18 @@ class Stream(_Rows):
 
     @property
     def order_hash(self) -> str:
-        """The order hash of everything up to where the loop stands, of all ranks: at the end that of the run, which
+        """The order hash of everything up to the loop's position, of all ranks: at the end that of the run, which
         `millrace stream SPEC --last drop` (or keep) prints. "" before the first batch."""
         return str(self._told().get("order_hash", ""))
 
     @property
     def rows_delivered(self) -> int:
-        """Rows up to where the loop stands, of all ranks."""
+        """Rows up to the loop's position, of all ranks."""
         return int(self._told().get("rows_delivered", 0))
 
     @property
     def rows_left_out(self) -> int:
-        """Rows of the epochs' last, partial steps that `last="drop"` left out up to where the loop stands."""
+        """Rows of the epochs' last, partial steps that `last="drop"` left out up to the loop's position."""
         return int(self._told().get("rows_left_out", 0))
 
     @property
@@ -561,7 +561,7 @@ class Evaluation(_Rows):
         if self._is_closed:
             raise MisuseError("this evaluation is closed: ask for another")
         if self._stream is not None and self._stream._feed is not self._feed:
-            raise MisuseError("the stream of this evaluation is closed, or went on from another state: ask it for "
+            raise MisuseError("the stream of this evaluation is closed, or continued from another state: ask it for "
                               "evaluation() again")
         if self._feed is None:
             self._start_feed()
@@ -638,15 +638,15 @@ def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapp
     """The stream of a spec, computed by a feed of its own; read it with `for batch in stream`.
 
     In a script that Millrace's launcher started (`command:` of the spec), the spec that was submitted gives the stream
-    of the run, with the run's variation: from the run's feed, behind the checkpoint that the run goes on from.
+    of the run, with the run's variation: from the run's feed, behind the checkpoint from which the run continues.
 
     spec, variation, set
         The YAML file, one of its variations, and changes: `{"batch.seed": 8}`.
     part
         "train": a `Stream`. "eval": an `Evaluation`, the rows of `eval.dataset`. "score": the same without labels, for rows
         whose label is not known yet: neither `labels` of the spec nor their columns are needed, and `set=` may name other
-        files, as in `{"eval.dataset": {"path": "today.parquet"}}`. Of the options below these two know `copy`, the ranks',
-        `as_numpy` and `join`, and their batches are in host memory.
+        files, as in `{"eval.dataset": {"path": "today.parquet"}}`. These two take `copy`, the ranks' options, `as_numpy` and
+        `join` of the options below, and their batches are in host memory.
     last
         What becomes of an epoch's last step where it has fewer rows than the others. "drop" leaves it out, in every
         rank alike, and counts it (`rows_left_out`); "keep" gives every rank the same number of steps, where need be
@@ -655,7 +655,7 @@ def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapp
         Batches own their memory. Without it they view the ring's, and a batch that is kept for long makes the feed
         take a new ring.
     device, prefetch
-        "cuda": batches are on the GPU, copied ahead by so many on a stream of their own.
+        "cuda": batches are on the GPU, copied ahead, `prefetch` of them, on a CUDA stream of their own.
     rank, world
         Which share this process gets. Given by hand, it has a feed of its own. Else they are found at the first batch: from
         torch.distributed where the script has initialised it (`torch.multiprocessing.spawn`, Lightning's own launcher), else
@@ -665,7 +665,7 @@ def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapp
         For trainers whose tensor- or pipeline-parallel ranks must see equal batches: processes of one `dp_rank` get
         the same rows. Each has a feed of its own.
     as_numpy
-        numpy arrays in the place of torch tensors. So it is also where torch is not installed.
+        numpy arrays instead of torch tensors; also the default if torch is not installed.
     join
         This rank's rows of a step come as one batch. False: as micro-batches, of which a step has several; a state
         that is taken among them is that of the step before.

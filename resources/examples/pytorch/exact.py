@@ -52,7 +52,7 @@ def millrace(folder):
         file.write("number\n" + "".join(f"{number}\n" for number in range(ROWS)))
 
     def run(world, state=None, steps=None):
-        """So many steps (None: to the end) of so many ranks: their rows in order, the state behind them, the order hash."""
+        """`steps` steps (None: to the end) of `world` ranks: their rows in order, the state behind them, the order hash."""
         ranks = [millrace.stream(path, last="keep", rank=rank, world=world, as_numpy=True) for rank in range(world)]
         rows = []
         for stream in ranks:
