@@ -143,10 +143,16 @@ Status GzipText::passTrailer() {
     return okStatus();
 }
 
-// A gzip file may consist of several members.
+// A gzip file may have several members, one behind the other. Zero bytes behind a member are
+// padding, as tar and dd write it and gzip passes it.
 Status GzipText::endMember() {
     RETURN_IF_ERROR(passTrailer());
     RETURN_IF_ERROR(refill());
+    while (stream_->avail_in > 0 && *stream_->next_in == 0) {
+        ++stream_->next_in;
+        --stream_->avail_in;
+        RETURN_IF_ERROR(refill());
+    }
     isRaw_ = false;
     isAtEnd_ = stream_->avail_in == 0;
     ::inflateReset2(stream_.get(), kGzip);  // keeps the input position

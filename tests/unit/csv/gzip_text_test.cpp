@@ -76,6 +76,15 @@ TEST_F(GzipTextTest, PiecesInAnyOrderAreThoseOfTheText) {
     }
 }
 
+TEST_F(GzipTextTest, ZerosBehindAMemberArePassed) {
+    const std::string text = someText(100'000), zeros(10'000, '\0');
+    for (const std::string& between : {std::string(), zeros}) {
+        write(packed(text.substr(0, 50'000)) + between + packed(text.substr(50'000)) + zeros);
+        GzipText one = openText(nullptr);
+        EXPECT_EQ(piece(one, 0, 200'000), text);
+    }
+}
+
 TEST_F(GzipTextTest, APieceThatWasPassedIsNotInflatedFromTheStart) {
     const std::string text = someText(3 << 20);
     const std::string bytes = packed(text);
