@@ -169,6 +169,7 @@ struct ToJson {
         return json;
     }
     Json operator()(const Held& b) const { return {{"step", b.step}}; }
+    Json operator()(const Dropped& b) const { return {{"why", b.why}}; }
 };
 
 Sender readSender(LineRead& read) {
@@ -254,7 +255,7 @@ Result<Json> parseObject(std::string_view text) {
 
 std::string_view typeOf(const Body& body) {
     constexpr std::string_view kTypes[] = {"hello", "metrics", "progress", "checkpoint", "receipt",
-                                           "done",  "error",   "alive",    "held"};
+                                           "done",  "error",   "alive",    "held",       "dropped"};
     return kTypes[body.index()];
 }
 
@@ -302,6 +303,23 @@ Result<RankLine> parseLine(std::string_view text) {
     }
     line.seq = static_cast<std::uint64_t>(seq);
     return line;
+}
+
+std::optional<RankLine> droppedLine(std::string_view text, const Status& why) {
+    // The C library writes seq and attempt first: they are found in a line that is not JSON, too.
+    const std::string_view front = text.substr(0, text.find(",\"type\""));
+    const Result<Json> whole = parseObject(text);
+    const Result<Json> json = whole.ok() ? whole : parseObject(strCat(front, "}"));
+    if (!json.ok()) {
+        return std::nullopt;
+    }
+    LineRead read(*json);
+    const std::int64_t seq = read.integer("seq");
+    const std::int64_t attempt = read.integerOr("attempt", -1);
+    if (!read.status().ok() || seq < 1) {
+        return std::nullopt;
+    }
+    return RankLine{static_cast<std::uint64_t>(seq), attempt, Dropped{std::string(messageOf(why))}};
 }
 
 std::string formatCommand(const Command& command) {

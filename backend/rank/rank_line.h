@@ -6,6 +6,7 @@
 // names the key.
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -86,8 +87,15 @@ struct Held {
     bool operator==(const Held&) const = default;
 };
 
-using Body =
-    std::variant<Hello, Metrics, Progress, Checkpoint, ReceiptLine, Done, ErrorLine, Alive, Held>;
+/// Made by the server of a line that it cannot take: the line's seq is acknowledged, its content
+/// dropped. No worker sends one.
+struct Dropped {
+    std::string why;  ///< a sentence that names the key
+    bool operator==(const Dropped&) const = default;
+};
+
+using Body = std::variant<Hello, Metrics, Progress, Checkpoint, ReceiptLine, Done, ErrorLine, Alive,
+                          Held, Dropped>;
 
 struct RankLine {
     std::uint64_t seq = 0;      ///< from 1 within an attempt; 0: never acknowledged (isKept())
@@ -101,6 +109,9 @@ std::string formatLine(const RankLine& line);  ///< without the line end
 /// As formatLine(), without seq, attempt and ended: the input of ring::LineLink.
 std::string formatBody(const Body& body);
 Result<RankLine> parseLine(std::string_view text);
+/// The Dropped for a line that parseLine() refused with `why`. Nothing where `text` has no seq to
+/// acknowledge.
+std::optional<RankLine> droppedLine(std::string_view text, const Status& why);
 /// "metrics", "done", ...
 std::string_view typeOf(const Body& body);
 /// False for hello, alive and held.

@@ -211,8 +211,14 @@ class RankServer::Impl {
     void hear(ConnectionId id, Connection& c, std::string_view text) {
         Result<RankLine> line = parseLine(text);
         if (!line.ok()) {
-            drop(c, std::string(messageOf(line.status())));
-            return;
+            // Closing would not help: the worker sends the same line again, and none behind it.
+            std::optional<RankLine> dropped =
+                c.isKnown ? droppedLine(text, line.status()) : std::nullopt;
+            if (!dropped) {
+                drop(c, std::string(messageOf(line.status())));
+                return;
+            }
+            line = *std::move(dropped);
         }
         const Hello* hello = std::get_if<Hello>(&line->body);
         if ((hello != nullptr) == c.isKnown) {

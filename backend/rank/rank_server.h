@@ -2,11 +2,12 @@
 // RankServer: the daemon's side of the rank socket. Accepts workers and parses their lines, with
 // limits.
 //
-// Threads: one, named "rank-server"; callbacks run on it, the first possibly before start()
-// returns, and must not block for long; none runs after the destructor. ack(), stop() from any
-// thread. It keeps no lines: workers send them again until ack(), and the store drops those it has
-// seen by (run, attempt, role, rank, seq). Failure: closes a connection and logs why, for a line
-// over 1 MB, an invalid line, a line before hello, no hello in time, or a peer that does not read.
+// Threads: one, named "rank-server"; callbacks run on it, the first maybe before start() returns,
+// and must not block for long; none after the destructor. ack(),
+// stop() from any thread. It keeps nothing: lines come again until ack(), and
+// the store drops what it has seen by (run, attempt, role, rank, seq). Failure: a line that does
+// not parse arrives as Dropped where it has a seq. One without, one over 1 MB, one before hello, no
+// hello in time, or a reader that does not read, closes that connection with a logged sentence.
 #include <chrono>
 #include <cstdint>
 #include <functional>

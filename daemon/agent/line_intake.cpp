@@ -92,7 +92,8 @@ std::size_t bytesOf(const rank::Values& values) {
 bool isForTheAgent(const rank::Body& body) {
     return std::holds_alternative<rank::Done>(body) ||
            std::holds_alternative<rank::ErrorLine>(body) ||
-           std::holds_alternative<rank::ReceiptLine>(body);
+           std::holds_alternative<rank::ReceiptLine>(body) ||
+           std::holds_alternative<rank::Dropped>(body);
 }
 
 }  // namespace
@@ -113,6 +114,8 @@ std::size_t bytesOf(const rank::RankLine& line) {
         }
     } else if (const auto* error = std::get_if<rank::ErrorLine>(&line.body)) {
         bytes += error->message.size();
+    } else if (const auto* dropped = std::get_if<rank::Dropped>(&line.body)) {
+        bytes += dropped->why.size();
     }
     return bytes;
 }

@@ -74,6 +74,7 @@ void ActiveRun::committed(const CommittedLine& line) {
         return;  // of an older attempt: it is only stored
     }
     noticeBegin(line);
+    journal_.addNews(newsOf(line), "run: worker");
     if (line.hasSettled) {
         checkpoints_.look(answer(&ActiveRun::retained));
     }
@@ -83,7 +84,6 @@ void ActiveRun::committed(const CommittedLine& line) {
         crew_.advise(metrics->values);
     } else if (const auto* error = std::get_if<rank::ErrorLine>(&line.line.body)) {
         errors_[line.worker] = error->message;
-        journal_.addEvent(strCat(line.worker, ": ", error->message));
     } else if (const auto* checkpoint = std::get_if<rank::Checkpoint>(&line.line.body)) {
         position_.step = std::max(position_.step, checkpoint->step);
         checkpoints_.look(answer(&ActiveRun::retained));

@@ -3,7 +3,9 @@
 // is in the store, and the worker to acknowledge it to. Plain values.
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "backend/core/text.h"
 #include "backend/rank/rank_line.h"
 #include "backend/rank/rank_server.h"
 
@@ -18,7 +20,19 @@ struct CommittedLine {
     bool hasSettled = false;  ///< likewise
 };
 
-/// The acknowledgement for a worker.
+/// What a line tells people: a worker's error, or that one of its lines is dropped.
+inline std::vector<std::string> newsOf(const CommittedLine& committed) {
+    if (const auto* error = std::get_if<rank::ErrorLine>(&committed.line.body)) {
+        return {strCat(committed.worker, ": ", error->message)};
+    }
+    const auto* dropped = std::get_if<rank::Dropped>(&committed.line.body);
+    return dropped == nullptr
+               ? std::vector<std::string>()
+               : std::vector{
+                     strCat(committed.worker, ": one of its lines is dropped: ", dropped->why)};
+}
+
+/// What to tell a worker.
 struct AckOrder {
     std::string runId;
     int doorAttempt = 1;  ///< of the connection

@@ -10,6 +10,7 @@ import atexit
 import ctypes
 import json
 import math
+import operator
 import os
 import sys
 import threading
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
     from ._checkpoint import Resumed
 
 _PROGRESS_SECONDS = 0.2
-_RATE_SECONDS = 0.005  # a rank that is faster reports only every second, fourth, ... step
-_ON_THEIR_WAY = 2  # checkpoints that are written but not answered by the daemon
+_RATE_SECONDS = 0.005  # a rank that is faster tells of every second, fourth, ... step
+_MOST_STEPS = 1 << 62  # that a line to the daemon takes
+_ON_THEIR_WAY = 2  # checkpoints between their writing and the daemon's answer
 _DONE_MS, _ERROR_MS, _STOP_MS = 600_000, 30_000, 5_000  # for the daemon to store the last lines
 
 _current: Link | None = None
@@ -152,11 +154,15 @@ class Link:
             self._library.millrace_run_wait(self._handle, _STOP_MS)
 
     def reach(self, call: str, step: int) -> None:
-        """Sets the step of a run without a dataset, whose steps only the script counts."""
-        if isinstance(step, bool) or not isinstance(step, int) or step < self.step:
-            raise MisuseError(f"millrace.{call}(step={step!r}): a step is a whole number, and not before the last one, "
-                              f"{self.step}")
-        self.step = self._step_ended = step
+        """The script is at that step: of a run without a dataset, whose steps nobody else counts."""
+        try:
+            number = -1 if isinstance(step, bool) else operator.index(step)  # also NumPy's integers, and tensors of one
+        except TypeError:
+            number = -1
+        if not self.step <= number <= _MOST_STEPS:
+            raise MisuseError(f"millrace.{call}(step={step!r}): a step is a whole number, not before the last one, "
+                              f"{self.step}, and at most 2^62")
+        self.step = self._step_ended = number
         self._has_steps = True
 
     def _log_bare(self, told: dict[str, Any], step: int | None) -> None:

@@ -34,6 +34,31 @@ for step in range(start + 1, params.steps + 1):
         poll.pause(0.005)
 """
 
+ODD_STEPS = """
+import json, os
+import millrace
+from millrace import _link
+
+class Whole:  # as NumPy's integers
+    def __init__(self, value):
+        self.value = value
+    def __index__(self):
+        return self.value
+
+said = []
+millrace.log(loss=1.0, step=Whole(1))
+for step in (2**63, 2**63 - 1, 1.5, "2", True):
+    try:
+        millrace.log(loss=2.0, step=step)
+    except millrace.MisuseError as error:
+        said.append(str(error))
+_link.current().send("metrics", step=2**63, values=dict(loss=3.0))
+millrace.log(loss=4.0, step=2)
+millrace.checkpoint(b"{}", 2)
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "said.json"), "w") as file:
+    json.dump(said, file)
+"""
+
 SPEC = """
 command: [%(program)s, %(script)s]
 params: {lr: 0.5, steps: 12, window: {days: 14}, tags: [a, "b,c"], day: 2024-03-07}
@@ -130,6 +155,17 @@ class Bare(RunCase):
         self.cli("run", spec, "--detach", "--set", "params.lrr=1", code=1)
         self.assertIn("params has no 'lrr' to set; did you mean 'lr'?", self.err)
 
+    def test_a_step_that_no_line_takes_loses_nothing_behind_it(self):
+        run = self.submit(self.prepare(ODD_STEPS))[0]
+        ended = self.finish(run)
+        with open(os.path.join(self.folder, "said.json"), encoding="utf-8") as file:
+            said = json.load(file)
+        self.assertEqual(len(said), 5, said)
+        self.assertIn("a step is a whole number, not before the last one, 1, and at most 2^62", said[0])
+        self.assertEqual(self.losses(run), [(1, 1.0), (2, 4.0)])
+        self.assertEqual([one["step"] for one in ended["checkpoints"]], [2])
+        self.assertIn("rank0: one of its lines is dropped: rank line: 'step' must be an integer", json.dumps(self.show(run)))
+
     def test_one_that_is_killed_goes_on_from_its_checkpoint(self):
         spec = self.prepare()
         self.hold()
@@ -163,7 +199,7 @@ class Bare(RunCase):
 
     def test_what_needs_rows_is_refused_with_a_sentence(self):
         spec = self.prepare_shell()
-        for command in ("stream", "preview"):
+        for command in ("stream", "preview", "sample"):
             self.cli(command, spec, code=None)
             self.assertIn("the spec has no dataset, so there are no rows to look at", self.err, command)
 

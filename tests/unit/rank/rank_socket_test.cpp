@@ -350,6 +350,33 @@ TEST(RankServer, GarbageClosesThatConnectionOnly) {
     EXPECT_FALSE(daemon.copy(&Daemon::why_).empty());
 }
 
+TEST(RankServer, ALineThatItCannotTakeIsDroppedAloneAndAcknowledged) {
+    TempFolder folder;
+    Daemon daemon(folder.path + "/rank.sock", 0);
+    daemon.start();
+    const Result<UniqueFd> socket = connectUnix(folder.path + "/rank.sock");
+    ASSERT_TRUE(socket.ok());
+    const std::string lines = R"({"type":"hello","run":"r","attempt":1,"rank":1}
+{"seq":1,"type":"metrics","step":9223372036854775808}
+{"seq":2,"attempt":1,"type":"metrics","step":1,"values":{"a":1e999}}
+{"type":"dance","seq":3}
+)" + formatLine({4, -1, metrics(5)}) +
+                              "\n";
+    static_cast<void>(sendWithFds(socket->get(), lines, {}));
+    ASSERT_TRUE(daemon.waitStored(4));
+    const std::vector<RankLine> stored = daemon.stored();
+    const char* const whys[] = {"'step' must be an integer", "", "'dance' is unknown"};
+    for (std::uint64_t i = 0; i < 3; ++i) {
+        const auto* dropped = std::get_if<Dropped>(&stored[i].body);
+        ASSERT_NE(dropped, nullptr) << i;
+        EXPECT_EQ(stored[i].seq, i + 1);
+        EXPECT_EQ(stored[i].attempt, 1);
+        EXPECT_NE(dropped->why.find(whys[i]), std::string::npos) << dropped->why;
+    }
+    EXPECT_EQ(stored[3], (RankLine{4, 1, metrics(5)}));
+    EXPECT_EQ(daemon.copy(&Daemon::closed_), 0u);
+}
+
 TEST(RankServer, ARefusedHelloIsTriedAgainLater) {
     TempFolder folder;
     std::atomic<int> hellos{0};
