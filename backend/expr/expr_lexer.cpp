@@ -59,13 +59,15 @@ class Lexer {
             return number();
         }
         if (isNameStart(c)) {
-            while (at_ < text_.size() && isNamePart(text_[at_])) {
+            while (at_ < text_.size() && isNamePart(text_[at_]) && !isAtUse()) {
                 ++at_;
             }
             return make(TokenKind::kName, std::string(text_.substr(start_, at_ - start_)));
         }
-        return text_.substr(at_, 2) == "${" ? paramUse() : symbol();
+        return isAtUse() ? paramUse() : symbol();
     }
+
+    bool isAtUse() const { return text_.substr(at_, 2) == "${"; }
 
     Token paramUse() {
         const std::size_t end = text_.find('}', at_);
@@ -130,7 +132,7 @@ class Lexer {
                 return make(TokenKind::kError, "this number has no digits after its exponent");
             }
         }
-        if (at_ < text_.size() && isNamePart(text_[at_])) {
+        if (at_ < text_.size() && isNamePart(text_[at_]) && !isAtUse()) {
             return make(TokenKind::kError,
                         "a name cannot begin with a digit; put a column's name in double quotes");
         }

@@ -146,8 +146,9 @@ dataset:
 | `${name}` | in `dataset.path`, `dataset.where` (also of `eval`), tables of joins and vocabularies, labels and all expressions of recipes: one constant of the value's type. A text stays one text literal whatever it holds. Nothing is put in within the quotes of a text |
 | `${name-6}`, `${name+1}` | days before or after a date; of a whole number the difference or the sum |
 | a list | only behind `in`: `item in ${ids}` |
-| in a path | the value's text. One that holds `/`, `..` or a character of patterns (`*?[]{}`) is refused, and so is a list |
-| set | `--set params.floor=0.1`, `set` of a variation: only names that `params` gives |
+| beside it | a blank, an operator, a comma or a bracket. A use that touches a letter, digit, quote, dot or another use is refused |
+| in a path | the value's text. An empty one, one that holds `/`, `..` or a character of patterns (`*?[]{}`), and a list are refused |
+| set | `--set params.floor=0.1`, `set` of a variation: only names that `params` gives. A map changes the names that it has and keeps the others |
 | evaluation | `eval.dataset` and the labels of evaluation are the base's, with the base's values |
 | hashes | all of `params` count for the spec hash; for the stream hash what an expression or a path became |
 

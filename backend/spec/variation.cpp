@@ -119,7 +119,30 @@ bool hasNamesForKeys(const std::string& path) {
            path == "dataset.types" || path == "dataset.csv.types" || isInParams(path);
 }
 
-/// Sets or removes the member parts[at] of `map`.
+Status setLast(YamlNode& map, const std::vector<std::string>& parts, std::size_t at,
+               const YamlNode& value, expr::Position keyPosition);
+
+/// Sets `old`, which is params or a map in it and has the path `parts`: changes the names that
+/// `value` gives, and keeps the others.
+Status setParams(YamlNode* old, std::vector<std::string> parts, const YamlNode& value) {
+    YamlNode none{.kind = YamlNode::Kind::kMap};
+    YamlNode& map = old == nullptr || old->isNull() ? none : *old;
+    const std::string path = joinedPath(parts, parts.size());
+    if (!map.isMap() || !value.isMap()) {
+        return invalidArgument(path,
+                               map.isMap() ? " is a map of names, and cannot be set to "
+                                           : " is one value, and cannot be set to ",
+                               value.describe());
+    }
+    for (const YamlNode::Member& member : value.members) {
+        parts.push_back(member.key);
+        RETURN_IF_ERROR(setLast(map, parts, parts.size() - 1, member.value, member.keyPosition));
+        parts.pop_back();
+    }
+    return okStatus();
+}
+
+/// Sets, or takes out, the member parts[at] of `map`.
 Status setLast(YamlNode& map, const std::vector<std::string>& parts, std::size_t at,
                const YamlNode& value, expr::Position keyPosition) {
     const std::string& key = parts[at];
@@ -137,6 +160,11 @@ Status setLast(YamlNode& map, const std::vector<std::string>& parts, std::size_t
     }
     if (old == nullptr && isInParams(joinedPath(parts, at))) {
         return unknownName(map, joinedPath(parts, at), key, "set");
+    }
+    const bool isOfParams = isInParams(joinedPath(parts, at + 1)) && !value.isNull();
+    if (isOfParams && (value.isMap() || (old != nullptr && old->isMap()))) {
+        return setParams(old, {parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(at) + 1},
+                         value);
     }
     setMember(map, key, keyPosition, value);
     return okStatus();

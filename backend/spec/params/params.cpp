@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cmath>
 #include <functional>
-#include <limits>
 
 #include "backend/core/text.h"
 #include "backend/spec/tree_reader.h"
@@ -135,7 +134,34 @@ std::string_view whyNoPath(std::string_view text) {
                : "would be a pattern (one of *?[]{})";
 }
 
-/// Copies `text` and replaces each use by the result of `valueOf`.
+/// What touches a use in the text of an expression, and would be read together with its value: a
+/// letter, digit, quote or dot, or another use. "": nothing.
+std::string_view touching(std::string_view text, const expr::ParamUse& use) {
+    const auto isPart = [](char c) {
+        return isLetter(c) || isDigit(c) || c == '_' || c == '.' || c == '\'' || c == '"' ||
+               static_cast<unsigned char>(c) >= 0x80;
+    };
+    std::size_t begin = use.offset, end = use.offset + use.size;
+    if (begin > 0 && text[begin - 1] == '}') {
+        begin = text.rfind("${", begin);
+        return text.substr(begin, use.offset - begin);
+    }
+    while (begin > 0 && isPart(text[begin - 1])) {
+        --begin;
+    }
+    if (begin < use.offset) {
+        return text.substr(begin, use.offset - begin);
+    }
+    if (text.substr(end).starts_with("${")) {
+        return text.substr(end, text.find('}', end) + 1 - end);
+    }
+    while (end < text.size() && isPart(text[end])) {
+        ++end;
+    }
+    return text.substr(use.offset + use.size, end - use.offset - use.size);
+}
+
+/// Copies `text`, with what `valueOf` makes of each of its uses.
 Params::Filling fill(std::string_view text, const std::vector<expr::ParamUse>& uses,
                      const std::function<Result<std::string>(const expr::ParamUse&)>& valueOf) {
     Params::Filled filled;
@@ -175,8 +201,20 @@ Result<Params::Value> Params::scalar(const YamlNode& node) {
         return invalidArgument("must fit into 64 bits, and ", text.substr(0, 60),
                                " does not; in quotes it is a text");
     }
-    if (const auto number = numberIn<double>(text); number && std::isfinite(*number)) {
-        return Value{*number, std::nullopt, {}};
+    double number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [parsed, error] = std::from_chars(text.data(), end, number);
+    if (parsed == end && error == std::errc::result_out_of_range) {
+        return invalidArgument("must fit into a double, and ", text.substr(0, 60),
+                               " does not; in quotes it is a text");
+    }
+    if (parsed == end && error == std::errc() && std::isfinite(number)) {
+        return Value{number, std::nullopt, {}};
+    }
+    if (text == "True" || text == "TRUE" || text == "False" || text == "FALSE") {
+        return invalidArgument("is ", text,
+                               "; write true or false, or put it in quotes, in which "
+                               "it is a text");
     }
     const std::optional<sys_days> date = dateIn(text);
     return Value{text, date, {}};
@@ -309,7 +347,8 @@ Result<Params::Value> Params::find(std::string_view content) const {
                      : Result<Value>(found->second);
 }
 
-// Always a single literal: a text stays within its quotes, and a negative number gets brackets.
+// One literal, whatever the value holds: a text stays within its quotes. It is written as a person
+// would write it, so that both are the same stream.
 std::string Params::literalOf(const Value& value) {
     if (value.json.is_array()) {
         std::string out;
@@ -322,11 +361,7 @@ std::string Params::literalOf(const Value& value) {
         const std::string text = expr::textLiteral(value.json.get_ref<const std::string&>());
         return value.date ? strCat("date ", text) : text;
     }
-    if (value.json == std::numeric_limits<std::int64_t>::min()) {
-        return strCat("(", std::numeric_limits<std::int64_t>::min() + 1, " - 1)");
-    }
-    const std::string text = dumpJson(value.json);
-    return text.front() == '-' ? strCat("(", text, ")") : text;
+    return dumpJson(value.json);
 }
 
 Result<std::string> Params::literalAt(const expr::ParamUse& place) const {
@@ -354,7 +389,15 @@ Params::Filling Params::inExpression(std::string_view text) const {
     std::erase_if(places, [this](const expr::ParamUse& one) {
         return one.isInText && !find(one.content).ok();  // the user's own text, not a parameter
     });
-    return fill(text, places, [this](const auto& one) { return literalAt(one); });
+    return fill(text, places, [this, text](const auto& one) -> Result<std::string> {
+        const std::string_view beside = one.isInText ? "" : touching(text, one);
+        if (!beside.empty()) {
+            return invalidArgument("${", one.content, "} touches ", beside.substr(0, 60),
+                                   ", and a constant is not joined with its neighbours; write a "
+                                   "blank between them, or make the whole one parameter");
+        }
+        return literalAt(one);
+    });
 }
 
 Result<std::string> Params::pathPartAt(const expr::ParamUse& place) const {
@@ -365,6 +408,11 @@ Result<std::string> Params::pathPartAt(const expr::ParamUse& place) const {
     }
     std::string text =
         value.json.is_string() ? value.json.get<std::string>() : dumpJson(value.json);
+    if (text.empty()) {
+        return invalidArgument(shown,
+                               " is an empty text, with which the path would name other "
+                               "files; give the parameter a value, or write the path without it");
+    }
     const std::string_view why = whyNoPath(text);
     return why.empty() ? Result<std::string>(std::move(text))
                        : invalidArgument(shown, " is '", text.substr(0, 60), "', which ", why,
