@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backend/core/text.h"
+#include "backend/search/attributes.h"
 
 namespace millrace::runs {
 namespace {
@@ -23,12 +24,14 @@ constexpr std::string_view kDurationSql =
     "(COALESCE(NULLIF(r.ended_ms, 0), (julianday('now') - 2440587.5) * 86400000.0) - "
     "NULLIF(r.started_ms, 0)) / 1000.0";
 
-// NULL if the run has no value. Other attributes are columns of the same name.
+// NULL where the run has no value; only a stream has a seed, epochs and rows. Other attributes are
+// columns of their own names.
 constexpr std::pair<std::string_view, std::string_view> kExpressions[] = {
     {"run_id", "r.uid"},
     {"status", kStatusSql},
-    {"base_run_id", "NULLIF(r.base_run_id, '')"},
-    {"git_commit", "NULLIF(r.git_commit, '')"},
+    {"seed", "CASE WHEN r.stream_hash <> '' THEN r.seed END"},
+    {"epoch", "CASE WHEN r.stream_hash <> '' THEN r.epoch END"},
+    {"rows_trained", "CASE WHEN r.stream_hash <> '' THEN r.rows_trained END"},
     {"created", "r.created_ms"},
     {"started", "NULLIF(r.started_ms, 0)"},
     {"end_time", "NULLIF(r.ended_ms, 0)"},
@@ -50,7 +53,12 @@ constexpr std::pair<FilterOp, std::string_view> kOperators[] = {
 std::string expressionOf(std::string_view attribute) {
     const auto* it = std::ranges::find(kExpressions, attribute,
                                        &std::pair<std::string_view, std::string_view>::first);
-    return it == std::end(kExpressions) ? strCat("r.", attribute) : std::string(it->second);
+    if (it != std::end(kExpressions)) {
+        return std::string(it->second);
+    }
+    const search::Attribute* const known = search::attributeOf(attribute);
+    const bool isText = known != nullptr && known->kind == search::AttributeKind::kText;
+    return isText ? strCat("NULLIF(r.", attribute, ", '')") : strCat("r.", attribute);
 }
 
 // Case-sensitive LIKE becomes GLOB; GLOB's own special characters become sets of one.
@@ -128,11 +136,7 @@ void addClause(const FilterClause& clause, SqlText& sql) {
         const bool isMetric = clause.entity == FilterEntity::kMetric;
         const bool isText = !clause.strings.empty();
         strAppend(&sql.text, " AND ");
-        compare(clause,
-                isMetric ? std::string_view("COALESCE(e.value, 0)")
-                : isText ? std::string_view("e.value")
-                         : kNumberOfText,
-                sql);
+        compare(clause, isMetric || isText ? std::string_view("e.value") : kNumberOfText, sql);
     }
     strAppend(&sql.text, ")");
 }

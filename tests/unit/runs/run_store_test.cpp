@@ -238,6 +238,37 @@ TEST_F(RunStoreTest, FiltersSelectByEveryEntity) {
     EXPECT_EQ(match("duration >= 1m and duration < 1h and ended is not null"), Names{"beta"});
 }
 
+TEST_F(RunStoreTest, WhatARunLacksIsNullAndNanIsNoNumber) {
+    const std::string bare = create("bare");
+    RunRecord run = newRun("stream");
+    run.streamHash = "ab";
+    const std::string stream = store->create(run)->run.id;
+    ASSERT_TRUE(store->beginAttempt(bare, 1, 0).ok());
+    ASSERT_TRUE(append(bare, 1, 1, 0.9).ok());
+    ASSERT_TRUE(append(bare, 1, 2, std::numeric_limits<double>::quiet_NaN()).ok());
+    const auto match = [&](const std::string& filter) {
+        RunQuery query;
+        query.filter = filter;
+        query.orderBy = {"name"};
+        const auto page = store->list(query);
+        EXPECT_TRUE(page.ok()) << page.status();
+        return page.ok() ? namesOf(*page) : Names{};
+    };
+    for (const char* const clause : {"< 0.5", "= 0", ">= 0", "!= 7", "not in (1, 2)"}) {
+        EXPECT_EQ(match(strCat("metrics.loss ", clause)), Names{}) << clause;
+    }
+    EXPECT_EQ(match("metrics.loss is not null"), Names{"bare"});
+    for (const char* const key : {"seed", "epoch", "rows_trained"}) {
+        EXPECT_EQ(match(strCat(key, " != 5")), Names{"stream"}) << key;
+        EXPECT_EQ(match(strCat(key, " is null")), Names{"bare"}) << key;
+    }
+    EXPECT_EQ(match("stream_hash != 'x'"), Names{"stream"});
+    EXPECT_EQ(match("stream_hash is null"), Names{"bare"});
+    EXPECT_EQ(match("note is null and variation is null and project is not null"),
+              (Names{"bare", "stream"}));
+    EXPECT_EQ(match("note != 'x' or note = ''"), Names{});
+}
+
 TEST_F(RunStoreTest, EachAttributeIsFilteredAndSortedBy) {
     create("a");
     for (const search::Attribute& attribute : search::attributes()) {
