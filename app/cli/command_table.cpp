@@ -379,9 +379,9 @@ std::vector<CommandSpec> daemonCommands() {
         {"down",
          "Daemon",
          "end all runs with a checkpoint, and the daemon",
-         "Queued runs stay queued. (A SIGTERM ends the daemon alone; its runs go on. One that "
-         "comes "
-         "while runs end is obeyed when they have, after 75 s at most.)",
+         "Queued runs stay queued, and so do runs whose start is still being prepared. (A SIGTERM "
+         "ends the daemon alone; its runs go on. One that comes while runs end is obeyed when they "
+         "have, after 75 s at most.)",
          {},
          {integer("--grace", "SECONDS", "time for the checkpoints (15)")},
          {"millrace down"},

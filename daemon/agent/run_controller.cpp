@@ -179,7 +179,8 @@ void RunController::recordSystem() {
 
 void RunController::dropEnded() {
     const std::size_t numDropped = std::erase_if(active_, [this](const auto& one) {
-        const bool hasEnded = one.second->hasEnded();
+        const bool isLeft = isDown_ && one.second->isQueued();  // for the next daemon
+        const bool hasEnded = isLeft || one.second->hasEnded();
         hasEnded ? intake_.forget(one.first) : void();
         return hasEnded;
     });
@@ -334,9 +335,7 @@ void RunController::post(const std::string& key, const engines::State& state) {
     (void)mailbox_.push([this, key, state] {
         strays_.note(key, state);
         for (auto& [id, run] : active_) {
-            if (run->key() == key) {
-                run->lookAtGang();
-            }
+            run->key() == key ? run->lookAtGang() : void();
         }
     });
 }
@@ -386,6 +385,8 @@ Result<values::DownReport> RunController::down(std::chrono::milliseconds grace) 
     isGoingDown_ = true;
     const Status asked = ask<Status>([=, this] {
         isDown_ = true;
+        dropEnded();
+        startWaiting();  // reads the queue
         report->runsStopped = static_cast<int>(active_.size());
         report->runsQueued = static_cast<int>(queue_.size());
         for (auto& [id, run] : active_) {
@@ -418,8 +419,7 @@ Result<values::DownReport> RunController::down(std::chrono::milliseconds grace) 
 void RunController::giveUpDown() {
     (void)mailbox_.push([this] {
         if (allEnded_ != nullptr) {
-            allEnded_->set_value(false);
-            allEnded_.reset();
+            std::exchange(allEnded_, nullptr)->set_value(false);
         }
     });
 }

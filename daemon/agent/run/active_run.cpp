@@ -172,8 +172,9 @@ void ActiveRun::requestStop(const std::string& reason, std::chrono::milliseconds
         journal_.addEvent(strCat("asked to stop: ", reason));
     }
     door_.stopRanks();
-    preparation_.has_value() ? preparation_->stop() : void();
+    const bool isDropped = preparation_.has_value() && preparation_->stop();
     journal_.publish();
+    isDropped&& stage() == Stage::kSurveying ? endStopped() : void();
 }
 
 void ActiveRun::tick(bool isFlushed) {

@@ -65,7 +65,9 @@ class ActiveRun {
 
     Stage stage() const { return state_.stage(); }
     bool hasEnded() const { return stage() == Stage::kEnded; }
-    /// Returns the parts that still need nodes; empty if they have them or the run is over.
+    /// The store has it in the queue: its start is being prepared.
+    bool isQueued() const { return journal_.run().state == values::RunState::kQueued; }
+    /// The parts that still need nodes; empty: they have them, or the run is over.
     std::vector<schedule::Part> partsToPlace() const;
     const std::string& id() const { return journal_.id(); }
     int attempt() const { return journal_.attempt(); }
@@ -76,13 +78,7 @@ class ActiveRun {
     std::string key() const { return gangKey(id(), attempt()); }
 
  private:
-    struct StopWish {
-        std::string reason;
-        std::int64_t deadlineNs = 0;
-        bool isMove = false;  // its ranks resume elsewhere, in another attempt
-    };
-
-    // The start of an attempt.
+    // An attempt's start.
     void followPreparation();
     void askSurvey();
     void surveyed(std::uint64_t number, const Survey& survey);

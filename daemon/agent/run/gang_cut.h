@@ -22,6 +22,13 @@
 
 namespace millrace::agent {
 
+/// The run was asked to stop, or its ranks to move to other nodes.
+struct StopWish {
+    std::string reason;
+    std::int64_t deadlineNs = 0;
+    bool isMove = false;  ///< its ranks go on elsewhere, in another attempt
+};
+
 /// The facts that decide whether a gang is ended.
 struct GangView {
     Stage stage = Stage::kRunning;

@@ -36,10 +36,14 @@ Status writeJob(const Workplace& place, job::JobFile job, const AttemptStart& st
 // Reads whole files: this takes minutes if checkpoints or the rows to be counted are large.
 bool Preparation::askSurvey(SurveyOrder order, Surveyed then) {
     order.fromStep = fromStep_;
+    progress_ = std::make_shared<Progress>();
     SideThread& thread = isCounting_ ? place_.counting : place_.side;
     return thread.run([&place = place_, number = number_, order = std::move(order),
                        then = std::move(then), stop = stop_.get_token(), progress = progress_,
                        isCounting = isCounting_](const auto& isEnding) -> SideThread::Then {
+        if (progress->isTaken.test_and_set()) {
+            return [] {};
+        }
         const auto isUnwanted = [&] { return stop.stop_requested() || isEnding(); };
         const checkpoint::ReadWatch watch{
             isUnwanted, [&](std::uint64_t bytes) { progress->bytesRead += bytes; }};

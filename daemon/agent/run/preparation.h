@@ -51,8 +51,14 @@ class Preparation {
     std::int64_t resumeStep() const;
     /// Writes `job`, with the plan that the store has, and `start`. False: no room now.
     bool askJob(job::JobFile job, const AttemptStart& start, Written then);
-    /// Call when the run is to end: stops reading.
-    void stop() { stop_.request_stop(); }
+    ~Preparation() { (void)stop(); }
+
+    /// The run is to end: what is being read is read no further. True: the survey that was asked
+    /// for had not begun, and no answer comes.
+    bool stop() {
+        stop_.request_stop();
+        return !progress_->isTaken.test_and_set();
+    }
     /// What is being done, for people.
     std::string text() const;
 
@@ -66,6 +72,7 @@ class Preparation {
     struct Progress {
         std::atomic<std::uint64_t> bytesRead{0};
         std::atomic<std::int64_t> rows{0}, allRows{0};
+        std::atomic_flag isTaken{};  ///< by the thread that surveys, or by stop() before it
     };
     static Survey count(const Workplace& place, const std::string& run, Progress& progress,
                         const std::function<bool()>& isUnwanted);

@@ -1,4 +1,7 @@
 // Runs whose vocabularies are counted before their first attempt.
+#include <atomic>
+
+#include "tests/support/poll.h"
 #include "tests/unit/agent/fakes.h"
 
 namespace millrace::agent {
@@ -43,6 +46,62 @@ TEST_F(AgentTest, ValuesAreCountedAndStoredBeforeTheFirstAttempt) {
     EXPECT_EQ(job.at("plan_hash"), "plan2");
     EXPECT_TRUE(job.at("plan").contains("counted_tables"));
     EXPECT_THAT(history(id), HasSubstr("the values of its vocabularies are counted"));
+}
+
+/// Counts until it is told to stop.
+class HeldCount {
+ public:
+    CountValues counts() {
+        return [this](const auto&, const auto&, const auto&,
+                      const auto& isUnwanted) -> Result<runs::CountedSpec> {
+            numBegun_++;
+            millrace::test::eventually([&] { return isUnwanted(); });
+            return cancelled("stopped");
+        };
+    }
+    int numBegun() const { return numBegun_; }
+
+ private:
+    std::atomic<int> numBegun_{0};
+};
+
+TEST_F(AgentTest, AStopDoesNotWaitForTheCountingOfAnotherRun) {
+    HeldCount count;
+    countValues = count.counts();
+    engine.machine.cpus = 8;
+    makeController();
+    controller->start();
+    inspector.reply->runs = {toBeCounted()};
+    inspector.reply->runs[0].spec["resources"]["loader_threads"] = 1;
+    const std::string first = service->submit(order())->runs.at(0).id;
+    ASSERT_TRUE(millrace::test::eventually([&] { return count.numBegun() == 1; }));
+    const std::string second = service->submit(order())->runs.at(0).id;
+    const auto isWaiting = [&] {
+        clock.advanceMs(50);
+        return live.get(second).queuedReason.starts_with("waits for the values");
+    };
+    ASSERT_TRUE(millrace::test::eventually(isWaiting)) << live.get(second).queuedReason;
+    ASSERT_TRUE(service->stop(second, "enough", std::chrono::seconds(15)).ok());
+    EXPECT_TRUE(
+        millrace::test::eventually([&] { return record(second).state == RunState::kCancelled; }));
+    EXPECT_EQ(record(first).state, RunState::kQueued) << "it is still counted";
+    EXPECT_EQ(count.numBegun(), 1);
+}
+
+TEST_F(AgentTest, DownLeavesARunThatIsCountedInTheQueue) {
+    HeldCount count;
+    countValues = count.counts();
+    makeController();
+    controller->start();
+    inspector.reply->runs = {toBeCounted()};
+    const std::string id = service->submit(order())->runs.at(0).id;
+    ASSERT_TRUE(millrace::test::eventually([&] { return count.numBegun() == 1; }));
+    const auto report = controller->down(std::chrono::seconds(1));
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(report->runsStopped, 0);
+    EXPECT_EQ(report->runsQueued, 1);
+    EXPECT_EQ(record(id).state, RunState::kQueued);
+    EXPECT_EQ(record(id).exitReason, "");
 }
 
 TEST_F(AgentTest, ValuesThatCannotBeCountedEndTheRunWithTheReason) {
