@@ -136,9 +136,11 @@ namespace {
 Result<std::string> delimiterOf(const ParsedArgs& args) {
     const std::string text = args.text("--delimiter");
     const std::string delimiter = text == "tab" || text == "\\t" ? "\t" : text;
-    return delimiter.size() == 1 || !args.has("--delimiter")
+    const bool isOne = delimiter.size() == 1 && delimiter.find_first_of("\"\r\n") != 0;
+    return isOne || !args.has("--delimiter")
                ? Result<std::string>(delimiter)
-               : invalidArgument("--delimiter takes one character, or tab");
+               : invalidArgument(
+                     "--delimiter takes one character, not a quote or a line end, or tab");
 }
 
 }  // namespace

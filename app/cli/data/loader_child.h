@@ -39,7 +39,7 @@ int exitCodeOfLoader(int code);
 Result<Json> specQuestion(const ParsedArgs& args, const std::string& op);
 
 /// The options --format and --delimiter as arguments of the loader.
-/// Failure: a delimiter that is not one character.
+/// Failure: a delimiter that is not one character, or is a quote or a line end.
 Result<std::vector<std::string>> readingArguments(const ParsedArgs& args);
 
 /// A question about the files of args.words: path, base_dir, format, delimiter. As above.

@@ -321,7 +321,9 @@ TEST_F(ToolsTest, FilesWhoseNamesDoNotTellTheirFormAreRead) {
     EXPECT_THAT(*readFile(dir_ / "r.yaml"),
                 AllOf(HasSubstr("format: csv"), HasSubstr("csv: {delimiter: \";\"}")));
     EXPECT_EQ(run({"check", "r.yaml"}).exitCode, 0);
-    EXPECT_EQ(run({"head", "ratings.inter", "--delimiter", "ab"}).exitCode, 2);
+    for (const char* const none : {"ab", "\n", "\r", "\""}) {
+        EXPECT_EQ(run({"head", "ratings.inter", "--delimiter", none}).exitCode, 2) << none;
+    }
 }
 
 TEST_F(ToolsTest, HeadShowsTheFirstRowsOfAllFiles) {
