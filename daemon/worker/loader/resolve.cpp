@@ -223,10 +223,7 @@ bool Resolver::resolveCommand(ResolvedRun run, ResolveReply& reply) const {
     if (request_.isForTraining) {
         checkWorkers(run, {}, reply);
     } else {
-        reply.errors.push_back(errorOf(
-            invalidArgument("the spec has no dataset, so there are no rows to look at; `millrace "
-                            "run` starts its command"),
-            "command", "missing", &run.spec));
+        reply.errors.push_back(noDataset(run.spec));
     }
     run.specHash = spec::specHash(run.spec);
     reply.runs.push_back(std::move(run));
@@ -474,6 +471,13 @@ std::string keyOf(std::string_view message, const spec::RunSpec& spec) {
         }
     }
     return spec.source->find(key).line > 0 ? key : "";
+}
+
+spec::SpecError noDataset(const spec::RunSpec& spec) {
+    return errorOf(
+        invalidArgument("the spec has no dataset, so there are no rows to look at; `millrace run` "
+                        "starts its command"),
+        "command", "missing", &spec);
 }
 
 spec::SpecError errorOf(const Status& status, std::string path, std::string code,

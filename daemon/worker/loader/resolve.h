@@ -64,6 +64,9 @@ struct ResolveReply {
 spec::SpecError errorOf(const Status& status, std::string path, std::string code,
                         const spec::RunSpec* spec);
 
+/// That a question about rows has none to look at.
+spec::SpecError noDataset(const spec::RunSpec& spec);
+
 ResolveReply resolveSpec(const ResolveRequest& request);
 
 /// Fills in the hashes of its spec and plan.

@@ -98,6 +98,10 @@ class Sampler {
         if (!base) {
             return std::nullopt;
         }
+        if (!base->hasDataset()) {
+            reply_.errors.push_back(noDataset(*base));
+            return std::nullopt;
+        }
         std::optional<spec::RunSpec> chosen =
             request_.variation.empty() ? base : read(*reader, request_.variation);
         if (!chosen) {
