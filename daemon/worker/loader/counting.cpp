@@ -317,6 +317,45 @@ bool isPending(const spec::RunSpec& spec) {
     });
 }
 
+void takeCounted(const spec::RunSpec& from, const stream::Plan& fromPlan, spec::RunSpec& spec,
+                 stream::Plan& plan) {
+    for (auto& [name, embedding] : spec.embeddings) {
+        const auto own = from.embeddings.find(name);
+        if (!embedding.vocabulary || !embedding.vocabulary->isPending() ||
+            own == from.embeddings.end() || !own->second.vocabulary ||
+            own->second.features != embedding.features) {
+            continue;
+        }
+        const std::string& hash = own->second.vocabulary->hash;
+        const auto isIt = [&hash](const stream::CountedTable& one) { return one.hash == hash; };
+        const auto table = std::ranges::find_if(fromPlan.countedTables, isIt);
+        if (table == fromPlan.countedTables.end()) {
+            continue;
+        }
+        embedding.rows = own->second.rows;
+        embedding.vocabulary->hash = hash;
+        if (std::ranges::none_of(plan.countedTables, isIt)) {
+            plan.countedTables.push_back(*table);
+        }
+    }
+}
+
+Status checkSameValues(const spec::RunSpec& run, const spec::RunSpec& spec) {
+    for (const auto& [name, embedding] : spec.embeddings) {
+        const auto own = run.embeddings.find(name);
+        const bool isCounted = own != run.embeddings.end() && own->second.vocabulary &&
+                               own->second.features == embedding.features &&
+                               !own->second.vocabulary->hash.empty() && embedding.vocabulary;
+        if (isCounted && own->second.vocabulary->hash != embedding.vocabulary->hash) {
+            return failedPrecondition(
+                "embeddings.", name, ".vocabulary: the training rows have other values now (hash ",
+                embedding.vocabulary->hash, ") than the run counted (",
+                own->second.vocabulary->hash, "), so ids would differ from those of the model");
+        }
+    }
+    return okStatus();
+}
+
 Status countValues(spec::RunSpec& spec, stream::Plan& plan, const CountingOptions& options,
                    std::vector<std::string>& notes) {
     const stream::Plan files = filesOnly(plan);

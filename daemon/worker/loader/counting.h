@@ -36,8 +36,15 @@ inline constexpr std::string_view kCountedValues = "vocabularies";
 /// Returns whether values are still to be counted.
 bool isPending(const spec::RunSpec& spec);
 
-/// Fills in the values that are pending in the bound `spec`, and `plan`. `notes`: one for each
-/// embedding.
+/// Takes over the values that `from` has in `fromPlan`, for pending embeddings of the same name and
+/// features.
+void takeCounted(const spec::RunSpec& from, const stream::Plan& fromPlan, spec::RunSpec& spec,
+                 stream::Plan& plan);
+
+/// kFailedPrecondition where an embedding of `spec` has other values than the same one of a `run`.
+Status checkSameValues(const spec::RunSpec& run, const spec::RunSpec& spec);
+
+/// Fills in what is pending in the bound `spec`, and `plan`. `notes`: one for each embedding.
 Status countValues(spec::RunSpec& spec, stream::Plan& plan, const CountingOptions& options,
                    std::vector<std::string>& notes);
 

@@ -133,7 +133,10 @@ void addCount(CLI::App& app, CountOptions& options) {
     count
         ->add_option_function<std::string>(
             "--data",
-            [&options](const std::string& part) { options.isForScoring = part != "train"; },
+            [&options](const std::string& part) {
+                options.isForScoring = part != "train";
+                options.needsIds = !options.isForScoring;
+            },
             "train (the default), eval, or score: eval's rows, whatever they have for labels")
         ->check(CLI::IsMember({"train", "eval", "score"}));
     addPinned(*count, options.pinnedPath);
@@ -205,6 +208,9 @@ void addFeed(CLI::App& app, std::string& job, FeedRequest& request) {
         addVariation(*feed, request.variation),
         addPinned(*feed, request.pinnedPath),
         feed->add_flag("--score", request.isForScoring, "the rows of eval.dataset, without labels"),
+        feed->add_option("--values-of", request.valuesOf,
+                         "a job.json: --score takes the counted values of that run (those of the "
+                         "training rows)"),
         feed->add_option("--world", request.worldSize, "ranks of the stream (the spec's)")
             ->check(CLI::Range(1, kWorldMost)),
         feed->add_option("--attempt", request.attempt, "ranks of another are refused (0)"),

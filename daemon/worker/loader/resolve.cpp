@@ -5,10 +5,11 @@
 #include <filesystem>
 
 #include "backend/core/files.h"
+#include "backend/core/json.h"
 #include "backend/core/paths.h"
 #include "backend/core/text.h"
 #include "backend/dataset/plan_builder.h"
-#include "backend/dataset/side_table.h"
+#include "backend/job/job_file.h"
 #include "backend/recipe/compiled_recipe.h"
 #include "backend/spec/trainable.h"
 #include "backend/stream/steps.h"
@@ -18,6 +19,7 @@
 #include "daemon/worker/loader/labels.h"
 #include "daemon/worker/loader/memory.h"
 #include "daemon/worker/loader/mixing.h"
+#include "daemon/worker/loader/notes.h"
 #include "daemon/worker/loader/progress.h"
 
 namespace millrace::loader {
@@ -40,6 +42,7 @@ class Resolver {
     Result<DatasetPtr> open(const spec::DatasetSpec& section);
     bool openAll(ResolvedRun& run, DatasetPtr& train, DatasetPtr& eval, ResolveReply& reply);
     Status plan(ResolvedRun& run, const dataset::Dataset& train, const dataset::Dataset* eval);
+    Status countTraining(ResolvedRun& run);
     CountingOptions countingOptions(const ResolvedRun& run) const;
     Status fillVocabularies(spec::RunSpec& spec) const;
     bool resolveCommand(ResolvedRun run, ResolveReply& reply) const;
@@ -48,10 +51,6 @@ class Resolver {
     bool checkTraining(const ResolvedRun& run, const expr::Schema& columns,
                        ResolveReply& reply) const;
     void checkLabelsOf(ResolvedRun& run, ResolveReply& reply);
-    void noteDraws(ResolvedRun& run) const;
-    void note(ResolvedRun& run) const;
-    void noteTables(ResolvedRun& run) const;
-    static void noteCompressed(ResolvedRun& run);
 
     const ResolveRequest& request_;
     const spec::SpecReader& reader_;
@@ -61,6 +60,7 @@ class Resolver {
     std::vector<std::string> baseColumns_;
     dataset::SegmentSize baseSegments_;
     bool isBaseKnown_ = false;
+    std::optional<spec::RunSpec> training_;  ///< where other rows are scored: the spec as written
 };
 
 constexpr char kCancelledCode[] = "cancelled";
@@ -162,8 +162,10 @@ Status Resolver::plan(ResolvedRun& run, const dataset::Dataset& train,
     }
     run.spec.batch.segmentSplits = run.plan.segmentSplits;
     run.filesVersion = train.version();
-    if (isPending(run.spec)) {
-        RETURN_IF_ERROR(countValues(run.spec, run.plan, countingOptions(run), run.countedValues));
+    if (request_.needsIds && isPending(run.spec)) {
+        RETURN_IF_ERROR(
+            training_ ? countTraining(run)
+                      : countValues(run.spec, run.plan, countingOptions(run), run.countedValues));
     }
     RETURN_IF_ERROR(
         stream::Dealing::make(run.spec.batch.rows, run.spec.batch.microRows, run.spec.train.ranks)
@@ -172,7 +174,38 @@ Status Resolver::plan(ResolvedRun& run, const dataset::Dataset& train,
     return okStatus();
 }
 
-// Progress is written to stderr.
+// Rows that are scored get the ids that training gave: of the run that `valuesOf` names, else of
+// the spec's training rows.
+Status Resolver::countTraining(ResolvedRun& run) {
+    std::optional<job::JobFile> job;
+    if (!request_.valuesOf.empty()) {
+        ASSIGN_OR_RETURN(job, job::JobFile::read(request_.valuesOf));
+        if (!job->planText.empty()) {  // jobs of other nodes have none
+            ASSIGN_OR_RETURN(const Json json, parseJson(job->planText, request_.valuesOf));
+            ASSIGN_OR_RETURN(const stream::Plan plan, stream::Plan::fromJson(json));
+            takeCounted(job->spec, plan, run.spec, run.plan);
+        }
+        if (!isPending(run.spec)) {
+            return okStatus();
+        }
+    }
+    ResolvedRun training;
+    training.spec = *training_;
+    training.spec.eval.reset();
+    ASSIGN_OR_RETURN(const DatasetPtr rows, open(training.spec.dataset));
+    const spec::BindResult bound = spec::bindSchema(training.spec, rows->schema(), tables_.schema);
+    if (!bound.ok()) {
+        return spec::toStatus(bound.errors, request_.fileName);
+    }
+    ASSIGN_OR_RETURN(training.plan, dataset::buildPlan(training.spec, *rows, nullptr));
+    training.filesVersion = rows->version();
+    RETURN_IF_ERROR(
+        countValues(training.spec, training.plan, countingOptions(training), run.countedValues));
+    takeCounted(training.spec, training.plan, run.spec, run.plan);
+    return job ? checkSameValues(job->spec, run.spec) : okStatus();
+}
+
+// Progress goes to stderr.
 CountingOptions Resolver::countingOptions(const ResolvedRun& run) const {
     CountingOptions options;
     options.filesVersion = run.filesVersion;
@@ -249,64 +282,6 @@ bool Resolver::checkTraining(const ResolvedRun& run, const expr::Schema& columns
     return reply.errors.size() == before;
 }
 
-/// Adds notes on how the side tables are read; their errors are reported where they are used.
-void Resolver::noteTables(ResolvedRun& run) const {
-    std::vector<spec::TableRef> tables;
-    for (const spec::Step& step : run.spec.recipe) {
-        const spec::TableLookup* lookup = step.lookup();
-        if (step.enabled && lookup != nullptr && !lookup->table.empty()) {
-            tables.push_back(lookup->table);
-        }
-    }
-    for (const auto& [name, embedding] : run.spec.embeddings) {
-        if (embedding.vocabulary && !embedding.vocabulary->isCounted()) {
-            tables.push_back(embedding.vocabulary->table);
-        }
-    }
-    for (const spec::TableRef& table : tables) {
-        const auto notes = dataset::tableNotes(table, {request_.baseDir, cache_});
-        if (notes.ok()) {
-            run.warnings.insert(run.warnings.end(), notes->begin(), notes->end());
-        }
-    }
-}
-
-void Resolver::noteDraws(ResolvedRun& run) const {
-    const bool isNoted =
-        std::any_of(run.warnings.begin(), run.warnings.end(), [](const auto& text) {
-            return text.find("`by`") != std::string::npos || text.find("'by'") != std::string::npos;
-        });
-    for (const spec::Step& step : run.spec.recipe) {
-        const auto* sample = step.as<spec::SampleStep>();
-        if (!isNoted && step.enabled && sample != nullptr && sample->by.empty() &&
-            sample->keep < 1) {
-            run.warnings.push_back(strCat("recipe step '", step.name,
-                                          "' draws without `by`: rewriting the files changes which "
-                                          "rows it keeps"));
-        }
-    }
-}
-
-// A gzip file can be read from many positions, a zstd file only from its start.
-void Resolver::noteCompressed(ResolvedRun& run) {
-    constexpr std::size_t kSplitsWorthIt = 16;
-    const auto found = std::max_element(
-        run.plan.files.begin(), run.plan.files.end(), [](const auto& a, const auto& b) {
-            const auto splits = [](const stream::PlanFile& file) {
-                return file.path.ends_with(".zst") ? file.splits.size() : 0;
-            };
-            return splits(a) < splits(b);
-        });
-    const bool isShuffled = run.spec.batch.order != "as_is";
-    if (isShuffled && found != run.plan.files.end() && found->path.ends_with(".zst") &&
-        found->splits.size() >= kSplitsWorthIt) {
-        run.warnings.push_back(strCat(
-            "dataset.path: ", found->path, " is decompressed from its start for most of its ",
-            found->splits.size(), " splits, as they are read out of order; pack it with gzip, ",
-            "split it into files, or read it with batch.order: as_is"));
-    }
-}
-
 void Resolver::checkLabelsOf(ResolvedRun& run, ResolveReply& reply) {
     for (const recipe::Part part : {recipe::Part::kTrain, recipe::Part::kEval}) {
         const bool isEval = part == recipe::Part::kEval;
@@ -332,12 +307,6 @@ void Resolver::checkLabelsOf(ResolvedRun& run, ResolveReply& reply) {
     }
 }
 
-void Resolver::note(ResolvedRun& run) const {
-    noteDraws(run);
-    noteTables(run);
-    noteCompressed(run);
-}
-
 bool Resolver::resolve(const std::string& variation, ResolveReply& reply) {
     const std::size_t errorsBefore = reply.errors.size();
     spec::ResolvedSpec read = reader_.resolve(variation);
@@ -360,6 +329,7 @@ bool Resolver::resolve(const std::string& variation, ResolveReply& reply) {
         return false;
     }
     if (request_.isForScoring) {
+        training_ = run.spec;
         run.spec = spec::evaluationRows(std::move(run.spec));
     }
     DatasetPtr train, eval;
@@ -397,7 +367,7 @@ bool Resolver::resolve(const std::string& variation, ResolveReply& reply) {
         baseSegments_ = {run.plan.segmentSplits, run.plan.segmentRule};
         isBaseKnown_ = true;
     }
-    note(run);
+    addNotes(run, {request_.baseDir, cache_});
     if (request_.isForTraining && checkTraining(run, bound.columns, reply)) {
         checkLabelsOf(run, reply);
         const auto mixing = checkMixing(run.spec, run.plan);
@@ -561,6 +531,8 @@ Result<ResolvedRun> resolveFile(const SpecChoice& choice) {
     request.sets = choice.sets;
     request.isForScoring = choice.isForScoring;
     request.mayCount = true;
+    request.needsIds = choice.needsIds;
+    request.valuesOf = choice.valuesOf;
     ResolveReply reply = resolveSpec(request);
     if (!reply.errors.empty()) {
         return reply.errors.front().code == kCancelledCode ? cancelled("stopped")

@@ -34,8 +34,11 @@ struct ResolveRequest {
     bool isForScoring = false;
     /// Counts values of vocabularies that are not in the cache; otherwise they stay pending.
     bool mayCount = false;
-    std::optional<PinnedFiles> pinned;  ///< other files of the dataset are not read
-    bool wantsColumns = false;          ///< opens the dataset even if there are errors
+    bool needsIds = true;  ///< false: counted vocabularies stay pending, and nothing is looked up
+    /// The job.json of a run whose counted values are taken for rows that are scored; "": none.
+    std::string valuesOf;
+    std::optional<PinnedFiles> pinned;  ///< the dataset's other files are not read
+    bool wantsColumns = false;          ///< opens the dataset also beside errors
     std::vector<std::string> sets;
     /// Where the spec is submitted from, if known: its command is then searched there.
     std::optional<job::CommandPlace> place;
@@ -78,6 +81,8 @@ struct SpecChoice {
     std::vector<std::string> sets;
     bool isForScoring = false;  ///< as ResolveRequest
     std::string pinnedPath;     ///< the dataset's files as readPinned() reads them; "": all
+    bool needsIds = true;       ///< as ResolveRequest
+    std::string valuesOf;       ///< as ResolveRequest
 };
 
 Result<ResolvedRun> resolveFile(const SpecChoice& choice);

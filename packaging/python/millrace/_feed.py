@@ -44,7 +44,9 @@ class Request(NamedTuple):
     files: str = ""
     """The dataset's files that are read, as a feed reports them; "": all that exist."""
     job: str = ""
-    """The job.json of the feed's run; "": it belongs to no run."""
+    """The job.json of the run whose feed it is; "": of none."""
+    values_of: str = ""
+    """The job.json of the run whose counted vocabularies give the ids of part "score"; "": those of the training rows."""
 
     def __str__(self) -> str:
         parts = [self.spec]
@@ -121,7 +123,7 @@ class Feed:
                    "--life-fd", str(feeds)]
         command += [*self.request.changes(), "--pinned", _path_of(os.getpid(), files)]
         if self.request.part == "score":
-            command.append("--score")
+            command += ["--score", *(["--values-of", self.request.values_of] if self.request.values_of else [])]
         try:
             # A session of its own: Ctrl-C in the terminal is for the script, which then ends the feed.
             self._process = subprocess.Popen(command, pass_fds=[reading, feeds], stdin=subprocess.DEVNULL,

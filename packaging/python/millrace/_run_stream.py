@@ -268,10 +268,20 @@ def evaluation_of_run(link: Link, request: Request, asked: Asked) -> Evaluation 
     return Evaluation(asked, RunFeeds(link, request), None, None)
 
 
+def job_of(link: Link, request: Request) -> str:
+    """The run's job.json where the spec is the run's, else ""."""
+    return link.run.job if _names_spec_of(link, request) else ""
+
+
+def _names_spec_of(link: Link, request: Request) -> bool:
+    own = link.run.spec_file
+    return not own or os.path.realpath(request.spec) == os.path.realpath(own)
+
+
 def _is_of_run(link: Link, request: Request) -> bool:
     """Whether the spec is the run's. If so, the other arguments must match the run too."""
     run = link.run
-    if run.spec_file and os.path.realpath(request.spec) != os.path.realpath(run.spec_file):
+    if not _names_spec_of(link, request):
         return False
     if not run.has_dataset:
         raise MisuseError("the run's spec has no dataset, so it has no stream: add one to it, or name another spec")

@@ -691,8 +691,11 @@ def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapp
     asked = Asked("train", None, join, last, copy, arrays, on_gpu)
     if part != "train" and on_gpu:
         raise MisuseError(f"device={str(device)!r}: evaluation rows come in host memory; batch.to(device) takes them there")
-    link = _link.current() if rank is None and dp_rank is None and part != "score" else None
-    if link is not None:
+    link = _link.current() if part == "score" or (rank is None and dp_rank is None) else None
+    if link is not None and part == "score":
+        from . import _run_stream
+        request = request._replace(values_of=_run_stream.job_of(link, request))
+    elif link is not None:
         from . import _run_stream
         own = _run_stream.evaluation_of_run(link, request, asked) if part == "eval" else \
             _run_stream.of_run(link, request, asked, device if on_gpu else None, prefetch)

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import textwrap
 import unittest
 
 from harness import BIN
@@ -43,6 +44,15 @@ class VocabularyCase(RunCase):
         """What the stream of a spec says of itself."""
         return json.loads(self.loader("stream", spec, "--json", *more))
 
+    SCORED = "eval: {dataset: {where: number % 1000 < 640 and number > 300}}\n"  # rows of other users than most
+
+    READ = """
+        import json, os, millrace
+        here = os.path.dirname(os.path.abspath(__file__))
+        def ids(rows):
+            return {int(n): int(user) for batch in rows for n, user in zip(batch.carry["number"], batch["user"])}
+    """
+
     def cached(self):
         """Files of counted values, and their keys."""
         folder = os.path.join(os.environ["XDG_CACHE_HOME"], "millrace/vocabularies")
@@ -74,6 +84,30 @@ class CountedStream(VocabularyCase):
         order = sorted(counts, key=lambda user: (-counts[user], user))
         self.assertEqual(len(ids), KEPT)
         self.assertEqual(ids, {n: order.index(int(USERS[n])) + 1 if USERS[n] else 0 for n in range(KEPT)})
+
+    def test_rows_that_are_scored_have_the_ids_of_training(self):
+        spec = self.prepare_counted(more=self.SCORED)
+        with open(spec, encoding="utf-8") as file:
+            text = file.read()
+        with open(spec, "w", encoding="utf-8") as file:
+            file.write(text[:text.index("command:")] + self.SCORED)
+        read = self.READ + f"""
+        print(json.dumps([ids(millrace.stream({spec!r}, part=part, as_numpy=True)) for part in ORDER]))
+        """
+        for order in (("score", "train", "eval"), ("eval", "score", "train")):
+            out = self.run_script(read.replace("ORDER", repr(order)))
+            self.assertEqual(out.returncode, 0, out.stderr)
+            found = dict(zip(order, json.loads(out.stdout)))
+            self.assertEqual(len(found["score"]), KEPT - 301)
+            self.assertEqual(found["score"], found["eval"])
+            self.assertEqual(found["score"], {n: user for n, user in found["train"].items() if n in found["score"]})
+            self.assertEqual(len(self.cached()[1]), 1, "the training rows alone are counted")
+
+    def test_rows_as_they_are_and_their_number_need_no_values(self):
+        spec = self.prepare_counted(more=self.SCORED)
+        self.loader("stream", spec, "--rows", "--data", "eval", "--sink", "parquet", "--output", os.path.join(self.folder, "out"))
+        self.assertEqual(json.loads(self.loader("count", spec, "--data", "eval", "--json"))["rows"], KEPT - 301)
+        self.assertEqual(self.cached(), ([], []))
 
     def test_threads_and_the_cache_change_nothing_and_a_damaged_file_is_counted_again(self):
         spec = self.prepare_counted()
@@ -145,6 +179,27 @@ class CountedRun(VocabularyCase):
         self.assertEqual(self.cached(), ([], []), "the second attempt counted nothing")
         self.assertEqual(ended["receipt"]["order_hash"], self.streamed(spec)["order_hash"])
         self.assertIn("counted", " ".join(event["text"] for event in ended["events"]))
+
+    def test_scores_in_a_run_have_its_ids_also_when_the_files_have_changed(self):
+        spec = self.prepare_counted(more=self.SCORED)
+        with open(os.path.join(self.folder, "script.py"), "w", encoding="utf-8") as file:
+            file.write(textwrap.dedent(self.READ) + textwrap.dedent("""
+                spec = os.path.join(here, "spec.yaml")
+                stream = millrace.stream(spec, as_numpy=True)
+                with open(os.path.join(here, "rows.csv"), "a") as file:
+                    file.write("100,99,1,0,,w\\n" * 900)
+                with open(os.path.join(here, "found.json"), "w") as file:
+                    json.dump(ids(millrace.stream(spec, part="score", as_numpy=True)), file)
+                for batch in stream:
+                    pass
+            """))
+        run = self.submit(spec)[0]
+        self.assertIn(self.wait(run, "finished", "failed", "cancelled")["state"], ("finished", "failed"))
+        with open(os.path.join(self.folder, "found.json"), encoding="utf-8") as file:
+            found = json.load(file)
+        counts = collections.Counter(int(user) for user in USERS[:KEPT] if user)
+        order = sorted(counts, key=lambda user: (-counts[user], user))
+        self.assertEqual(found, {str(n): order.index(int(USERS[n])) + 1 if USERS[n] else 0 for n in range(301, KEPT)})
 
     def test_variations_share_what_was_counted_where_their_rows_are_the_same(self):
         spec = self.prepare_counted(more="variations:\n  - {name: more, set: {batch.epochs: 1}}\n"

@@ -92,6 +92,46 @@ TEST_F(CountingTest, BoundsAndRowsDecide) {
     EXPECT_NE(hashOf(all), hashOf(other));
 }
 
+TEST_F(CountingTest, RowsThatAreScoredHaveTheValuesOfTraining) {
+    ::setenv("XDG_CACHE_HOME", cache_.path().c_str(), 1);
+    ResolvedRun training = resolved();
+    count(training);
+    ResolveRequest request;
+    request.text =
+        "dataset: {path: 'rows-*.csv', csv_split_rows: 10}\nfeatures: {ids: [user]}\n"
+        "embeddings: {user: {vocabulary: auto}}\nmodel: {type: mlp, embedding_dim: 1}\n"
+        "eval: {dataset: {where: user = 4}}\n";
+    request.baseDir = dir_.path();
+    request.isForScoring = request.mayCount = true;
+    for (const bool needsIds : {false, true}) {
+        request.needsIds = needsIds;
+        const ResolveReply reply = resolveSpec(request);
+        ASSERT_TRUE(reply.errors.empty()) << spec::toStatus(reply.errors, "spec");
+        const ResolvedRun& scored = reply.runs.front();
+        EXPECT_EQ(isPending(scored.spec), !needsIds);
+        EXPECT_EQ(hashOf(scored), needsIds ? hashOf(training) : "");
+        EXPECT_EQ(scored.spec.embeddings.at("user").rows, needsIds ? 11 : 0);
+        EXPECT_EQ(scored.plan.countedTables.size(), needsIds ? 1U : 0U);
+    }
+}
+
+TEST_F(CountingTest, ValuesOfARunAreTakenForTheSameFeaturesAlone) {
+    ResolvedRun run = resolved(), same = resolved(), other = resolved();
+    count(run);
+    takeCounted(run.spec, run.plan, same.spec, same.plan);
+    EXPECT_EQ(hashOf(same), hashOf(run));
+    EXPECT_EQ(same.spec.embeddings.at("user").rows, 11);
+    EXPECT_EQ(same.plan.countedTables.size(), 1U);
+    EXPECT_TRUE(checkSameValues(run.spec, same.spec).ok());
+    other.spec.embeddings.at("user").features = {"part"};
+    takeCounted(run.spec, run.plan, other.spec, other.plan);
+    EXPECT_TRUE(isPending(other.spec));
+    ResolvedRun fewer = resolved("auto", "", "user > 4");
+    count(fewer);
+    EXPECT_THAT(checkSameValues(run.spec, fewer.spec).message(),
+                HasSubstr("ids would differ from those of the model"));
+}
+
 TEST_F(CountingTest, TheCacheServesWhatHasTheSameRowsAndFeatures) {
     ResolvedRun first = resolved();
     count(first);

@@ -97,7 +97,7 @@ Result<Stream> openStream(const options::StreamOptions& options,
     // Evaluation rows in their original form are the training rows of the spec that scores them.
     const bool isEval = options.part == "eval";
     ASSIGN_OR_RETURN(stream.run, resolveFile({options.specPath, options.variation, options.sets,
-                                              isEval && options.isRows}));
+                                              isEval && options.isRows, "", !options.isRows}));
     const auto part = isEval && !options.isRows ? recipe::Part::kEval : recipe::Part::kTrain;
     if (part == recipe::Part::kEval && stream.run.spec.eval) {
         RETURN_IF_ERROR(checkEvaluation(stream.run));
