@@ -8,6 +8,7 @@
 #include <arrow/memory_pool.h>
 
 #include "backend/arrays/arrow_bridge.h"
+#include "backend/arrays/same_numbers.h"
 #include "backend/core/text.h"
 #include "backend/dataset/decoders.h"
 #include "backend/dataset/read_ahead.h"
@@ -34,6 +35,10 @@ Result<std::shared_ptr<arrow::Array>> pinStored(const DecoderInput& input,
     ASSIGN_OR_RETURN(const expr::DataType type, typeOfColumn(input, column));
     Result<std::shared_ptr<arrow::Array>> pinned = arrays::pinArray(values, type, place, pool);
     const expr::Field* stored = input.facts->schema.find(column);
+    if (pinned.ok() && stored != nullptr && !stored->type.isSame(type)) {
+        const Status exact = arrays::checkSameNumbers(values, **pinned, place, pool);
+        pinned = exact.ok() ? std::move(pinned) : Result<std::shared_ptr<arrow::Array>>(exact);
+    }
     if (pinned.status().code() != absl::StatusCode::kInvalidArgument || stored == nullptr ||
         stored->type.isSame(type)) {
         return pinned;
