@@ -1,6 +1,7 @@
 #include "backend/dataset/dataset.h"
 
 #include <algorithm>
+#include <set>
 
 #include "backend/core/hash.h"
 #include "backend/core/json.h"
@@ -60,6 +61,28 @@ Status pinCsvTypes(expr::Schema& schema, const files::ReadOptions& options) {
         }
     }
     return okStatus();
+}
+
+/// Keeps the files of these relative paths.
+Status keepOnly(const std::vector<std::string>& only, std::vector<files::DataFile>& files) {
+    std::set<std::string> missing(only.begin(), only.end());
+    std::erase_if(
+        files, [&](const files::DataFile& file) { return missing.erase(file.relativePath) == 0; });
+    return missing.empty()
+               ? okStatus()
+               : failedPrecondition("dataset.path: the stream was planned with '", *missing.begin(),
+                                    "', which is not among the files any more; put it back, or "
+                                    "start anew");
+}
+
+bool canHaveOtherText(const expr::DataType& type) {
+    return type.element().isInteger() || type.kind == expr::TypeKind::kDate;
+}
+
+/// Whether values of the first type have another hash and text once they are read as the second.
+bool hasOtherText(const expr::DataType& from, const expr::DataType& to) {
+    return (from.element().isInteger() && to.element().isFloat()) ||
+           (from.kind == expr::TypeKind::kDate && to.kind == expr::TypeKind::kTimestamp);
 }
 
 Status verifyAll(const std::vector<files::DataFile>& touched) {
@@ -133,14 +156,37 @@ Status Dataset::uniteSchemas(const FactsOfFiles& facts) {
         }
     }
     schema_ = united.take();
+    noteMixed(facts);
     if (isCsv) {
         noteDelimiter();
     }
     return isCsv ? pinCsvTypes(schema_, options_) : okStatus();
 }
 
-/// A single header field with another common delimiter in it means that the delimiter is likely
-/// wrong.
+void Dataset::noteMixed(const FactsOfFiles& facts) {
+    const auto& given = options_.format == "csv" ? options_.csvTypes : options_.types;
+    const expr::Schema* last = nullptr;
+    for (std::size_t i = 0; i < facts.size(); ++i) {
+        if (facts[i] == nullptr || (last != nullptr && *last == facts[i]->schema)) {
+            continue;  // most files are as the one before
+        }
+        last = &facts[i]->schema;
+        for (const expr::Field& own : last->fields) {
+            const expr::Field* field =
+                canHaveOtherText(own.type) ? schema_.find(own.name) : nullptr;
+            if (field != nullptr && hasOtherText(own.type, field->type) &&
+                !given.contains(own.name)) {
+                mixed_.emplace(
+                    own.name,
+                    strCat("is ", own.type.name(), " in ", files_[i].path, " and ",
+                           field->type.name(), " in other files; `dataset.types: {", own.name, ": ",
+                           own.type.name(), "}` reads it as one type in all files"));
+            }
+        }
+    }
+}
+
+/// A header of one field that holds another usual delimiter was most likely cut by the wrong one.
 void Dataset::noteDelimiter() {
     const std::string name = schema_.fields.size() == 1 ? schema_.fields.front().name : "";
     const std::size_t at = name.find_first_of(",;\t|");
@@ -217,12 +263,15 @@ const PartitionColumn* Dataset::partition(std::string_view column) const {
 Result<std::shared_ptr<const Dataset>> Dataset::open(const std::vector<std::string>& paths,
                                                      const std::string& baseDir,
                                                      const files::ReadOptions& options,
-                                                     std::shared_ptr<FactsCache> cache,
-                                                     int threads) {
+                                                     std::shared_ptr<FactsCache> cache, int threads,
+                                                     const std::vector<std::string>& only) {
     std::shared_ptr<Dataset> dataset(new Dataset);
     dataset->options_ = options;
     dataset->cache_ = std::move(cache);
     ASSIGN_OR_RETURN(dataset->files_, files::listFiles(paths, baseDir, options.format));
+    if (!only.empty()) {
+        RETURN_IF_ERROR(keepOnly(only, dataset->files_));
+    }
     ASSIGN_OR_RETURN(auto facts, dataset->cache_->getAll(dataset->files_, options, threads));
     RETURN_IF_ERROR(dataset->uniteSchemas(facts));
     RETURN_IF_ERROR(dataset->addPartitions());

@@ -36,14 +36,17 @@ files::ReadOptions readOptionsOf(const std::vector<std::string>& paths, const st
 
 class Dataset {
  public:
-    /// Lists files and reads their facts with up to `threads` threads. Failure: no such file, empty
-    /// glob, corrupt file, a type given to a column that no file has. Columns that differ between
-    /// files are rejected in schema().
+    /// Lists files and reads their facts with up to `threads` threads. `only`: the files of these
+    /// relative paths alone (empty: all); others are not opened and decide nothing. Failure: no
+    /// such file, empty glob, corrupt file, a type given to a column that no file has;
+    /// kFailedPrecondition where one of `only` is gone. Columns that differ between files are
+    /// refused in schema().
     static Result<std::shared_ptr<const Dataset>> open(const std::vector<std::string>& paths,
                                                        const std::string& baseDir,
                                                        const files::ReadOptions& options,
                                                        std::shared_ptr<FactsCache> cache,
-                                                       int threads = 4);
+                                                       int threads = 4,
+                                                       const std::vector<std::string>& only = {});
 
     /// The files that a plan pinned. `schema`: the dataset's schema from the plan (empty: it is
     /// built from the facts of all files).
@@ -69,7 +72,10 @@ class Dataset {
     /// Number of rows in all files that dataset.csv.on_bad_row dropped; unknown (0) for a dataset
     /// of a plan.
     std::int64_t badRows() const { return badRows_; }
-    /// Null if the column is not a partition column.
+    /// Columns whose values have one hash and one text in some files and others in the rest, as
+    /// integers beside floats and dates beside timestamps: by name, why. Of a dataset from open().
+    const std::map<std::string, std::string>& mixed() const { return mixed_; }
+    /// Null when the column is not one of them.
     const PartitionColumn* partition(std::string_view column) const;
     /// Parsed Parquet footers, shared by the readers.
     pages::ParquetFooters& footers() const { return *footers_; }
@@ -97,6 +103,7 @@ class Dataset {
     Dataset();
     using FactsOfFiles = std::vector<std::shared_ptr<const files::FileFacts>>;
     Status uniteSchemas(const FactsOfFiles& facts);
+    void noteMixed(const FactsOfFiles& facts);
     Status dropBadRows(FactsOfFiles& facts, int threads);
     void noteDelimiter();
     Status addPartitions();
@@ -107,6 +114,7 @@ class Dataset {
     expr::Schema schema_;
     std::vector<PartitionColumn> partitions_;
     std::vector<std::string> notes_;
+    std::map<std::string, std::string> mixed_;
     std::int64_t badRows_ = 0;
     std::shared_ptr<FactsCache> cache_;
     std::shared_ptr<pages::ParquetFooters> footers_;

@@ -1,9 +1,6 @@
 #include "daemon/worker/loader/pinned_files.h"
 
-#include <algorithm>
 #include <cerrno>
-#include <map>
-#include <set>
 
 #include <fcntl.h>
 
@@ -17,6 +14,8 @@ namespace {
 
 constexpr std::size_t kBytesMax = std::size_t{1} << 30;
 
+}  // namespace
+
 std::vector<std::string> pathsOf(const std::vector<stream::PlanFile>& files) {
     std::vector<std::string> paths;
     paths.reserve(files.size());
@@ -25,39 +24,6 @@ std::vector<std::string> pathsOf(const std::vector<stream::PlanFile>& files) {
     }
     return paths;
 }
-
-Status keepOnly(const std::vector<std::string>& pinned, std::vector<stream::PlanFile>& files) {
-    std::set<std::string> missing(pinned.begin(), pinned.end());
-    std::erase_if(
-        files, [&](const stream::PlanFile& file) { return missing.erase(file.relativePath) == 0; });
-    return missing.empty() ? okStatus()
-                           : failedPrecondition(
-                                 "dataset.path: the stream that this state was taken from reads '",
-                                 *missing.begin(),
-                                 "', which is not among the files any more; "
-                                 "put it back, or start without the state");
-}
-
-// Partitions are numbered by the files that remain: closes the gaps of others.
-void renumberPartitions(std::vector<stream::PlanFile>& files) {
-    std::map<std::int64_t, std::int64_t> numbers;
-    for (const stream::PlanFile& file : files) {
-        for (const stream::PlanSplit& split : file.splits) {
-            numbers[split.partition] = 0;
-        }
-    }
-    std::int64_t next = 0;
-    for (auto& [was, number] : numbers) {
-        number = next++;
-    }
-    for (stream::PlanFile& file : files) {
-        for (stream::PlanSplit& split : file.splits) {
-            split.partition = numbers[split.partition];
-        }
-    }
-}
-
-}  // namespace
 
 PinnedFiles PinnedFiles::of(const stream::Plan& plan) {
     return {pathsOf(plan.files), pathsOf(plan.evalFiles), plan.segmentSplits};
@@ -85,13 +51,6 @@ Result<PinnedFiles> PinnedFiles::parse(std::string_view text) {
 std::string PinnedFiles::toText() const {
     return dumpJson(
         {{"files", files}, {"eval_files", evalFiles}, {"segment_splits", segmentSplits}});
-}
-
-Status PinnedFiles::pin(stream::Plan& plan) const {
-    RETURN_IF_ERROR(keepOnly(files, plan.files));
-    RETURN_IF_ERROR(keepOnly(evalFiles, plan.evalFiles));
-    renumberPartitions(plan.files);
-    return okStatus();
 }
 
 Result<std::optional<PinnedFiles>> readPinned(const std::string& path) {

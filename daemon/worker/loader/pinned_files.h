@@ -3,7 +3,7 @@
 // the dataset has grown. A script's state contains them; a feed without a daemon reads and writes
 // them (--pinned), while a daemon's feed has the whole plan.
 //
-// Threads: a value. Failure: kFailedPrecondition names the file that no longer exists.
+// Threads: a value. Failure: kInvalidArgument for a text that is none.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,11 +23,11 @@ struct PinnedFiles {
     /// Parses JSON that contains `text`.
     static Result<PinnedFiles> parse(std::string_view text);
     std::string toText() const;
-    /// Removes all other files from a plan of the current dataset.
-    Status pin(stream::Plan& plan) const;
 };
 
-/// Reads the pinned files from `path`; nothing if it is empty.
+/// Their relative paths.
+std::vector<std::string> pathsOf(const std::vector<stream::PlanFile>& files);
+/// The files that `path` pins; nothing where it is empty.
 Result<std::optional<PinnedFiles>> readPinned(const std::string& path);
 /// Overwrites it.
 Status writePinned(const std::string& path, const stream::Plan& plan);

@@ -18,6 +18,7 @@
 #include "daemon/worker/loader/counting.h"
 #include "daemon/worker/loader/labels.h"
 #include "daemon/worker/loader/memory.h"
+#include "daemon/worker/loader/mixed_columns.h"
 #include "daemon/worker/loader/mixing.h"
 #include "daemon/worker/loader/notes.h"
 #include "daemon/worker/loader/progress.h"
@@ -39,7 +40,7 @@ class Resolver {
     bool resolve(const std::string& variation, ResolveReply& reply);
 
  private:
-    Result<DatasetPtr> open(const spec::DatasetSpec& section);
+    Result<DatasetPtr> open(const spec::DatasetSpec& section, const std::vector<std::string>& only);
     bool openAll(ResolvedRun& run, DatasetPtr& train, DatasetPtr& eval, ResolveReply& reply);
     Status plan(ResolvedRun& run, const dataset::Dataset& train, const dataset::Dataset* eval);
     Status countTraining(ResolvedRun& run);
@@ -64,6 +65,7 @@ class Resolver {
 };
 
 constexpr char kCancelledCode[] = "cancelled";
+constexpr int kFactsThreads = 4;
 
 // The key at the start of an error of the plan; "" if it has none.
 std::string keyIn(std::string_view message) {
@@ -111,17 +113,25 @@ std::string keyOf(const spec::DatasetSpec& section) {
     return key;
 }
 
-Result<DatasetPtr> Resolver::open(const spec::DatasetSpec& section) {
-    DatasetPtr& opened = opened_[keyOf(section)];
+// `only`: as Dataset::open(); so a file that a pinned stream does not read decides nothing of it.
+Result<DatasetPtr> Resolver::open(const spec::DatasetSpec& section,
+                                  const std::vector<std::string>& only) {
+    std::string key = keyOf(section);
+    for (const std::string& path : only) {
+        strAppend(&key, "\n", path);
+    }
+    DatasetPtr& opened = opened_[key];
     if (!opened) {
         ASSIGN_OR_RETURN(opened, dataset::Dataset::open(section.path, request_.baseDir,
-                                                        dataset::readOptionsOf(section), cache_));
+                                                        dataset::readOptionsOf(section), cache_,
+                                                        kFactsThreads, only));
     }
     return opened;
 }
 
 bool Resolver::openAll(ResolvedRun& run, DatasetPtr& train, DatasetPtr& eval, ResolveReply& reply) {
-    Result<DatasetPtr> opened = open(run.spec.dataset);
+    const PinnedFiles pinned = request_.pinned.value_or(PinnedFiles{});
+    Result<DatasetPtr> opened = open(run.spec.dataset, pinned.files);
     if (!opened.ok()) {
         reply.errors.push_back(errorOf(opened.status(), "dataset.path", "file", &run.spec));
         return false;
@@ -130,7 +140,7 @@ bool Resolver::openAll(ResolvedRun& run, DatasetPtr& train, DatasetPtr& eval, Re
     run.warnings.insert(run.warnings.end(), train->notes().begin(), train->notes().end());
     run.badRows = run.evalBadRows = train->badRows();
     if (run.spec.eval && run.spec.eval->dataset.path != run.spec.dataset.path) {
-        opened = open(run.spec.eval->dataset);
+        opened = open(run.spec.eval->dataset, pinned.evalFiles);
         if (!opened.ok()) {
             reply.errors.push_back(
                 errorOf(opened.status(), "eval.dataset.path", "file", &run.spec));
@@ -154,9 +164,6 @@ Status Resolver::plan(ResolvedRun& run, const dataset::Dataset& train,
     }
     ASSIGN_OR_RETURN(run.plan,
                      dataset::buildPlan(run.spec, train, eval, baseColumns_, &run.warnings));
-    if (request_.pinned) {
-        RETURN_IF_ERROR(request_.pinned->pin(run.plan));
-    }
     if (isOfBase) {
         run.plan.segmentRule = baseSegments_.rule;
     }
@@ -192,7 +199,7 @@ Status Resolver::countTraining(ResolvedRun& run) {
     ResolvedRun training;
     training.spec = *training_;
     training.spec.eval.reset();
-    ASSIGN_OR_RETURN(const DatasetPtr rows, open(training.spec.dataset));
+    ASSIGN_OR_RETURN(const DatasetPtr rows, open(training.spec.dataset, {}));
     const spec::BindResult bound = spec::bindSchema(training.spec, rows->schema(), tables_.schema);
     if (!bound.ok()) {
         return spec::toStatus(bound.errors, request_.fileName);
@@ -347,6 +354,11 @@ bool Resolver::resolve(const std::string& variation, ResolveReply& reply) {
     }
     if (!bound.ok()) {
         reply.errors.insert(reply.errors.end(), bound.errors.begin(), bound.errors.end());
+        return false;
+    }
+    const Status mixed = checkMixed(run.spec, train->mixed(), (eval ? eval : train)->mixed());
+    if (!mixed.ok()) {
+        reply.errors.push_back(errorOf(mixed, "dataset.types", "type", &run.spec));
         return false;
     }
     const Status vocabularies = fillVocabularies(run.spec);

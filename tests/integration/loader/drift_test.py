@@ -128,6 +128,61 @@ class Drift(unittest.TestCase):
         self.assertIn("Float value 1.500000 was truncated", said)
         self.assertIn("as dataset.types.q says", said)
 
+    def test_a_hash_a_text_and_a_key_of_integers_beside_doubles_are_refused(self):
+        """Else one new file moves the split of all old ones, as hash01(5) is another number than hash01(5.0)."""
+        self.days()
+        (self.place / "side.csv").write_text("q,z\n1,2\n")
+        dataset = {"path": "day*.parquet"}
+        carry = {"features": {"carry": ["k"]}}
+        refused = (({"dataset": {**dataset, "where": "hash01(k, q) < 0.9"}}, "dataset.where: hash01 of column 'q'"),
+                   ({"dataset": {**dataset, "where": "cast(q as varchar) || 'x' <> '5x'"}}, "dataset.where: a text of column 'q'"),
+                   ({"recipe": [{"derive": {"r": "q * 2"}}, {"filter": "cast(r as varchar) <> '4'"}]}, "a text of column 'r'"),
+                   ({"recipe": [{"hash": {"column": "q", "buckets": 9}}]}, "recipe.hash: a hash of column 'q'"),
+                   ({"recipe": [{"sample": {"keep": 0.5, "by": "q"}}]}, "recipe.sample: a hash of column 'q'"),
+                   ({"recipe": [{"join": {"table": "side.csv", "on": {"q": "q"}, "take": ["z"]}}]}, "recipe.join: a join by column 'q'"))
+        for use, wanted in refused:
+            with self.subTest(use):
+                said = self.stream({"dataset": dataset, **carry, **use}, code=4).stderr
+                self.assertIn(wanted, said)
+                self.assertIn(f"is int64 in {self.place}/day1.parquet and double in other files; `dataset.types: {{q: int64}}`", said)
+        # Values count alone here, and a type that the spec gives is one type.
+        for use in ({"dataset": {**dataset, "where": "q > 3 and hash01(k, q > 7, cast(q as bigint)) < 0.9"}},
+                    {"dataset": {**dataset, "types": {"q": "int64"}, "where": "hash01(q) < 0.9"}}):
+            self.stream({**carry, **use})
+        one = {"dataset": {"path": "day1.parquet", "where": "hash01(q) < 0.9"}, **carry}
+        self.assertEqual(self.values(one, "k"), [k for k in self.values({**carry, "dataset": {
+            **dataset, "types": {"q": "int64"}, "where": "hash01(q) < 0.9"}}, "k") if k < ROWS])
+
+    def test_texts_that_no_number_of_the_type_is_are_refused(self):
+        for text, name, wanted in (("9007199254740993", "double", "'9007199254740993' is a whole number that double does not hold"),
+                                   ("-9007199254740993.0", "double", "is a whole number that double does not hold"),
+                                   ("16777217", "float", "is a whole number that float does not hold"),
+                                   ("1e400", "double", "'1e400' is beyond the type's range"), ("0x10", "int64", "'0x10' is hexadecimal")):
+            with self.subTest(text):
+                self.write("t.parquet", 0, a=["1", "2", text])
+                said = self.stream({"dataset": {"path": "t.parquet", "types": {"a": name}}, "features": {"carry": ["k", "a"]}}, code=4).stderr
+                self.assertIn("t.parquet: row group 0, column 'a', row 2: ", said)
+                self.assertIn(wanted, said)
+                self.assertIn("as dataset.types.a says", said)
+        self.write("t.parquet", 0, a=[1.0, 1e39])
+        said = self.stream({"dataset": {"path": "t.parquet", "types": {"a": "float"}}, "features": {"carry": ["k", "a"]}}, code=4).stderr
+        self.assertIn("row 1: 1e+39 is beyond the range of float", said)
+        self.write("t.parquet", 0, a=["005", "-0", "0.1", "9007199254740992", "inf", None, "1e3"])
+        self.assertEqual(self.values({"dataset": {"path": "t.parquet", "types": {"a": "double"}}, "features": {"carry": ["k", "a"]},
+                                      "label": "k >= 0"}, "a"), [5.0, 0.0, 0.1, 2.0**53, float("inf"), None, 1000.0])
+
+    def test_values_are_counted_in_the_files_of_the_plan_alone(self):
+        self.write("day1.parquet", 0, q=pa.array(range(ROWS), pa.int64()))
+        spec = {"dataset": {"path": "day*.parquet"}, "label": "k % 2 = 1", "features": {"ids": ["q"]}, "command": ["x"],
+                "embeddings": {"q": {"vocabulary": "auto", "dim": 2}}}
+        asked = {"op": "resolve", "text": json.dumps(spec), "file_name": "s.yaml", "base_dir": str(self.place)}
+        run = json.loads(self.run_loader("inspect", stdin=json.dumps(asked)).stdout)["runs"][0]
+        (self.place / "day2.parquet").write_bytes(b"PAR1 partial")
+        asked = {"op": "count_values", "spec": run["spec"], "plan": json.dumps(run["plan"]), "progress": str(self.place / "progress")}
+        counted = json.loads(self.run_loader("inspect", stdin=json.dumps(asked)).stdout)
+        self.assertEqual(counted.get("errors"), None)
+        self.assertEqual(counted["runs"][0]["spec"]["embeddings"]["q"]["rows"], ROWS + 1)
+
     def test_times_of_csv_files_keep_their_zone(self):
         (self.place / "z.csv").write_text("k,at,local\n0,2024-01-31T10:00:00+01:00,2024-01-31 10:00:00\n1,,2024-02-01 00:00:00\n")
         self.stream({"dataset": {"path": "z.csv"}, "features": {"carry": ["k", "at", "local"]}}, "--rows", "--sink", "parquet",

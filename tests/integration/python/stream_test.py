@@ -265,6 +265,30 @@ class States(Case):
             with millrace.stream(spec, as_numpy=True) as stream, self.assertRaisesRegex(millrace.SpecError, "damaged: its files"):
                 stream.load_state_dict({**state, "files": state["files"][:-6]})
 
+    def test_a_state_does_not_notice_files_that_its_stream_does_not_read(self):
+        spec = self.spec(total=1000)
+        path = os.path.join(self.folder, "rows.csv")
+        with open(path, encoding="utf-8") as file:
+            head, *lines = file.read().splitlines()
+        with open(spec, encoding="utf-8") as file:
+            text = file.read().replace("rows.csv", "rows*.csv").replace("x is not null", "hash01(user) < 0.9")
+        with open(spec, "w", encoding="utf-8") as file:
+            file.write(text)
+        rows = [batch.carry["number"].tolist() for batch in millrace.stream(spec, as_numpy=True)]
+        with millrace.stream(spec, as_numpy=True) as stream:
+            got = [next(iter(stream)).carry["number"].tolist()]
+            state = stream.state_dict()
+        changed = [line.split(",") for line in lines]
+        user = head.split(",").index("user")
+        for value in ("1.5", "word", ""):  # another type, then no column
+            for row in changed:
+                row[user] = value
+            with open(os.path.join(self.folder, "rows2.csv"), "w", encoding="utf-8") as file:
+                file.write("\n".join([head, *map(",".join, changed)]) + "\n" if value else "nothing\n1\n")
+            with millrace.stream(spec, as_numpy=True) as stream:
+                stream.load_state_dict(state)
+                self.assertEqual(got + [batch.carry["number"].tolist() for batch in stream], rows, value)
+
     def split_into_weeks(self, folder, spec, more):
         """rows.csv becomes two partitions; `more` takes the place of the spec's batch."""
         with open(os.path.join(folder, "rows.csv"), encoding="utf-8") as file:

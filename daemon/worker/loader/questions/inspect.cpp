@@ -174,9 +174,10 @@ std::string countAnswer(const Json& request) {
         ASSIGN_OR_RETURN(run.plan, stream::Plan::fromJson(plan));
         run.variation = run.spec.variation;
         const spec::DatasetSpec& section = run.spec.dataset;
-        ASSIGN_OR_RETURN(const auto dataset,
-                         dataset::Dataset::open(section.path, run.spec.baseDir,
-                                                dataset::readOptionsOf(section), factsCache()));
+        ASSIGN_OR_RETURN(
+            const auto dataset,
+            dataset::Dataset::open(section.path, run.spec.baseDir, dataset::readOptionsOf(section),
+                                   factsCache(), /*threads=*/4, pathsOf(run.plan.files)));
         CountingOptions options{dataset->version(), cacheDirectory(kCountedValues)};
         options.progress = [file = jsonString(request, "progress")](std::int64_t rows,
                                                                     std::int64_t allRows, double) {
