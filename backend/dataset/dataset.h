@@ -72,8 +72,8 @@ class Dataset {
     /// Number of rows in all files that dataset.csv.on_bad_row dropped; unknown (0) for a dataset
     /// of a plan.
     std::int64_t badRows() const { return badRows_; }
-    /// Columns whose values have one hash and one text in some files and others in the rest, as
-    /// integers beside floats and dates beside timestamps: by name, why. Of a dataset from open().
+    /// Columns whose values would have other hashes and texts in some files than in the rest, as
+    /// integers beside floats and dates beside timestamps: by name, why. Filled by open() alone.
     const std::map<std::string, std::string>& mixed() const { return mixed_; }
     /// Null when the column is not one of them.
     const PartitionColumn* partition(std::string_view column) const;

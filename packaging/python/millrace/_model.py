@@ -23,7 +23,7 @@ def load_model(run: str | os.PathLike[str] | Run, step: int | None = None, *, be
         A checkpoint's file (`step-00000400.a1.safetensors`); or a run, by id, name, the beginning of one, or a `Run`: then
         its checkpoint of `step`, the newest where that is None.
     best
-        Of a run with `train.early_stop`: the checkpoint of its best evaluation.
+        The checkpoint of the best evaluation, for a run with `train.early_stop`.
     host
         Whose daemon knows the run, as of `millrace.Client`. The file must be on this machine.
     check_features
