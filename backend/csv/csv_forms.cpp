@@ -22,8 +22,8 @@ constexpr std::int64_t kDoubleWhole = std::int64_t{1} << 53;
 constexpr std::array<bool, 256> kBeginsText = [] {
     std::array<bool, 256> begins{};
     begins.fill(true);
-    for (const char c : {'0', '1', '2', '3',  '4', '5', '6', '7', '8', '9', '-',
-                         '.', ',', ' ', '\t', 'i', 'I', 't', 'T', 'f', 'F'}) {
+    for (const char c : {'0', '1', '2', '3', '4',  '5', '6', '7', '8', '9', '-',
+                         '+', '.', ',', ' ', '\t', 'i', 'I', 't', 'T', 'f', 'F'}) {
         begins[static_cast<unsigned char>(c)] = false;
     }
     return begins;

@@ -89,7 +89,7 @@ class FixedTarget final : public Target {
             const char* const text = all.text.at(*field);
             if (size == 0) {
                 RETURN_IF_ERROR(setNull(rows_));
-            } else if (nulls.mayBegin(*text) || !Parse::fast(text, size, value)) {
+            } else if (nulls.mayHide(*text) || !Parse::fast(text, size, value)) {
                 ASSIGN_OR_RETURN(const bool isValue, appendSlowly(all.text, *field, value));
                 if (!isValue) {
                     return r;

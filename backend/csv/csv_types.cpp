@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backend/core/text.h"
+#include "backend/csv/csv_values.h"
 
 namespace millrace::csv {
 namespace {
@@ -48,31 +49,37 @@ std::int64_t numBad(const files::CsvColumn& column, const Candidate& candidate) 
     return bad;
 }
 
-/// The candidate with the fewest bad values, if these are few; else null.
-const Candidate* candidateOfMost(const files::CsvColumn& column) {
-    if (csvKind(column) != K::kString) {
-        return nullptr;
-    }
-    const Candidate* best = nullptr;
-    std::int64_t bad = 0;
+/// The candidate with the fewest bad values.
+struct Most {
+    const Candidate* candidate = nullptr;
+    std::int64_t bad = 0, good = 0;
+
+    bool hasManyGood() const { return good >= kManyGood && good >= bad; }
+    bool hasFewBad() const { return good >= kManyGood && bad <= std::max(kFewBad, good / kOneIn); }
+};
+
+Most candidateOfMost(const files::CsvColumn& column) {
+    Most most;
     for (const Candidate& candidate : candidates()) {
-        const std::int64_t one = numBad(column, candidate);
-        if (best == nullptr || one < bad) {
-            best = &candidate;
-            bad = one;
+        const std::int64_t bad = numBad(column, candidate);
+        if (most.candidate == nullptr || bad < most.bad) {
+            most.candidate = &candidate;
+            most.bad = bad;
         }
     }
-    const std::int64_t good = numValues(column) - bad;
-    return good >= kManyGood && bad <= std::max(kFewBad, good / kOneIn) ? best : nullptr;
+    most.good = numValues(column) - most.bad;
+    return most;
 }
 
 /// A column over all files.
 struct Totals {
     files::CsvColumn sum;
     std::array<std::size_t, files::kCsvForms> fileOf{};  ///< by form: the first file with one
+    std::map<K, std::size_t> firstOf;                    ///< by type of a file alone: the first one
 };
 
 void add(const files::CsvColumn& column, std::size_t file, Totals& totals) {
+    totals.firstOf.try_emplace(csvKind(column), file);
     for (std::size_t i = 0; i < files::kCsvForms; ++i) {
         totals.sum.counts[i] += column.counts[i];
     }
@@ -101,29 +108,70 @@ std::string asNull(const Totals& totals, const std::string& value) {
                   "]} reads it as null, and no longer NA, NaN, null and their like, ");
 }
 
-Status badValue(const std::vector<files::DataFile>& files, const files::ReadOptions& options,
-                const std::string& name, const Totals& totals, const Candidate& most) {
+/// The first value that is not of the candidate's type.
+const files::CsvPlace& firstBad(const Totals& totals, const Candidate& most) {
     const files::CsvPlace* first = nullptr;
+    const auto fileOf = [&](const files::CsvPlace& one) {
+        return totals.fileOf[static_cast<std::size_t>(one.form)];
+    };
     for (const F form : most.bad) {
         const files::CsvPlace* place = totals.sum.first(form);
-        const auto fileOf = [&](const files::CsvPlace& one) {
-            return totals.fileOf[static_cast<std::size_t>(one.form)];
-        };
         const bool isBefore =
             place != nullptr && (first == nullptr || std::pair(fileOf(*place), place->line) <
                                                          std::pair(fileOf(*first), first->line));
         first = isBefore ? place : first;
     }
-    const std::int64_t bad = numBad(totals.sum, most);
-    return invalidArgument(shown(files, totals, *first), ": column '", name, "': '", first->value,
-                           "' is not of type ", expr::DataType{most.kind}.name(), ", as the ",
-                           formatCount(numValues(totals.sum) - bad), " other values are",
-                           bad > 1 ? strCat(" (there are ", formatCount(bad), " such values)") : "",
-                           "; correct it, or say in ", options.csvKey,
-                           " what it is: {on_bad_row: drop} leaves the row "
-                           "out, ",
-                           asNull(totals, first->value), "{types: {", name,
-                           ": string}} reads all as text");
+    return *first;
+}
+
+Status badValue(const std::vector<files::DataFile>& files, const files::ReadOptions& options,
+                const std::string& name, const Totals& totals, const Most& most) {
+    const files::CsvPlace& first = firstBad(totals, *most.candidate);
+    return invalidArgument(
+        shown(files, totals, first), ": column '", name, "': '", first.value, "' is not of type ",
+        expr::DataType{most.candidate->kind}.name(), ", as the ", formatCount(most.good),
+        " other values are",
+        most.bad > 1 ? strCat(" (there are ", formatCount(most.bad), " such values)") : "",
+        "; correct it, or say in ", options.csvKey,
+        " what it is: {on_bad_row: drop} leaves the row out, ", asNull(totals, first.value),
+        "{types: {", name, ": string}} reads all as text");
+}
+
+bool isCommaNumber(const files::ReadOptions& options, const files::CsvPlace* text) {
+    double number = 0;
+    return text != nullptr && !options.csvHasDecimalComma && options.csvDelimiter != ',' &&
+           text->value.find(',') != std::string::npos && csvCommaNumber(text->value, number);
+}
+
+/// Why a column is text although most of its values, or all in some of its files, are not.
+void noteMixture(const std::vector<files::DataFile>& files, const files::ReadOptions& options,
+                 const std::string& name, const Totals& totals, std::vector<std::string>& notes) {
+    const auto typed = std::min_element(
+        totals.firstOf.begin(), totals.firstOf.end(), [](const auto& a, const auto& b) {
+            const auto isText = [](K kind) { return kind == K::kString || kind == K::kNull; };
+            return std::pair(isText(a.first), a.second) < std::pair(isText(b.first), b.second);
+        });
+    const files::CsvPlace* text = totals.sum.first(F::kText);
+    const Most most = candidateOfMost(totals.sum);
+    if (isCommaNumber(options, text)) {
+        notes.push_back(strCat(shown(files, totals, *text), ": column '", name, "' is text, but '",
+                               text->value, "' looks like a number; ", options.csvKey,
+                               ".decimal_comma: true (--csv decimal_comma=true) reads it as one"));
+    } else if (totals.firstOf.size() > 1 && typed->first != K::kString &&
+               typed->first != K::kNull && text != nullptr) {
+        notes.push_back(strCat(
+            shown(files, totals, *text), ": column '", name, "' is text because of '", text->value,
+            "', but ", expr::DataType{typed->first}.name(), " in ", files[typed->second].path, "; ",
+            options.csvKey, ".types: {", name, ": string} says that it is meant"));
+    } else if (most.hasManyGood()) {
+        const files::CsvPlace& first = firstBad(totals, *most.candidate);
+        notes.push_back(strCat(
+            shown(files, totals, first), ": column '", name, "' is text because of '", first.value,
+            "': ", formatCount(most.bad), " of ", formatCount(most.good + most.bad),
+            " values are not of type ", expr::DataType{most.candidate->kind}.name(), "; ",
+            options.csvKey, ": ", asNull(totals, first.value), "{types: {", name,
+            ": string}} says that it is meant"));
+    }
 }
 
 /// Words for a missing value that a text column has as values.
@@ -142,12 +190,19 @@ void noteWords(const std::vector<files::DataFile>& files, const files::ReadOptio
 Result<K> resolve(const std::vector<files::DataFile>& files, const files::ReadOptions& options,
                   const std::string& name, const Totals& totals, std::vector<std::string>& notes) {
     const auto given = options.csvTypes.find(name);
-    const Candidate* most = given == options.csvTypes.end() ? candidateOfMost(totals.sum) : nullptr;
-    if (most != nullptr && !options.csvDropsBadRows) {
-        return badValue(files, options, name, totals, *most);
+    const bool isGiven = given != options.csvTypes.end();
+    K kind = csvKind(totals.sum);
+    const Most most = candidateOfMost(totals.sum);
+    if (!isGiven && kind == K::kString && most.hasFewBad()) {
+        if (!options.csvDropsBadRows) {
+            return badValue(files, options, name, totals, most);
+        }
+        kind = most.candidate->kind;
     }
-    const K kind = most != nullptr ? most->kind : csvKind(totals.sum);
-    if (given == options.csvTypes.end() ? kind == K::kString : given->second == "string") {
+    if (!isGiven && kind == K::kString) {
+        noteMixture(files, options, name, totals, notes);
+    }
+    if (isGiven ? given->second == "string" : kind == K::kString) {
         noteWords(files, options, name, totals, notes);
     }
     return kind;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <iterator>
 #include <system_error>
 #include <type_traits>
 
@@ -12,8 +11,7 @@
 namespace millrace::csv {
 namespace {
 
-constexpr std::string_view kNullWords[] = {"NA", "N/A", "NaN", "null", "NULL", "None"};
-constexpr std::size_t kNumberBytes = 64;  // limit for numbers with a comma
+constexpr std::size_t kNumberBytes = 64;  // with a comma: longer ones are none
 
 bool isDigit(char c) {
     return c >= '0' && c <= '9';
@@ -28,6 +26,14 @@ std::string_view trimmed(std::string_view text) {
         text.remove_suffix(1);
     }
     return text;
+}
+
+/// Without the plus that some programs write before a number.
+std::string_view withoutPlus(std::string_view text) {
+    const bool isNumber =
+        text.size() > 1 && text[0] == '+' &&
+        (isDigit(text[1]) || std::string_view(".,iI").find(text[1]) != std::string_view::npos);
+    return isNumber ? text.substr(1) : text;
 }
 
 template <class T>
@@ -135,15 +141,16 @@ CsvLook lookOf(std::string_view value, bool hasDecimalComma) {
     if (text.empty()) {
         return {};
     }
-    const char first = text[0];
+    const std::string_view number = withoutPlus(text);
+    const char first = number[0];
     if (isDigit(first) || first == '-' || first == '.' || first == ',' || first == 'i' ||
         first == 'I') {
-        const std::string_view digits = first == '-' ? text.substr(1) : text;
+        const std::string_view digits = first == '-' ? number.substr(1) : number;
         if (!digits.empty() && std::all_of(digits.begin(), digits.end(), isDigit)) {
-            return lookOfWhole(text);
+            return lookOfWhole(number);
         }
-        double number = 0;
-        if (hasDecimalComma ? csvCommaNumber(text, number) : parseWhole(text, number)) {
+        double real = 0;
+        if (hasDecimalComma ? csvCommaNumber(number, real) : parseWhole(number, real)) {
             return {files::CsvForm::kDouble};
         }
         std::int32_t days = 0;
@@ -159,7 +166,7 @@ CsvLook lookOf(std::string_view value, bool hasDecimalComma) {
 }
 
 bool csvNumber(std::string_view text, double& value) {
-    text = trimmed(text);
+    text = withoutPlus(trimmed(text));
     if (!parseWhole(text, value)) {
         return false;
     }
@@ -181,7 +188,7 @@ bool csvCommaNumber(std::string_view text, double& value) {
 
 template <class T>
 bool csvInteger(std::string_view text, T& value) {
-    text = trimmed(text);
+    text = withoutPlus(trimmed(text));
     if (std::is_unsigned_v<T> && text.starts_with('-')) {
         // Among numbers with a minus sign, only zero fits an unsigned type.
         std::int64_t zero = 0;
@@ -284,13 +291,11 @@ bool csvFits(expr::TypeKind kind, std::string_view text, bool hasDecimalComma) {
 }
 
 CsvNulls::CsvNulls(const files::ReadOptions& options)
-    : words_(options.csvNullValues), isGiven_(!options.csvNullValues.empty()) {
-    if (!isGiven_) {
-        words_.assign(std::begin(kNullWords), std::end(kNullWords));
-    }
+    : words_(options.csvNulls()), isGiven_(!options.csvNullValues.empty()) {
     for (const std::string& word : words_) {
         if (!word.empty()) {
-            begins_[static_cast<unsigned char>(word[0])] = true;
+            begins_[byteOf(word.front())] = true;
+            ends_[byteOf(word.back())] = true;
         }
     }
 }

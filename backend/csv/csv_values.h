@@ -1,9 +1,9 @@
 #pragma once
 // Values of CSV fields: the form of a text, and its value as a type.
 //
-// Numbers are as std::from_chars reads them; surrounding blanks are ignored. Times are ISO 8601:
-// YYYY-MM-DD, then T or a blank, HH:MM[:SS[.f]], then nothing, Z, or an offset (+HH, +HHMM,
-// +HH:MM); fractions beyond microseconds are truncated. Threads: pure.
+// Numbers are as std::from_chars reads them, also with a plus; blanks around them count for
+// nothing. Times are ISO 8601: YYYY-MM-DD, then T or a blank, HH:MM[:SS[.f]], then nothing, Z, or
+// an offset (+HH, +HHMM, +HH:MM); fractions beyond microseconds are cut. Threads: pure.
 #include <array>
 #include <cstdint>
 #include <string>
@@ -50,19 +50,22 @@ class CsvNulls {
     explicit CsvNulls(const files::ReadOptions& options);
 
     bool isNull(std::string_view value) const {
-        return value.empty() || (begins_[static_cast<unsigned char>(value[0])] && isWord(value));
+        return value.empty() ||
+               (begins_[byteOf(value.front())] && ends_[byteOf(value.back())] && isWord(value));
     }
-    /// Whether a text that begins so may mean null.
-    bool mayBegin(char first) const { return begins_[static_cast<unsigned char>(first)]; }
-    /// For a column of text, where an empty text in quotes is a value.
+    /// A value of a type that begins so may stand for null. The usual words are no values.
+    bool mayHide(char first) const { return isGiven_ && begins_[byteOf(first)]; }
+    /// In a column of text, where an empty text in quotes is one.
     bool isNullText(std::string_view value) const { return isGiven_ && isWord(value); }
 
  private:
+    static unsigned char byteOf(char c) { return static_cast<unsigned char>(c); }
     bool isWord(std::string_view value) const;
 
     std::vector<std::string> words_;
     bool isGiven_ = false;
-    std::array<bool, 256> begins_{};  ///< by first byte: whether a word begins with it
+    /// By byte: a word begins, or ends, with it. Numbers begin as 1.#IND does, but end otherwise.
+    std::array<bool, 256> begins_{}, ends_{};
 };
 
 }  // namespace millrace::csv

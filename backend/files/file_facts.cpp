@@ -1,11 +1,12 @@
 #include "backend/files/file_facts.h"
 
 #include "backend/core/json.h"
+#include "backend/spec/data_format.h"
 
 namespace millrace::files {
 namespace {
 
-constexpr int kVersion = 5;  ///< of the facts on disk; facts of another version are read again
+constexpr int kVersion = 6;  ///< of the facts on disk; another one is read anew
 
 }  // namespace
 
@@ -32,6 +33,12 @@ std::string ReadOptions::csvReading() const {
                    : dumpJson(Json::array({static_cast<int>(csvQuote), static_cast<int>(csvComment),
                                            csvSkipRows, csvHasDecimalComma, csvNullValues,
                                            csvDropsBadRows}));
+}
+
+std::vector<std::string> ReadOptions::csvNulls() const {
+    return csvNullValues.empty()
+               ? std::vector<std::string>(spec::kCsvNulls.begin(), spec::kCsvNulls.end())
+               : csvNullValues;
 }
 
 }  // namespace millrace::files

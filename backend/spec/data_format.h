@@ -1,5 +1,7 @@
 #pragma once
-// The format of a data file by its name's suffix: the only place that knows the suffixes.
+// The format of a data file by its name's ending: the one place that knows the endings. And the
+// texts that a CSV file has for null.
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -11,5 +13,11 @@ std::string formatOfName(std::string_view path);
 
 /// The default delimiter of a CSV file: a tab for .tsv files.
 char delimiterOfName(std::string_view path);
+
+/// The texts that are null in columns of numbers, times and bools, beside an empty field: those of
+/// pandas' read_csv, and NAN. None of them is a number, a time or a bool.
+inline constexpr std::array<std::string_view, 19> kCsvNulls = {
+    "NA",   "N/A", "NaN",      "NAN",  "nan",  "null",   "NULL",    "None",    "n/a",     "<NA>",
+    "#N/A", "#NA", "#N/A N/A", "-NaN", "-nan", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"};
 
 }  // namespace millrace::spec

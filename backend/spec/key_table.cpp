@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backend/core/status.h"
+#include "backend/spec/data_format.h"
 #include "backend/spec/step_kinds.h"
 
 namespace millrace::spec {
@@ -498,7 +499,20 @@ std::vector<Key> evalAndResourceKeys() {
     };
 }
 
-/// The keys below `section`, which describes the format of CSV files.
+std::string_view nullsDoc() {
+    static const std::string kDoc = [] {
+        std::string words;
+        for (const std::string_view word : kCsvNulls) {
+            strAppend(&words, words.empty() ? "" : ", ", word);
+        }
+        return strCat(
+            "values that are null in every column; default, in columns that are not text: ", words,
+            ". An empty field is always null");
+    }();
+    return kDoc;
+}
+
+/// The keys below `section`, which says how CSV files are written.
 std::vector<Key> csvKeys(std::string_view section) {
     static std::deque<std::string> paths;  // the table is built once and keeps its paths
     const auto at = [section](std::string_view name) -> std::string_view {
@@ -521,9 +535,7 @@ std::vector<Key> csvKeys(std::string_view section) {
          "lines of each file before its header",
          {.min = 0, .max = kBig, .unit = "lines"}},
         {at("decimal_comma"), T::kBool, "false", "numbers are written 1,5"},
-        {at("null_values"), T::kTextList, "",
-         "values that are null in every column; default: NA, N/A, NaN, null, NULL and None in "
-         "columns that are not text. An empty field is always null"},
+        {at("null_values"), T::kTextList, "", nullsDoc()},
         {at("on_bad_row"),
          T::kChoice,
          "error",

@@ -1,6 +1,7 @@
 // Generates the reference page from the key table and the function table.
 #include <algorithm>
 
+#include <absl/strings/ascii.h>
 #include <absl/strings/str_join.h>
 
 #include "backend/expr/functions.h"
@@ -78,8 +79,11 @@ std::string limitsText(const Key& key) {
 
 std::string escaped(std::string_view text) {
     std::string out;
-    for (const char c : text) {
-        out += c == '|' ? "\\|" : std::string(1, c);
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const bool isTag =
+            text[i] == '<' && i + 1 < text.size() && absl::ascii_isalpha(text[i + 1]);
+        out += isTag || text[i] == '|' ? "\\" : "";
+        out += text[i];
     }
     return out;
 }

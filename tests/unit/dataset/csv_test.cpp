@@ -12,52 +12,26 @@
 #include "backend/dataset/dataset.h"
 #include "backend/dataset/side_table.h"
 #include "backend/dataset/split_reader.h"
+#include "tests/unit/dataset/csv_datasets.h"
 #include "tests/unit/dataset/data_files.h"
 
 namespace millrace::dataset {
 namespace {
 
+using test::csv;
 using test::DataDirectory;
 using test::ints;
+using test::openAt;
 using test::reals;
 using test::texts;
+using test::typeOf;
+using test::valuesOf;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ArrayPtr = std::shared_ptr<arrow::Array>;
-
-files::ReadOptions csv() {
-    files::ReadOptions options;
-    options.format = "csv";
-    return options;
-}
-
-using Opened = Result<std::shared_ptr<const Dataset>>;
-
-Opened openAt(const DataDirectory& dir, const files::ReadOptions& options,
-              const std::string& path = ".") {
-    return Dataset::open({path}, dir.path(), options, std::make_shared<FactsCache>(), 2);
-}
-
-std::string typeOf(const Opened& dataset, const std::string& column) {
-    EXPECT_TRUE(dataset.ok()) << dataset.status();
-    return dataset.ok() ? (*dataset)->schema().find(column)->type.name() : "";
-}
-
-/// A column of the first file's first split.
-ArrayPtr valuesOf(const Opened& dataset, const std::string& column, std::uint32_t file = 0) {
-    EXPECT_TRUE(dataset.ok()) << dataset.status();
-    if (!dataset.ok()) {
-        return ints({});
-    }
-    SplitReader reader(*dataset);
-    const auto facts = (*dataset)->facts(file);
-    const auto read = reader.readColumns({file, 0, 0, (*facts)->chunks.at(0).rows}, {column});
-    EXPECT_TRUE(read.ok()) << read.status();
-    return read.ok() ? read->at(0) : ints({});
-}
 
 std::string numbers(int count) {
     std::string text;

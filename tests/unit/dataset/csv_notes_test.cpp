@@ -1,0 +1,111 @@
+// CSV values that are null or numbers without the user's word, and what is said of columns that are
+// text because of a few values.
+#include <gmock/gmock.h>
+
+#include "backend/spec/data_format.h"
+#include "tests/unit/dataset/csv_datasets.h"
+
+namespace millrace::dataset {
+namespace {
+
+using test::csv;
+using test::DataDirectory;
+using test::ints;
+using test::openAt;
+using test::reals;
+using test::typeOf;
+using test::valuesOf;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+/// `count` lines of `value`.
+std::string lines(int count, const std::string& value) {
+    std::string text;
+    for (int i = 0; i < count; ++i) {
+        text += value + "\n";
+    }
+    return text;
+}
+
+TEST(CsvNotes, WhatPandasReadsAsMissingIsNull) {
+    for (const std::string_view word : spec::kCsvNulls) {
+        const std::string w(word);
+        DataDirectory dir;
+        dir.text("a.csv", "i,d,b,t,u\n1,0.5,true,2024-01-01,18446744073709551615\n" + w + "," + w +
+                              "," + w + "," + w + "," + w + "\n");
+        const auto dataset = openAt(dir, csv());
+        EXPECT_EQ(typeOf(dataset, "i"), "int64") << w;
+        EXPECT_EQ(typeOf(dataset, "d"), "double") << w;
+        EXPECT_EQ(typeOf(dataset, "b"), "bool") << w;
+        EXPECT_EQ(typeOf(dataset, "t"), "date") << w;
+        EXPECT_EQ(typeOf(dataset, "u"), "uint64") << w;
+        EXPECT_TRUE(valuesOf(dataset, "i")->Equals(ints({1, -1}, -1))) << w;
+        for (const char* column : {"d", "b", "t", "u"}) {
+            EXPECT_TRUE(valuesOf(dataset, column)->IsNull(1)) << w;
+        }
+        EXPECT_THAT((*dataset)->notes(), IsEmpty()) << w;
+    }
+}
+
+TEST(CsvNotes, NumbersMayHaveAPlus) {
+    DataDirectory dir;
+    dir.text("a.csv",
+             "i,d,s,t\n+5,+1.5,++5,+2024-01-01\n-5,+.5,+-5,2024-01-01\n 6 ,+1e3,+,2024-01-01\n");
+    const auto dataset = openAt(dir, csv());
+    EXPECT_EQ(typeOf(dataset, "i"), "int64");
+    EXPECT_EQ(typeOf(dataset, "d"), "double");
+    EXPECT_EQ(typeOf(dataset, "s"), "string");
+    EXPECT_EQ(typeOf(dataset, "t"), "string");
+    EXPECT_TRUE(valuesOf(dataset, "i")->Equals(ints({5, -5, 6})));
+    EXPECT_TRUE(valuesOf(dataset, "d")->Equals(reals({1.5, 0.5, 1000})));
+}
+
+TEST(CsvNotes, AColumnOfNumbersThatSomeValuesMakeTextIsNamed) {
+    DataDirectory dir;
+    dir.text("a.csv", "x\n" + lines(40, "0.5") + lines(8, "unknown") + lines(2, "NA"));
+    EXPECT_THAT((*openAt(dir, csv()))->notes().at(0),
+                AllOf(HasSubstr("a.csv:42: column 'x' is text because of 'unknown': 8 of 48 values "
+                                "are not of type double; dataset.csv: "),
+                      HasSubstr("{null_values: ['unknown', 'NA']} reads it as null"),
+                      HasSubstr("{types: {x: string}} says that it is meant")));
+    files::ReadOptions options = csv();
+    options.csvNullValues = {"unknown", "NA"};
+    EXPECT_EQ(typeOf(openAt(dir, options), "x"), "double");
+    options = csv();
+    options.csvTypes = {{"x", "string"}};
+    dir.text("a.csv", "x\n" + lines(40, "0.5") + lines(8, "unknown"));
+    EXPECT_THAT((*openAt(dir, options))->notes(), IsEmpty());
+    dir.text("a.csv", "x\n" + lines(20, "0.5") + lines(21, "word"));
+    EXPECT_THAT((*openAt(dir, csv()))->notes(), IsEmpty());
+}
+
+TEST(CsvNotes, AColumnWhoseTypeDiffersBetweenFilesNamesBoth) {
+    DataDirectory dir;
+    dir.text("a.csv", "k,id\n0.5,1\n1,2\n");
+    dir.text("b.csv", "k,id\n1,u1\n2,u2\n");
+    const auto dataset = openAt(dir, csv());
+    EXPECT_EQ(typeOf(dataset, "id"), "string");
+    EXPECT_THAT((*dataset)->notes(),
+                ElementsAre(AllOf(HasSubstr("b.csv:2: column 'id' is text because of 'u1', but "
+                                            "int64 in "),
+                                  HasSubstr("a.csv; dataset.csv.types: {id: string}"))));
+}
+
+TEST(CsvNotes, NumbersWithACommaForThePointAreNamed) {
+    DataDirectory dir;
+    dir.text("a.csv", "k;price\n1;8550,00\n2;7,5\n");
+    files::ReadOptions options = csv();
+    options.csvDelimiter = ';';
+    EXPECT_THAT((*openAt(dir, options))->notes(),
+                ElementsAre(AllOf(HasSubstr("column 'price' is text, but '8550,00' looks like a "
+                                            "number; dataset.csv.decimal_comma: true"))));
+    options.csvHasDecimalComma = true;
+    EXPECT_TRUE(valuesOf(openAt(dir, options), "price")->Equals(reals({8550, 7.5})));
+    dir.text("a.csv", "k,price\n1,\"8550,00\"\n");
+    EXPECT_THAT((*openAt(dir, csv()))->notes(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace millrace::dataset
