@@ -116,7 +116,7 @@ Status CsvLooker::checkRecords(CsvBlock& block) const {
         }
         std::string wrong = whatIsWrong(block, record, memory);
         if (!wrong.empty() && !options_.csvDropsBadRows) {
-            return invalidArgument(path_, ":", block.line + record.line, ": ", wrong);
+            return invalidArgument(path_, ":", block.line + record.line, ": ", wrong, wayOut());
         }
         if (!wrong.empty()) {
             const bool isTold = block.bad.empty() || (record.lines > 1 && !hasLong);
@@ -127,7 +127,15 @@ Status CsvLooker::checkRecords(CsvBlock& block) const {
     return okStatus();
 }
 
-/// Empty if the record is a valid row. Checks values only if bad rows are to be dropped.
+/// Of an error about a record's number of fields.
+std::string CsvLooker::wayOut() const {
+    const std::string hint = delimiterHint(options_, schema_);
+    return !hint.empty() ? strCat("; ", hint)
+                         : strCat("; ", options_.csvKey, ".on_bad_row: drop",
+                                  csvOption(options_, "on_bad_row=drop"), " leaves such rows out");
+}
+
+/// Empty when the record is a row. Values are looked at only where bad ones are left out.
 std::string CsvLooker::whatIsWrong(const CsvBlock& block, const CsvRecord& record,
                                    std::string& memory) const {
     if (record.fields != kinds_.size()) {

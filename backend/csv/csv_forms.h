@@ -51,6 +51,7 @@ class CsvLooker {
 
  private:
     Status checkRecords(CsvBlock& block) const;
+    std::string wayOut() const;
     std::string whatIsWrong(const CsvBlock& block, const CsvRecord& record,
                             std::string& memory) const;
     void lookAtColumn(CsvBlock& block, std::size_t column, std::string& memory) const;

@@ -12,6 +12,7 @@
 #include <arrow/util/compression.h>
 
 #include "backend/arrays/arrow_bridge.h"
+#include "backend/files/packed_content.h"
 #include "backend/objects/object_store.h"
 
 namespace millrace::csv {
@@ -76,16 +77,17 @@ Result<CsvInput> CsvInput::open(const std::string& path, files::FileSource file,
     CsvInput input(std::move(file));
     input.path_ = path;
     input.pool_ = pool == nullptr ? arrow::default_memory_pool() : pool;
-    std::string start(4, '\0');
-    ASSIGN_OR_RETURN(const std::int64_t read, input.file_.readSome(0, 4, start.data()));
+    std::string start(files::kContentBytes, '\0');
+    ASSIGN_OR_RETURN(const std::int64_t read,
+                     input.file_.readSome(0, std::int64_t{files::kContentBytes}, start.data()));
     start.resize(static_cast<std::size_t>(read));
-    if (start == "PK\x03\x04") {
-        return invalidArgument(path, ": a ZIP archive; unpack it, or compress it with gzip");
+    if (const std::string_view packed = files::packedContent(start); !packed.empty()) {
+        return invalidArgument(path, ": ", packed);
     }
-    if (start.starts_with("\x1f\x8b")) {
+    if (files::isGzip(start)) {
         const std::int64_t request = objects::isObjectUri(path) ? kRequestBytes : kBlockBytes;
         input.gzip_ = std::make_unique<GzipText>(path, input.file_, request, std::move(points));
-    } else if (start == "\x28\xb5\x2f\xfd") {
+    } else if (files::isZstd(start)) {
         ASSIGN_OR_RETURN(
             std::unique_ptr<arrow::util::Codec> codec,
             arrays::fromArrow(arrow::util::Codec::Create(arrow::Compression::ZSTD), path));

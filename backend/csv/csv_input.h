@@ -1,10 +1,11 @@
 #pragma once
 // The text of a CSV file: plain, or decompressed from gzip or zstd, detected by the first bytes.
 //
-// Offsets refer to the text. Compressed text is read forwards. For an earlier offset, a gzip file
-// restarts at the nearest saved point (gzip_text.h) and a zstd file at its start, so that pieces
-// out of order cost one pass each. Threads: one at a time. Failure: as FileSource; kDataLoss for a
-// damaged or truncated compressed file, kInvalidArgument for a ZIP archive.
+// Offsets count the text. Compressed text is read forwards; for an offset before that, a gzip file
+// is begun again at the nearest point that was kept (gzip_text.h), a zstd file at its start, so
+// that pieces of it out of order cost a pass each. Threads: one at a time. Failure: as FileSource;
+// kDataLoss for a damaged or truncated compressed file, kInvalidArgument for a file that
+// packed_content.h knows.
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "backend/core/json.h"
 #include "backend/core/text.h"
 #include "backend/csv/csv_values.h"
 
@@ -14,6 +15,7 @@ namespace {
 using F = files::CsvForm;
 using K = expr::TypeKind;
 
+constexpr std::size_t kHeaderShown = 60;  ///< bytes of a header in a note
 constexpr std::int64_t kFewBad = 3, kOneIn = 100, kManyGood = 20;
 
 /// A candidate type of numbers or times, and the forms that do not fit it.
@@ -124,6 +126,12 @@ const files::CsvPlace& firstBad(const Totals& totals, const Candidate& most) {
     return *first;
 }
 
+bool isCommaNumber(const files::ReadOptions& options, const files::CsvPlace* text) {
+    double number = 0;
+    return text != nullptr && !options.csvHasDecimalComma && options.csvDelimiter != ',' &&
+           text->value.find(',') != std::string::npos && csvCommaNumber(text->value, number);
+}
+
 Status badValue(const std::vector<files::DataFile>& files, const files::ReadOptions& options,
                 const std::string& name, const Totals& totals, const Most& most) {
     const files::CsvPlace& first = firstBad(totals, *most.candidate);
@@ -132,15 +140,11 @@ Status badValue(const std::vector<files::DataFile>& files, const files::ReadOpti
         expr::DataType{most.candidate->kind}.name(), ", as the ", formatCount(most.good),
         " other values are",
         most.bad > 1 ? strCat(" (there are ", formatCount(most.bad), " such values)") : "",
-        "; correct it, or say in ", options.csvKey,
-        " what it is: {on_bad_row: drop} leaves the row out, ", asNull(totals, first.value),
-        "{types: {", name, ": string}} reads all as text");
-}
-
-bool isCommaNumber(const files::ReadOptions& options, const files::CsvPlace* text) {
-    double number = 0;
-    return text != nullptr && !options.csvHasDecimalComma && options.csvDelimiter != ',' &&
-           text->value.find(',') != std::string::npos && csvCommaNumber(text->value, number);
+        "; correct it, or say in ", options.csvKey, csvOption(options, "KEY=VALUE"),
+        " what it is: ",
+        isCommaNumber(options, &first) ? "{decimal_comma: true} reads it as a number, " : "",
+        "{on_bad_row: drop} leaves the row out, ", asNull(totals, first.value), "{types: {", name,
+        ": string}} reads all as text");
 }
 
 /// Why a column is text although most of its values, or all in some of its files, are not.
@@ -156,13 +160,15 @@ void noteMixture(const std::vector<files::DataFile>& files, const files::ReadOpt
     if (isCommaNumber(options, text)) {
         notes.push_back(strCat(shown(files, totals, *text), ": column '", name, "' is text, but '",
                                text->value, "' looks like a number; ", options.csvKey,
-                               ".decimal_comma: true (--csv decimal_comma=true) reads it as one"));
+                               ".decimal_comma: true", csvOption(options, "decimal_comma=true"),
+                               " reads it as one"));
     } else if (totals.firstOf.size() > 1 && typed->first != K::kString &&
                typed->first != K::kNull && text != nullptr) {
         notes.push_back(strCat(
             shown(files, totals, *text), ": column '", name, "' is text because of '", text->value,
             "', but ", expr::DataType{typed->first}.name(), " in ", files[typed->second].path, "; ",
-            options.csvKey, ".types: {", name, ": string} says that it is meant"));
+            options.csvKey, ".types: {", name, ": string}",
+            csvOption(options, strCat("types.", name, "=string")), " says that it is meant"));
     } else if (most.hasManyGood()) {
         const files::CsvPlace& first = firstBad(totals, *most.candidate);
         notes.push_back(strCat(
@@ -265,6 +271,22 @@ Result<CsvKinds> csvKinds(const std::vector<files::DataFile>& files,
         ASSIGN_OR_RETURN(kinds[name], resolve(files, options, name, columns[name], notes));
     }
     return kinds;
+}
+
+std::string csvOption(const files::ReadOptions& options, std::string_view set) {
+    return options.csvKey == files::ReadOptions().csvKey ? strCat(" (--csv ", set, ")") : "";
+}
+
+std::string delimiterHint(const files::ReadOptions& options, const expr::Schema& schema) {
+    const std::string name = schema.fields.size() == 1 ? schema.fields.front().name : "";
+    const std::size_t at = name.find_first_of(",;\t|");
+    if (at == std::string::npos || !options.csvHasHeader) {
+        return "";
+    }
+    const std::string delimiter = dumpJson(std::string(1, name[at]));
+    return strCat("the header is one field, '", name.substr(0, kHeaderShown),
+                  name.size() > kHeaderShown ? "...'" : "'", "; ", options.csvKey,
+                  ".delimiter: ", delimiter, " (--delimiter ", delimiter, ") makes columns of it");
 }
 
 }  // namespace millrace::csv

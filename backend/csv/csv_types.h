@@ -8,9 +8,11 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/core/status.h"
+#include "backend/expr/schema.h"
 #include "backend/files/csv_column.h"
 #include "backend/files/file_facts.h"
 #include "backend/files/file_list.h"
@@ -32,5 +34,12 @@ using CsvKinds = std::map<std::string, expr::TypeKind>;
 Result<CsvKinds> csvKinds(const std::vector<files::DataFile>& files,
                           const std::vector<std::shared_ptr<const files::FileFacts>>& facts,
                           const files::ReadOptions& options, std::vector<std::string>& notes);
+
+/// " (--csv SET)" where the options are the dataset's, which `head`, `dataset` and `init` take so.
+std::string csvOption(const files::ReadOptions& options, std::string_view set);
+
+/// What to say where a header of one field holds another usual delimiter, by which it was most
+/// likely written; "" else.
+std::string delimiterHint(const files::ReadOptions& options, const expr::Schema& schema);
 
 }  // namespace millrace::csv

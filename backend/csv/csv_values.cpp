@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "backend/arrays/value_text.h"
+#include "backend/spec/data_format.h"
 
 namespace millrace::csv {
 namespace {
@@ -291,7 +292,10 @@ bool csvFits(expr::TypeKind kind, std::string_view text, bool hasDecimalComma) {
 }
 
 CsvNulls::CsvNulls(const files::ReadOptions& options)
-    : words_(options.csvNulls()), isGiven_(!options.csvNullValues.empty()) {
+    : words_(options.csvNullValues), isGiven_(!options.csvNullValues.empty()) {
+    if (!isGiven_) {
+        words_.assign(spec::kCsvNulls.begin(), spec::kCsvNulls.end());
+    }
     for (const std::string& word : words_) {
         if (!word.empty()) {
             begins_[byteOf(word.front())] = true;

@@ -53,7 +53,7 @@ class CsvNulls {
         return value.empty() ||
                (begins_[byteOf(value.front())] && ends_[byteOf(value.back())] && isWord(value));
     }
-    /// A value of a type that begins so may stand for null. The usual words are no values.
+    /// A value of a type that begins so may stand for null. The usual words are not values.
     bool mayHide(char first) const { return isGiven_ && begins_[byteOf(first)]; }
     /// In a column of text, where an empty text in quotes is one.
     bool isNullText(std::string_view value) const { return isGiven_ && isWord(value); }

@@ -21,7 +21,6 @@ namespace {
 /// A file server answers each check in a fraction of a millisecond, many at a time.
 constexpr std::size_t kFilesWorthThreads = 256;
 constexpr int kVerifyThreads = 8;
-constexpr std::size_t kHeaderShown = 60;  ///< bytes of a header in a note
 
 /// A CSV file's columns with the types over all files; kNull stays for a column without values
 /// here.
@@ -188,14 +187,9 @@ void Dataset::noteMixed(const FactsOfFiles& facts) {
 
 /// A header of one field that holds another usual delimiter was most likely cut by the wrong one.
 void Dataset::noteDelimiter() {
-    const std::string name = schema_.fields.size() == 1 ? schema_.fields.front().name : "";
-    const std::size_t at = name.find_first_of(",;\t|");
-    if (at != std::string::npos && options_.csvHasHeader) {
-        const std::string delimiter = dumpJson(std::string(1, name[at]));
-        notes_.push_back(strCat(
-            files_.front().path, ": the header is one field, '", name.substr(0, kHeaderShown),
-            name.size() > kHeaderShown ? "...'" : "'", "; ", options_.csvKey,
-            ".delimiter: ", delimiter, " (--delimiter ", delimiter, ") makes columns of it"));
+    const std::string hint = csv::delimiterHint(options_, schema_);
+    if (!hint.empty()) {
+        notes_.push_back(strCat(files_.front().path, ": ", hint));
     }
 }
 

@@ -1,7 +1,6 @@
 #include "backend/files/file_facts.h"
 
 #include "backend/core/json.h"
-#include "backend/spec/data_format.h"
 
 namespace millrace::files {
 namespace {
@@ -33,12 +32,6 @@ std::string ReadOptions::csvReading() const {
                    : dumpJson(Json::array({static_cast<int>(csvQuote), static_cast<int>(csvComment),
                                            csvSkipRows, csvHasDecimalComma, csvNullValues,
                                            csvDropsBadRows}));
-}
-
-std::vector<std::string> ReadOptions::csvNulls() const {
-    return csvNullValues.empty()
-               ? std::vector<std::string>(spec::kCsvNulls.begin(), spec::kCsvNulls.end())
-               : csvNullValues;
 }
 
 }  // namespace millrace::files

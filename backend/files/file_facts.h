@@ -37,8 +37,6 @@ struct ReadOptions {
     /// The options that change the values or rows read from a text. "" if only the delimiter and
     /// the header differ from the defaults: they are not part of a file's hash.
     std::string csvReading() const;
-    /// The texts that are null: `csvNullValues`, or the usual ones.
-    std::vector<std::string> csvNulls() const;
 };
 
 /// One row group (Parquet), record batch (Arrow) or stretch of whole records (CSV).

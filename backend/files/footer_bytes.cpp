@@ -4,12 +4,28 @@
 #include <cstdint>
 #include <cstring>
 
+#include "backend/files/packed_content.h"
 #include "backend/objects/object_store.h"
+#include "backend/spec/data_format.h"
 
 namespace millrace::files {
 namespace {
 
 constexpr std::int64_t kFooterGuess = 64 * 1024, kFooterGuessOnDisk = 8 * 1024;
+
+/// What the start of a file that is not of the format shows, and how to say what it is.
+std::string seenIn(std::string_view path, std::string_view start, std::string_view magic) {
+    const std::string_view packed = packedContent(start);
+    const std::string seen = !packed.empty() ? strCat("it is ", packed)
+                             : isGzip(start) ? "it is a gzip file"
+                             : isZstd(start) ? "it is a zstd file"
+                                             : strCat("it does not end with ", magic);
+    const bool isNamed = !spec::formatOfName(path).empty() || !packed.empty();
+    return isNamed ? seen
+                   : strCat(seen,
+                            ", and its name does not tell its format; "
+                            "dataset.format: csv (--format csv) reads it as CSV");
+}
 
 }  // namespace
 
@@ -19,7 +35,8 @@ Result<std::string> readFooter(const DataFile& file, const FileSource& source,
     const auto head = static_cast<std::int64_t>(magic.size());
     if (file.bytes < head + tail) {
         return dataLoss(file.path, ": ", file.bytes, " bytes are too few for ", kind,
-                        " file; it is truncated or of another format");
+                        " file; it is truncated or of another format",
+                        spec::formatOfName(file.path).empty() ? " (--format csv)" : "");
     }
     // One request is enough for most footers. A longer one needs a second request, which costs a
     // store's latency; for a file on disk that is cheaper than copying unneeded bytes.
@@ -32,13 +49,14 @@ Result<std::string> readFooter(const DataFile& file, const FileSource& source,
         return invalidArgument(file.path, ": encrypted Parquet files cannot be read");
     }
     if (last.substr(4) != magic) {
-        ASSIGN_OR_RETURN(const std::string start, source.readText(0, head));
-        return start == magic
-                   ? dataLoss(file.path, ": truncated: it begins as ", kind,
-                              " file but does not end "
-                              "with ",
-                              magic)
-                   : dataLoss(file.path, ": not ", kind, " file: it does not end with ", magic);
+        ASSIGN_OR_RETURN(const std::string start,
+                         source.readText(0, std::min(file.bytes, std::int64_t{kContentBytes})));
+        return start.starts_with(magic) ? dataLoss(file.path, ": truncated: it begins as ", kind,
+                                                   " file but does not end "
+                                                   "with ",
+                                                   magic)
+                                        : dataLoss(file.path, ": not ", kind,
+                                                   " file: ", seenIn(file.path, start, magic));
     }
     std::uint32_t length = 0;
     std::memcpy(&length, last.data(), 4);

@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include <absl/strings/ascii.h>
+
 namespace millrace::spec {
 namespace {
 
 bool endsInOneOf(std::string_view path, std::initializer_list<std::string_view> endings) {
-    return std::any_of(endings.begin(), endings.end(),
-                       [path](std::string_view ending) { return path.ends_with(ending); });
+    return std::any_of(endings.begin(), endings.end(), [path](std::string_view ending) {
+        return path.size() >= ending.size() &&
+               std::equal(ending.rbegin(), ending.rend(), path.rbegin(),
+                          [](char a, char b) { return a == absl::ascii_tolower(b); });
+    });
 }
 
 /// The path without the suffix of a compressed file.
@@ -29,7 +34,7 @@ std::string formatOfName(std::string_view path) {
 }
 
 char delimiterOfName(std::string_view path) {
-    return uncompressed(path).ends_with(".tsv") ? '\t' : ',';
+    return endsInOneOf(uncompressed(path), {".tsv"}) ? '\t' : ',';
 }
 
 }  // namespace millrace::spec

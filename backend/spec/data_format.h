@@ -7,8 +7,8 @@
 
 namespace millrace::spec {
 
-/// "parquet", "csv" or "arrow"; "" for any other suffix. CSV also with .gz or .zst after its own
-/// suffix.
+/// "parquet", "csv" or "arrow"; "" when the ending is none of theirs. CSV also with .gz or .zst
+/// behind its own ending. Upper and lower case are the same.
 std::string formatOfName(std::string_view path);
 
 /// The default delimiter of a CSV file: a tab for .tsv files.

@@ -267,7 +267,7 @@ TEST(CsvScan, TheFirstWrongRecordIsToldForAnyNumberOfThreads) {
         options.format = "csv";
         const auto facts = scanCsv(*files::statFile(path, path), options, threads);
         EXPECT_THAT(messageOf(facts.status()),
-                    ::testing::EndsWith("t.csv:90002: 1 field, but the header has 2"));
+                    ::testing::HasSubstr("t.csv:90002: 1 field, but the header has 2"));
     }
 }
 

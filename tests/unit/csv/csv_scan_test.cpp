@@ -89,10 +89,15 @@ TEST(CsvScan, RecordsOverBlockBordersAreWhole) {
 }
 
 TEST(CsvScan, ABrokenRowIsNamedByFileAndLine) {
+    const std::string kWayOut =
+        "; dataset.csv.on_bad_row: drop (--csv on_bad_row=drop) leaves such rows out";
     EXPECT_THAT(messageOf(scan("a,b\n1,2\n\"x\ny\",2\n3\n").status()),
-                EndsWith("t.csv:5: 1 field, but the header has 2"));
+                EndsWith("t.csv:5: 1 field, but the header has 2" + kWayOut));
+    EXPECT_THAT(messageOf(scan("a;b\n1,2;3\n").status()),
+                EndsWith("t.csv:2: 2 fields, but the header has 1; the header is one field, 'a;b'; "
+                         "dataset.csv.delimiter: \";\" (--delimiter \";\") makes columns of it"));
     EXPECT_THAT(messageOf(scan("a,b\n1,2,3\n").status()),
-                EndsWith("t.csv:2: 3 fields, but the header has 2"));
+                EndsWith("t.csv:2: 3 fields, but the header has 2" + kWayOut));
 }
 
 TEST(CsvScan, AnUnterminatedQuoteIsNamedByTheLineItOpensOn) {

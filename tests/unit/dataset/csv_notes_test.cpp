@@ -19,6 +19,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 /// `count` lines of `value`.
 std::string lines(int count, const std::string& value) {
@@ -105,6 +106,60 @@ TEST(CsvNotes, NumbersWithACommaForThePointAreNamed) {
     EXPECT_TRUE(valuesOf(openAt(dir, options), "price")->Equals(reals({8550, 7.5})));
     dir.text("a.csv", "k,price\n1,\"8550,00\"\n");
     EXPECT_THAT((*openAt(dir, csv()))->notes(), IsEmpty());
+}
+
+TEST(CsvNotes, FilesOfOtherFormatsAreNamedByTheirFirstBytes) {
+    const std::pair<std::string, const char*> starts[] = {
+        {"BZh91AY&SY\x01\x02", "a bzip2 file; decompress it with bunzip2"},
+        {std::string("\xfd"
+                     "7zXZ\0\0\4",
+                     8),
+         "an xz file; decompress it with unxz"},
+        {"\x04\x22\x4d\x18\x60", "an lz4 file; decompress it with unlz4"},
+        {"PK\x03\x04 and more", "a ZIP archive; unzip it"},
+        {"7z\xbc\xaf\x27\x1c", "a 7z archive; unpack it with 7z x"},
+        {"PAR1\x15\x04", "a Parquet file; dataset.format: parquet"}};
+    for (const auto& [start, what] : starts) {
+        DataDirectory dir;
+        dir.text("a.csv", start + std::string(40, 'x') + "\n");
+        EXPECT_THAT(messageOf(openAt(dir, csv()).status()), HasSubstr(what));
+        dir.text("a.packed", start + std::string(40, 'x') + "\n");
+        files::ReadOptions options;
+        if (std::string_view(what).find("Parquet") == std::string_view::npos) {
+            EXPECT_THAT(messageOf(openAt(dir, options, "a.packed").status()),
+                        HasSubstr("not a Parquet file: it is " + std::string(what)));
+        }
+    }
+    DataDirectory dir;
+    dir.text("a.csv", "BZh,PAR1\n1,2\n");
+    EXPECT_EQ(typeOf(openAt(dir, csv()), "BZh"), "int64");
+}
+
+TEST(CsvNotes, FilesWhoseNamesTellNoFormatAreToldHowToBeRead) {
+    DataDirectory dir;
+    dir.text("a.data", "a,b,clicked\n1,2,3\n4,5,6\n");
+    dir.text("packed", "\x1f\x8b and so on and so on");
+    dir.text("a.parquet", "a,b,clicked\n1,2,3\n4,5,6\n");
+    files::ReadOptions options;
+    EXPECT_THAT(messageOf(openAt(dir, options, "a.data").status()),
+                HasSubstr("not a Parquet file: it does not end with PAR1, and its name does not "
+                          "tell its format; dataset.format: csv (--format csv) reads it as CSV"));
+    EXPECT_THAT(messageOf(openAt(dir, options, "packed").status()),
+                AllOf(HasSubstr("it is a gzip file"), HasSubstr("--format csv")));
+    EXPECT_THAT(messageOf(openAt(dir, options, "a.parquet").status()),
+                Not(HasSubstr("--format csv")));
+}
+
+TEST(CsvNotes, EndingsAreReadInAnyCase) {
+    for (const char* name : {"a.CSV", "a.Csv.GZ", "a.TSV", "a.TXT"}) {
+        EXPECT_EQ(formatOfPath(name), "csv") << name;
+    }
+    EXPECT_EQ(formatOfPath("a.PARQUET"), "parquet");
+    EXPECT_EQ(formatOfPath("a.Arrow"), "arrow");
+    EXPECT_EQ(spec::delimiterOfName("a.TSV.gz"), '\t');
+    DataDirectory dir;
+    dir.text("part.CSV", "x\n1\n");
+    EXPECT_EQ(typeOf(openAt(dir, csv()), "x"), "int64");
 }
 
 }  // namespace

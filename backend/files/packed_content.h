@@ -1,0 +1,19 @@
+#pragma once
+// What a file holds by its first bytes, where it must be unpacked or read as another format.
+//
+// Threads: pure.
+#include <cstddef>
+#include <string_view>
+
+namespace millrace::files {
+
+inline constexpr std::size_t kContentBytes = 16;  ///< of a file's start that are looked at
+
+/// "a bzip2 file; decompress it with bunzip2"; "" for all that may be CSV, also in gzip and zstd.
+std::string_view packedContent(std::string_view start);
+
+/// Whether it is the start of a gzip or zstd file, which CSV may be in.
+bool isGzip(std::string_view start);
+bool isZstd(std::string_view start);
+
+}  // namespace millrace::files
