@@ -210,6 +210,10 @@ std::vector<options::OptionSpec> withReading(std::vector<options::OptionSpec> op
                              {"parquet", "csv", "arrow"}));
     options.push_back(text("--delimiter", "CHARACTER",
                            "between the fields of CSV files, or tab (by the first one's ending)"));
+    options.push_back(text("--csv", "KEY=VALUE",
+                           "how CSV files are written, with a key of dataset.csv: "
+                           "decimal_comma=true, on_bad_row=drop, null_values=[-, none]",
+                           true));
     return options;
 }
 
@@ -248,7 +252,8 @@ CommandSpec initCommand() {
              text("--request", "COLUMN", "the column that tells requests apart (guessed)"),
              integer("--seconds", "N", "time for reading (4)"),
              flag("--explain", "prints what was seen of each column, and the rules")}),
-        {"millrace init 'log/*.parquet' -o first.yaml", "millrace init ratings.csv --label rating"},
+        {"millrace init 'log/*.parquet' -o first.yaml", "millrace init ratings.csv --label rating",
+         "millrace init prices.csv --delimiter ';' --csv decimal_comma=true -o prices.yaml"},
         &runInit};
     init.needsDaemon = false;
     return init;

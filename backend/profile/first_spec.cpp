@@ -231,8 +231,8 @@ class Writer {
         if (!options_.format.empty()) {
             line("  format: ", options_.format);
         }
-        if (!options_.delimiter.empty()) {
-            line("  csv: {delimiter: ", dumpJson(options_.delimiter), "}");
+        if (!options_.csv.empty()) {
+            line("  csv: ", options_.csv);
         }
         line("  # ", split_.why);
         if (!split_.instead.empty()) {

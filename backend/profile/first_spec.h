@@ -20,7 +20,7 @@ struct FirstSpecOptions {
     std::string name;
     std::vector<std::string> paths;  ///< as the spec is to have them
     std::string format;              ///< where the path's ending does not say it
-    std::string delimiter;           ///< of CSV files, where their ending does not say it
+    std::string csv;                 ///< YAML of dataset.csv, where it is not as usual
     std::string label;               ///< column; "": it is guessed
     bool splitsByTime = true;        ///< where there is a time; false: a hash decides
     double evalShare = 0.1;          ///< of the rows, where a hash decides

@@ -236,39 +236,7 @@ void warnOfUnused(const ModelSpec& model, const Json& given, std::vector<std::st
     }
 }
 
-/// Checks the CSV options; messages use `place`, positions use `path`.
-void checkCsv(const CsvOptions& csv, const std::string& place, const std::string& path,
-              Problems& problems) {
-    const std::pair<const char*, const std::string&> characters[] = {
-        {"delimiter", csv.delimiter}, {"quote", csv.quote}, {"comment", csv.comment}};
-    for (const auto& [name, text] : characters) {
-        const auto refuse = [&, name = name](std::string_view what) {
-            problems.add(strCat(path, ".", name), "check", strCat(place, ".", name, what));
-        };
-        if (text.size() > 1) {
-            refuse(" must be one character (of one byte)");
-        } else if (text == "\n" || text == "\r") {
-            refuse(" cannot be a line end, which ends a row");
-        } else if (text == std::string_view("\0", 1)) {
-            refuse(" cannot be the character 0, which no text holds");
-        }
-    }
-    if (csv.delimiter == csv.quote || csv.delimiter == csv.comment ||
-        (!csv.quote.empty() && csv.quote == csv.comment)) {
-        problems.add(strCat(path, ".delimiter"), "check",
-                     strCat(place,
-                            ": delimiter, quote and comment must be different characters; "
-                            "the delimiter may be a comma, a tab (\"\\t\"), ; or |"));
-    }
-    if (csv.decimalComma && csv.delimiter == ",") {
-        problems.add(strCat(path, ".decimal_comma"), "check",
-                     strCat(place,
-                            ".decimal_comma: with a comma in numbers the delimiter must be "
-                            "another one, as in delimiter: \";\""));
-    }
-}
-
-/// Checks that a side table's files have one format, and that CSV keys are only for CSV files.
+/// The files of a side table are of one format, and its CSV keys are of CSV files.
 void checkTable(const TableRef& table, const std::string& place, const std::string& path,
                 Problems& problems) {
     const std::string format = table.empty() ? "" : formatOfName(table.paths.front());
@@ -351,6 +319,37 @@ void Problems::add(const std::string& path, const char* code, std::string messag
     const expr::Position at = source_ == nullptr ? expr::Position{} : source_->find(path, offset);
     if (errors_.size() < kErrorsMax) {
         errors_.push_back({at.line, at.column, std::move(message), path, code});
+    }
+}
+
+void checkCsv(const CsvOptions& csv, const std::string& place, const std::string& path,
+              Problems& problems) {
+    const std::pair<const char*, const std::string&> characters[] = {
+        {"delimiter", csv.delimiter}, {"quote", csv.quote}, {"comment", csv.comment}};
+    for (const auto& [name, text] : characters) {
+        const auto refuse = [&, name = name](std::string_view what) {
+            problems.add(strCat(path, ".", name), "check", strCat(place, ".", name, what));
+        };
+        if (text.size() > 1) {
+            refuse(" must be one character (of one byte)");
+        } else if (text == "\n" || text == "\r") {
+            refuse(" cannot be a line end, which ends a row");
+        } else if (text == std::string_view("\0", 1)) {
+            refuse(" cannot be the character 0, which no text holds");
+        }
+    }
+    if (csv.delimiter == csv.quote || csv.delimiter == csv.comment ||
+        (!csv.quote.empty() && csv.quote == csv.comment)) {
+        problems.add(strCat(path, ".delimiter"), "check",
+                     strCat(place,
+                            ": delimiter, quote and comment must be different characters; "
+                            "the delimiter may be a comma, a tab (\"\\t\"), ; or |"));
+    }
+    if (csv.decimalComma && csv.delimiter == ",") {
+        problems.add(strCat(path, ".decimal_comma"), "check",
+                     strCat(place,
+                            ".decimal_comma: with a comma in numbers the delimiter must be "
+                            "another one, as in delimiter: \";\""));
     }
 }
 

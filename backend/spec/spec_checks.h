@@ -35,7 +35,10 @@ void resolveModel(RunSpec& spec, const Json& given, bool hasModelKey, Problems& 
 /// reader made it; `given` has the keys from the text or --set.
 void checkWithoutDataset(const Json& spec, const std::map<std::string, SourceMap::Place>& given,
                          Problems& problems);
-/// All other checks. Feature patterns are not expanded yet.
+/// How CSV files are written, at `place` in the messages and `path` in the text.
+void checkCsv(const CsvOptions& csv, const std::string& place, const std::string& path,
+              Problems& problems);
+/// Everything else. Feature patterns are not yet expanded.
 void checkSpec(const RunSpec& spec, Problems& problems, std::vector<std::string>& warnings);
 
 /// Says where it is named that an id feature has no number of ids; of a sequence it is "h.hist".

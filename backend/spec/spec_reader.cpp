@@ -4,12 +4,15 @@
 #include <set>
 #include <variant>
 
+#include <absl/strings/ascii.h>
 #include <absl/strings/str_join.h>
+#include <absl/strings/str_replace.h>
 
 #include "backend/core/text.h"
 #include "backend/spec/change.h"
 #include "backend/spec/column_origins.h"
 #include "backend/spec/data_format.h"
+#include "backend/spec/given_dataset.h"
 #include "backend/spec/spec_checks.h"
 #include "backend/spec/tree_reader.h"
 
@@ -241,7 +244,16 @@ void flatten(Json& json) {
     train["init_best"] = init["best"];
 }
 
-/// Converts `label` to labels, completes eval.dataset, and fills in formats.
+/// "KEY=VALUE" below dataset.csv as a change of a spec. A mark stands for itself: `delimiter=|`.
+std::string csvChange(const std::string& set) {
+    const std::size_t at = set.find('=');
+    const bool isMark = at != std::string::npos && at + 2 == set.size() &&
+                        absl::ascii_ispunct(static_cast<unsigned char>(set.back()));
+    return strCat("dataset.csv.",
+                  isMark ? strCat(set.substr(0, at + 1), dumpJson(set.substr(at + 1))) : set);
+}
+
+/// `label` becomes labels, eval.dataset is completed, formats are filled in.
 void completeJson(Json& json, Problems& problems) {
     const std::string label = jsonString(json, "label");
     json.erase("label");
@@ -485,6 +497,52 @@ std::optional<DatasetSpec> readDataset(std::string_view text, const SpecOptions&
     fillDelimiter(json["dataset"]);
     const Result<RunSpec> spec = RunSpec::fromJson(json);
     return spec.ok() ? std::optional(spec->dataset) : std::nullopt;
+}
+
+Result<DatasetSpec> datasetOf(const std::vector<std::string>& paths, const std::string& format,
+                              const std::vector<std::string>& csv) {
+    Json section = {{"path", paths}};
+    if (!format.empty()) {
+        section["format"] = format;
+    }
+    const std::string text = dumpJson({{"dataset", std::move(section)}});
+    std::vector<std::string> sets;
+    for (const std::string& set : csv) {
+        if (set.find('=') == std::string::npos) {
+            return invalidArgument("--csv '", set,
+                                   "': write KEY=VALUE, as in --csv on_bad_row=drop");
+        }
+        sets.push_back(csvChange(set));
+    }
+    SpecErrors errors;
+    std::optional<YamlNode> root = parseYaml(text, false, errors);
+    Json json = RunSpec().toJson();
+    if (root) {
+        applySets(*root, sets, errors);
+        const Params params = Params::read(nullptr, errors);
+        json["dataset"] = jsonMember(TreeReader(text, params, errors).readRoot(*root), "dataset");
+    }
+    std::erase_if(errors, [](const SpecError& error) {
+        return !error.path.empty() && !error.path.starts_with("dataset");
+    });
+    if (errors.empty()) {
+        fillFormat(json["dataset"]);
+        fillDelimiter(json["dataset"]);
+        ASSIGN_OR_RETURN(RunSpec spec, RunSpec::fromJson(json));
+        Problems problems(nullptr, errors);
+        checkCsv(spec.dataset.csv, "dataset.csv", "dataset.csv", problems);
+        if (!csv.empty() && spec.dataset.format != "csv") {
+            return invalidArgument(paths.front(), " is read as ", spec.dataset.format,
+                                   ", and --csv and --delimiter are for CSV files; --format csv "
+                                   "reads it as CSV");
+        }
+        if (errors.empty()) {
+            return std::move(spec.dataset);
+        }
+    }
+    std::string message = errors.front().message;
+    absl::StrReplaceAll({{"--set dataset.csv.", "--csv "}}, &message);
+    return invalidArgument(message);
 }
 
 }  // namespace millrace::spec

@@ -50,38 +50,7 @@ std::string keysText(const std::vector<JoinKey>& on) {
     return yamlList(names);
 }
 
-/// CSV options that differ from the defaults for files of these names.
-std::string csvText(const TableRef& table) {
-    const CsvOptions& csv = table.csv;
-    const CsvOptions usual = TableRef(table.paths).csv;
-    YamlMembers members, types;
-    for (const auto& [name, type] : csv.types) {
-        types.text(yamlScalar(name, true), type);
-    }
-    const auto quoted = [&members](const char* key, const std::string& text,
-                                   const std::string& fallback) {
-        if (text != fallback) {
-            members.raw(key, dumpJson(text));
-        }
-    };
-    const auto plain = [&members](const char* key, bool isGiven, const std::string& text) {
-        if (isGiven) {
-            members.raw(key, text);
-        }
-    };
-    quoted("delimiter", csv.delimiter, usual.delimiter);
-    plain("header", !csv.header, "false");
-    plain("types", !csv.types.empty(), types.done());
-    quoted("quote", csv.quote, usual.quote);
-    quoted("comment", csv.comment, usual.comment);
-    plain("skip_rows", csv.skipRows != 0, strCat(csv.skipRows));
-    plain("decimal_comma", csv.decimalComma, "true");
-    members.list("null_values", csv.nullValues);
-    members.textUnless("on_bad_row", csv.onBadRow, usual.onBadRow);
-    return members.done();
-}
-
-/// `table` and `on`, the first members of every step with a lookup.
+/// `table` and `on`, the first members of every step that looks up.
 YamlMembers lookupText(const TableLookup& lookup) {
     const std::vector<std::string>& paths = lookup.table.paths;
     YamlMembers members;
@@ -121,6 +90,36 @@ std::vector<Key> membershipKeys(const std::array<std::string_view, 4>& paths,
 }
 
 }  // namespace
+
+std::string csvText(const TableRef& table) {
+    const CsvOptions& csv = table.csv;
+    const CsvOptions usual = TableRef(table.paths).csv;
+    YamlMembers members, types;
+    for (const auto& [name, type] : csv.types) {
+        types.text(yamlScalar(name, true), type);
+    }
+    const auto quoted = [&members](const char* key, const std::string& text,
+                                   const std::string& fallback) {
+        if (text != fallback) {
+            members.raw(key, dumpJson(text));
+        }
+    };
+    const auto plain = [&members](const char* key, bool isGiven, const std::string& text) {
+        if (isGiven) {
+            members.raw(key, text);
+        }
+    };
+    quoted("delimiter", csv.delimiter, usual.delimiter);
+    plain("header", !csv.header, "false");
+    plain("types", !csv.types.empty(), types.done());
+    quoted("quote", csv.quote, usual.quote);
+    quoted("comment", csv.comment, usual.comment);
+    plain("skip_rows", csv.skipRows != 0, strCat(csv.skipRows));
+    plain("decimal_comma", csv.decimalComma, "true");
+    members.list("null_values", csv.nullValues);
+    members.textUnless("on_bad_row", csv.onBadRow, usual.onBadRow);
+    return members.done();
+}
 
 std::vector<Key> JoinStep::keys() {
     return {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backend/core/status.h"
+#include "backend/spec/table_ref.h"
 
 namespace millrace::spec {
 
@@ -44,5 +45,9 @@ class YamlMembers {
  private:
     std::string body_;
 };
+
+/// `table.csv` on one line: what differs from how files of these names are read; "{}" where nothing
+/// does.
+std::string csvText(const TableRef& table);
 
 }  // namespace millrace::spec

@@ -132,38 +132,43 @@ Result<RoleAnswer> runLoaderRole(const CliContext& context,
 
 namespace {
 
-/// One character; "": by the file's ending.
-Result<std::string> delimiterOf(const ParsedArgs& args) {
+/// The values of --csv, and --delimiter as one of them.
+Result<std::vector<std::string>> csvOf(const ParsedArgs& args) {
+    std::vector<std::string> csv = args.list("--csv");
     const std::string text = args.text("--delimiter");
     const std::string delimiter = text == "tab" || text == "\\t" ? "\t" : text;
     const bool isOne = delimiter.size() == 1 && delimiter.find_first_of("\"\r\n") != 0;
-    return isOne || !args.has("--delimiter")
-               ? Result<std::string>(delimiter)
-               : invalidArgument(
-                     "--delimiter takes one character, not a quote or a line end, or tab");
+    if (args.has("--delimiter") && !isOne) {
+        return invalidArgument(
+            "--delimiter takes one character, not a quote or a line end, or tab");
+    }
+    if (!delimiter.empty()) {
+        csv.push_back("delimiter=" + dumpJson(delimiter));
+    }
+    return csv;
 }
 
 }  // namespace
 
 Result<std::vector<std::string>> readingArguments(const ParsedArgs& args) {
-    ASSIGN_OR_RETURN(const std::string delimiter, delimiterOf(args));
+    ASSIGN_OR_RETURN(const std::vector<std::string> csv, csvOf(args));
     std::vector<std::string> arguments;
     if (args.has("--format")) {
         arguments.push_back("--format=" + args.text("--format"));
     }
-    if (!delimiter.empty()) {
-        arguments.push_back("--delimiter=" + delimiter);
+    for (const std::string& set : csv) {
+        arguments.push_back("--csv=" + set);
     }
     return arguments;
 }
 
 Result<Json> datasetQuestion(const ParsedArgs& args, const std::string& op) {
-    ASSIGN_OR_RETURN(std::string delimiter, delimiterOf(args));
+    ASSIGN_OR_RETURN(std::vector<std::string> csv, csvOf(args));
     return Json{{"op", op},
                 {"path", args.words},
                 {"base_dir", currentDirectory()},
                 {"format", args.text("--format")},
-                {"delimiter", std::move(delimiter)}};
+                {"csv", std::move(csv)}};
 }
 
 Result<Json> askDataset(CliContext& context, Json question) {

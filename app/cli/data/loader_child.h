@@ -38,11 +38,11 @@ int exitCodeOfLoader(int code);
 /// A spec's file as the members that questions share: text, file_name, base_dir, sets.
 Result<Json> specQuestion(const ParsedArgs& args, const std::string& op);
 
-/// The options --format and --delimiter as arguments of the loader.
-/// Failure: a delimiter that is not one character, or is a quote or a line end.
+/// The options --format, --delimiter and --csv as arguments of the loader.
+/// Failure: a delimiter that is not one character.
 Result<std::vector<std::string>> readingArguments(const ParsedArgs& args);
 
-/// A question about the files of args.words: path, base_dir, format, delimiter. As above.
+/// A question about the files of args.words: path, base_dir, format, csv. As above.
 Result<Json> datasetQuestion(const ParsedArgs& args, const std::string& op);
 /// Its answer; what is worth to know of how the files were read is printed as notes. Failure: the
 /// first thing that is wrong with them.

@@ -166,7 +166,9 @@ void addProfile(CLI::App& app, ProfileRequest& request) {
         role->add_option("PATH", request.paths, "files or globs")->required();
         role->add_option("--base-dir", request.baseDir, "what relative paths are relative to");
         role->add_option("--format", request.format, "parquet, csv or arrow");
-        role->add_option("--delimiter", request.delimiter, "of CSV files: one character");
+        role->add_option("--csv", request.csv, "KEY=VALUE: a key of dataset.csv; may be repeated")
+            ->allow_extra_args(false)
+            ->take_all();
         role->add_option("--seconds", request.seconds, "time for reading splits (4)")
             ->check(CLI::NonNegativeNumber);
         role->add_flag("--full", request.isFull, "read all splits");

@@ -326,6 +326,39 @@ TEST_F(ToolsTest, FilesWhoseNamesDoNotTellTheirFormAreRead) {
     }
 }
 
+TEST_F(ToolsTest, CsvOptionsAreTakenWithoutASpecAndWrittenIntoTheFirstOne) {
+    std::ofstream out(dir_ / "prices.CSV");
+    out << "exported today\nuser_id;price;clicked\n";
+    for (int r = 0; r < 3000; ++r) {
+        out << r * 31 % 300 << ';' << r % 90 << ',' << r % 7 << "5;" << r * 7919 % 2 << '\n';
+    }
+    out << "1;2\n";
+    out.close();
+    const auto with = [](std::vector<std::string> words) {
+        for (const char* set : {"skip_rows=1", "decimal_comma=true", "on_bad_row=drop"}) {
+            words.insert(words.end(), {"--csv", set});
+        }
+        words.insert(words.end(), {"--delimiter", ";"});
+        return words;
+    };
+    const SubprocessOutput bare =
+        run({"dataset", "prices.CSV", "--delimiter", ";", "--csv", "skip_rows=1"});
+    EXPECT_THAT(bare.err, HasSubstr("prices.CSV:3003: 2 fields, but the header has 3; "
+                                    "dataset.csv.on_bad_row: drop (--csv on_bad_row=drop)"));
+    EXPECT_EQ(json(with({"dataset", "prices.CSV", "--json"}))["columns"][1]["type"], "double");
+    EXPECT_EQ(json(with({"head", "prices.CSV", "-n", "1", "--json"}))["rows_total"], 3000);
+    EXPECT_EQ(run(with({"dataset", "prices.CSV", "--profile", "--json"})).exitCode, 0);
+    const SubprocessOutput made = run(with({"init", "prices.CSV", "-o", "p.yaml"}));
+    EXPECT_EQ(made.exitCode, 0) << made.err;
+    EXPECT_THAT(*readFile(dir_ / "p.yaml"),
+                HasSubstr("csv: {delimiter: \";\", skip_rows: 1, decimal_comma: true, "
+                          "on_bad_row: drop}"));
+    EXPECT_EQ(run({"check", "p.yaml"}).exitCode, 0);
+    const SubprocessOutput wrong = run({"head", "prices.CSV", "--csv", "decimal_coma=true"});
+    EXPECT_NE(wrong.exitCode, 0);
+    EXPECT_THAT(wrong.err, HasSubstr("decimal_comma"));
+}
+
 TEST_F(ToolsTest, HeadShowsTheFirstRowsOfAllFiles) {
     std::filesystem::create_directory(dir_ / "parts");
     std::ofstream(dir_ / "parts/a.csv") << "x,s\n1,one\n,\n";

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 
+#include "backend/spec/given_dataset.h"
 #include "backend/spec/spec_reader.h"
+#include "backend/spec/yaml_text.h"
 #include "tests/unit/spec/movielens_spec.h"
 
 namespace millrace::spec {
@@ -71,6 +73,38 @@ TEST(SpecForms, EvaluationRowsNeedNoLabelsAndNothingThatOnlyTheyNeed) {
     SpecOptions options;
     options.needsLabels = false;
     EXPECT_TRUE(readSpec("dataset: {path: a}\nfeatures: {dense: [x]}\n", options).ok());
+}
+
+TEST(SpecReader, CsvOptionsOfTheCommandLineAreKeysOfDatasetCsv) {
+    const auto read = [](const std::vector<std::string>& csv, const char* path = "a.csv") {
+        return datasetOf({path}, "", csv);
+    };
+    const auto given = read({"delimiter=;", "decimal_comma=true", "null_values=[x, '-']",
+                             "types.price=double", "skip_rows=2", "header=false"});
+    ASSERT_TRUE(given.ok()) << given.status();
+    EXPECT_EQ(given->format, "csv");
+    TableRef table(given->path);
+    table.csv = given->csv;
+    EXPECT_EQ(csvText(table),
+              "{delimiter: \";\", header: false, types: {price: double}, skip_rows: 2, "
+              "decimal_comma: true, null_values: [x, \"-\"]}");
+    EXPECT_EQ(read({"null_values=?"})->csv.nullValues, std::vector<std::string>{"?"});
+    EXPECT_EQ(read({"delimiter=|"})->csv.delimiter, "|");
+    EXPECT_EQ(read({}, "a.tsv")->csv.delimiter, "\t");
+    EXPECT_EQ(read({}, "a.data")->format, "parquet");
+    const std::pair<const char*, const char*> wrong[] = {
+        {"on_bad_row", "--csv 'on_bad_row': write KEY=VALUE"},
+        {"decimal_coma=true", "decimal_comma"},
+        {"on_bad_row=skip", "must be error or drop"},
+        {"delimiter=ab", "must be one character"},
+        {"decimal_comma=true", "the delimiter must be another"},
+        {"null_values=[a", "--csv null_values: "}};
+    for (const auto& [set, message] : wrong) {
+        EXPECT_THAT(messageOf(read({set}).status()), testing::HasSubstr(message)) << set;
+    }
+    EXPECT_THAT(messageOf(read({"header=false"}, "a.parquet").status()),
+                testing::HasSubstr("a.parquet is read as parquet, and --csv and --delimiter are "
+                                   "for CSV files; --format csv reads it as CSV"));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "backend/core/text.h"
 #include "backend/dataset/description.h"
 #include "backend/profile/head.h"
+#include "backend/spec/given_dataset.h"
 #include "backend/spec/trainable.h"
 #include "backend/spec/training/optimisation.h"
 #include "backend/system/machine_memory.h"
@@ -340,10 +341,10 @@ Json datasetAnswer(const Json& request) {
                                        kMostSampleRows, " rows"),
                        "request");
     }
-    files::ReadOptions options = dataset::readOptionsOf(paths, jsonString(request, "format"));
-    const std::string delimiter = jsonString(request, "delimiter");
-    options.csvDelimiter = delimiter.empty() ? options.csvDelimiter : delimiter.front();
-    return datasetOf(paths, request, options);
+    const Result<spec::DatasetSpec> section =
+        spec::datasetOf(paths, jsonString(request, "format"), textsOf(jsonMember(request, "csv")));
+    return section.ok() ? datasetOf(paths, request, dataset::readOptionsOf(*section))
+                        : refusal(section.status(), "request");
 }
 
 Json stepsAnswer(const Json& request) {

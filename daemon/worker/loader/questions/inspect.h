@@ -3,9 +3,9 @@
 //
 // The only process in which user files are parsed on behalf of the daemon. Requests:
 //   {"op": "resolve", "text", "file_name", "base_dir", "variations": [..] or "all", "sets": [..]}
-//   {"op": "check", as resolve}        errors with their places, without the plans
-//   {"op": "dataset", "path": text or [..], "base_dir", "format", "delimiter", "files_max"}, or
-//      instead of the path a spec: "text", "file_name", "sets"
+//   {"op": "check", as resolve}        what is wrong and where, without the plans
+//   {"op": "dataset", "path": text or [..], "base_dir", "format", "csv": ["KEY=VALUE"],
+//      "files_max"}, or instead of the path a spec: "text", "file_name", "sets"
 //   {"op": "head", as dataset but "rows"}   its first rows
 //   {"op": "steps", as resolve but "variation", "rows", "split", "first_row"}
 //   {"op": "preview", as resolve but "variation", "seconds", "threads"}

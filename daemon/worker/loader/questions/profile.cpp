@@ -7,6 +7,8 @@
 #include "backend/core/json.h"
 #include "backend/profile/first_spec.h"
 #include "backend/profile/profiler.h"
+#include "backend/spec/given_dataset.h"
+#include "backend/spec/yaml_text.h"
 #include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/process.h"
 #include "daemon/worker/loader/progress.h"
@@ -20,14 +22,11 @@ namespace millrace::loader {
 namespace {
 
 Result<profile::DatasetProfile> profileOf(const Watch& watch, const ProfileRequest& request,
-                                          files::ReadOptions& reading, const std::string& scratch,
+                                          spec::DatasetSpec& section, const std::string& scratch,
                                           std::vector<std::string>& notes) {
     const std::string baseDir =
         request.baseDir.empty() ? std::filesystem::current_path().string() : request.baseDir;
-    reading = dataset::readOptionsOf(request.paths, request.format);
-    if (!request.delimiter.empty()) {
-        reading.csvDelimiter = request.delimiter.front();
-    }
+    ASSIGN_OR_RETURN(section, spec::datasetOf(request.paths, request.format, request.csv));
     profile::ProfileOptions options;
     options.path = request.paths.front();
     options.seconds = request.seconds;
@@ -41,7 +40,8 @@ Result<profile::DatasetProfile> profileOf(const Watch& watch, const ProfileReque
     Result<profile::DatasetProfile> profiled = internalError("not run");
     const Status status = watch.run(
         [&](std::stop_token stop) {
-            auto opened = dataset::Dataset::open(request.paths, baseDir, reading, factsCache());
+            auto opened = dataset::Dataset::open(request.paths, baseDir,
+                                                 dataset::readOptionsOf(section), factsCache());
             notes = opened.ok() ? (*opened)->notes() : notes;
             profiled = opened.ok() ? profile::profile(*opened, options, counts, stop)
                                    : Result<profile::DatasetProfile>(opened.status());
@@ -208,9 +208,9 @@ int runProfile(const ProfileRequest& request) {
     const Watch watch;
     secondsSinceStart();
     const ScratchDirectory scratch("millrace-profile");
-    files::ReadOptions reading;
+    spec::DatasetSpec section;
     std::vector<std::string> notes;
-    const auto profiled = profileOf(watch, request, reading, scratch.path(), notes);
+    const auto profiled = profileOf(watch, request, section, scratch.path(), notes);
     return profiled.ok() ? print(profiled->toJson()) : fail(profiled.status());
 }
 
@@ -219,9 +219,9 @@ int runInit(const ProfileRequest& given) {
     secondsSinceStart();
     ProfileRequest request = given;
     request.advises = false;
-    files::ReadOptions reading;
+    spec::DatasetSpec section;
     std::vector<std::string> notes;
-    const auto profiled = profileOf(watch, request, reading, "", notes);
+    const auto profiled = profileOf(watch, request, section, "", notes);
     if (!profiled.ok()) {
         return fail(profiled.status());
     }
@@ -229,9 +229,11 @@ int runInit(const ProfileRequest& given) {
     options.name = request.name;
     options.label = request.label;
     if (dataset::formatOfPath(request.paths.front()).empty()) {
-        options.format = reading.format;
+        options.format = section.format;
     }
-    options.delimiter = request.delimiter;
+    spec::TableRef written(section.path);
+    written.csv = section.csv;
+    options.csv = written.hasUsualCsv() ? "" : spec::csvText(written);
     auto made = makeSpec(watch, request, *profiled, std::move(options));
     if (!made.ok()) {
         return fail(made.status());

@@ -11,7 +11,7 @@ struct ProfileRequest {
     std::vector<std::string> paths;  ///< relative to baseDir
     std::string baseDir;             ///< "": the process's working directory
     std::string format;              ///< "": by the first path's suffix
-    std::string delimiter;           ///< of CSV files, one character; "": by the suffix
+    std::vector<std::string> csv;    ///< KEY=VALUE below dataset.csv
     double seconds = 4;
     bool isFull = false;
     bool advises = true;
