@@ -62,9 +62,16 @@ std::int64_t CountedValues::bytes() const {
 }
 
 Result<std::string> CountedValues::toFile() const {
-    const auto schema = arrow::schema({arrow::field("value", values->type(), false),
+    // Arrow's utf8 has to be UTF-8, which the values of a binary column need not be.
+    const bool areBytes = values->type_id() == arrow::Type::STRING &&
+                          !static_cast<const arrow::StringArray&>(*values).ValidateUTF8().ok();
+    eval::ArrayPtr stored = values;
+    if (areBytes) {
+        ASSIGN_OR_RETURN(stored, fromArrow(values->View(arrow::binary()), "counted values"));
+    }
+    const auto schema = arrow::schema({arrow::field("value", stored->type(), false),
                                        arrow::field("count", arrow::int64(), false)});
-    const auto batch = arrow::RecordBatch::Make(schema, values->length(), {values, counts});
+    const auto batch = arrow::RecordBatch::Make(schema, stored->length(), {stored, counts});
     auto options = arrow::ipc::IpcWriteOptions::Defaults();
     options.use_threads = false;
     ASSIGN_OR_RETURN(
@@ -102,13 +109,16 @@ Result<CountedValues> CountedValues::ofFile(std::string_view file, std::string_v
     }
     const auto type =
         (*batch)->num_columns() == 2 ? (*batch)->column(0)->type_id() : arrow::Type::NA;
-    const bool isKnown =
-        type == arrow::Type::STRING || type == arrow::Type::INT64 || type == arrow::Type::UINT64;
+    const bool isKnown = type == arrow::Type::STRING || type == arrow::Type::BINARY ||
+                         type == arrow::Type::INT64 || type == arrow::Type::UINT64;
     if (!isKnown || (*batch)->column(1)->type_id() != arrow::Type::INT64 ||
         !(*batch)->ValidateFull().ok()) {
         return damaged("they are not values and counts");
     }
     CountedValues found{(*batch)->column(0), (*batch)->column(1)};
+    if (type == arrow::Type::BINARY) {
+        ASSIGN_OR_RETURN(found.values, fromArrow(found.values->View(arrow::utf8()), name));
+    }
     if (found.values->null_count() != 0 || found.hash() != hash) {
         return damaged("their hash is another one");
     }

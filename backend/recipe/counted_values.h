@@ -14,8 +14,9 @@
 namespace millrace::recipe {
 
 struct CountedValues {
-    eval::ArrayPtr values;  ///< utf8, int64 or uint64, without nulls; the first has id 1
-    eval::ArrayPtr counts;  ///< int64: occurrences of each value
+    eval::ArrayPtr
+        values;  ///< utf8 (any bytes), int64 or uint64, without nulls; the first has id 1
+    eval::ArrayPtr counts;  ///< int64: how often each was there
 
     /// The values' type, as for a column.
     expr::DataType type() const;
@@ -23,7 +24,7 @@ struct CountedValues {
     std::string hash() const;
     /// Bytes of the values in memory.
     std::int64_t bytes() const;
-    /// An Arrow IPC file with the columns `value` and `count`.
+    /// An Arrow IPC file with the columns `value` and `count`; texts that are not UTF-8 are binary.
     Result<std::string> toFile() const;
     /// `name` is for messages.
     static Result<CountedValues> ofFile(std::string_view file, std::string_view hash,

@@ -144,6 +144,25 @@ TEST_F(ValueCounterTest, AFileGivesTheValuesBackUnlessItIsDamaged) {
     EXPECT_FALSE(CountedValues::ofFile("", counted->hash(), "x").ok());
 }
 
+// A binary column's values are the engine's texts, and need not be UTF-8.
+TEST_F(ValueCounterTest, AFileHoldsBytesThatAreNotUtf8) {
+    ValueCounter counter("c", budget_);
+    counter.setType("string");
+    const std::string zeros("\0\xfe\0", 3);
+    count(counter, texts({"\xff\x80", "plain", "\xff\x80", zeros, ""}));
+    const auto counted = counter.take(1, 0);
+    ASSERT_TRUE(counted.ok());
+    const auto file = counted->toFile();
+    ASSERT_TRUE(file.ok()) << file.status();
+    const auto read = CountedValues::ofFile(*file, counted->hash(), "x");
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(read->type().kind, expr::TypeKind::kString);
+    EXPECT_EQ(read->hash(), counted->hash());
+    const auto& values = static_cast<const arrow::StringArray&>(*read->values);
+    EXPECT_EQ(values.GetView(0), "\xff\x80");
+    EXPECT_EQ(values.GetView(2), zeros);
+}
+
 TEST(CountedVocabulary, ValuesHaveTheIdsOfTheirPlaces) {
     test::Bench bench;
     bench.spec.features.ids = {"c"};
