@@ -138,6 +138,9 @@ int runPreview(CliContext& context, const ParsedArgs& args) {
         return answer->exitCode;
     }
     const Json& preview = answer->document;
+    for (const Json& note : jsonMember(preview, "notes")) {
+        context.err << "note: " << shown(context.errorTerminal, note.get<std::string>()) << '\n';
+    }
     if (args.isJson()) {
         printDocument(context, preview);
         return kExitOk;

@@ -2,9 +2,15 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
+#include <set>
+#include <variant>
+
+#include <absl/strings/match.h>
 
 #include "backend/core/memory_budget.h"
 #include "backend/core/text.h"
+#include "backend/expr/expression.h"
 #include "backend/segment/segment_runner.h"
 #include "backend/segment/stream_input.h"
 #include "daemon/worker/loader/bare_spec.h"
@@ -42,7 +48,88 @@ class LabelTally {
     std::vector<Range> ranges_;
 };
 
-// Returns the spec without the parts that labels do not need.
+// A column of floats that a label reads, beside the label a head of its own: 1 where it is NaN.
+struct NanProbe {
+    std::string head, column, name;
+    std::int64_t rows = 0, nans = 0;  ///< of those that the label counts
+
+    std::string test() const {
+        const auto node = std::make_shared<expr::ExprNode>();
+        node->op = expr::ExprOp::kColumn;
+        node->name = column;
+        return strCat("isnan(", expr::expressionText(node), ")");
+    }
+    LabelFinding finding(recipe::Part part, bool isCertain) const {
+        return {head,
+                strCat("labels.", head, ": ", formatCount(nans), " of ", formatCount(rows),
+                       part == recipe::Part::kEval ? " evaluation rows" : " rows",
+                       isCertain ? "" : " looked at", " have NaN in '", column,
+                       "', which compares as greater than every number; `where: not ", test(),
+                       "` beside the label's `expr` leaves them out"),
+                false, true};
+    }
+};
+
+bool asksForNan(const expr::Expr& expr) {
+    const bool isTest =
+        expr->op == expr::ExprOp::kCall && (absl::EqualsIgnoreCase(expr->name, "isnan") ||
+                                            absl::EqualsIgnoreCase(expr->name, "isfinite"));
+    return isTest || std::any_of(expr->children.begin(), expr->children.end(), asksForNan);
+}
+
+// The columns of an expression; none of one that deals with NaN itself.
+std::set<std::string> columnsRead(const std::string& text) {
+    const auto parsed = expr::tryParseExpression(text);
+    const auto* expr = std::get_if<expr::Expr>(&parsed);
+    if (expr == nullptr || asksForNan(*expr)) {
+        return {};
+    }
+    const std::vector<std::string> names = expr::collectColumns(*expr);
+    return {names.begin(), names.end()};
+}
+
+// The columns of floats that a label reads: itself, or through what a step derived.
+std::set<std::string> floatsRead(const spec::LabelSpec& label, const std::vector<spec::Step>& steps,
+                                 const expr::Schema& columns) {
+    const auto isFloat = [&columns](const std::string& name) {
+        const expr::Field* field = columns.find(name);
+        return field != nullptr && field->type.isFloat();
+    };
+    std::set<std::string> read = columnsRead(label.expr);
+    for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+        const auto* derive = step->as<spec::DeriveStep>();
+        if (!step->enabled || derive == nullptr) {
+            continue;
+        }
+        for (const spec::NamedExpr& made : derive->columns) {
+            if (read.contains(made.name) && !isFloat(made.name)) {
+                read.merge(columnsRead(made.expr));
+            }
+        }
+    }
+    std::erase_if(read, [&](const std::string& name) { return !isFloat(name); });
+    return read;
+}
+
+// Adds the heads of the probes to the labels of `spec`.
+std::vector<NanProbe> addProbes(const expr::Schema& columns, recipe::Part part,
+                                spec::RunSpec& spec) {
+    std::vector<NanProbe> probes;
+    const auto labels = spec.labels;
+    for (const auto& [head, label] : labels) {
+        for (const std::string& column : floatsRead(label, spec.recipe, columns)) {
+            const NanProbe& probe = probes.emplace_back(
+                NanProbe{head, column, strCat("nan of ", column, " in ", head)});
+            spec.labels[probe.name] = {probe.test(), "", label.where};
+        }
+    }
+    if (part == recipe::Part::kEval) {
+        spec.eval->labels = spec.labels;
+    }
+    return probes;
+}
+
+// The spec without what labels do not need.
 spec::RunSpec labelsOnly(spec::RunSpec spec, recipe::Part part) {
     if (part == recipe::Part::kEval) {
         spec.recipe = spec.eval->labelRecipe;
@@ -54,18 +141,43 @@ spec::RunSpec labelsOnly(spec::RunSpec spec, recipe::Part part) {
     return bareSpec(std::move(spec), {});
 }
 
+/// A head's columns in a chunk.
+struct LabelColumns {
+    const float* values;
+    const std::uint8_t* masks;
+
+    static LabelColumns of(const segment::Chunk& chunk, const frame::FrameLayout& layout,
+                           const std::string& head) {
+        const auto at = [&](frame::Role role) {
+            return chunk.columns[static_cast<std::size_t>(layout.find(role, head))].values;
+        };
+        return {reinterpret_cast<const float*>(at(frame::Role::kLabel)),
+                reinterpret_cast<const std::uint8_t*>(at(frame::Role::kMask))};
+    }
+};
+
 void look(const segment::SegmentOutput& output, const frame::FrameLayout& layout,
           const std::vector<std::string>& heads, LabelTally& tally) {
     for (std::size_t h = 0; h < heads.size(); ++h) {
-        const auto label = static_cast<std::size_t>(layout.find(frame::Role::kLabel, heads[h]));
-        const auto mask = static_cast<std::size_t>(layout.find(frame::Role::kMask, heads[h]));
         for (const segment::Chunk& chunk : output.chunks) {
-            const auto* values = reinterpret_cast<const float*>(chunk.columns[label].values);
-            const auto* masks = reinterpret_cast<const std::uint8_t*>(chunk.columns[mask].values);
+            const LabelColumns label = LabelColumns::of(chunk, layout, heads[h]);
             for (std::int64_t r = 0; r < chunk.rows; ++r) {
-                if (masks[r] != 0) {
-                    tally.add(h, values[r]);
+                if (label.masks[r] != 0) {
+                    tally.add(h, label.values[r]);
                 }
+            }
+        }
+    }
+}
+
+void look(const segment::SegmentOutput& output, const frame::FrameLayout& layout, NanProbe& probe) {
+    for (const segment::Chunk& chunk : output.chunks) {
+        const LabelColumns label = LabelColumns::of(chunk, layout, probe.head);
+        const LabelColumns test = LabelColumns::of(chunk, layout, probe.name);
+        for (std::int64_t r = 0; r < chunk.rows; ++r) {
+            if (label.masks[r] != 0) {
+                ++probe.rows;
+                probe.nans += test.masks[r] != 0 && test.values[r] > 0 ? 1 : 0;
             }
         }
     }
@@ -97,25 +209,38 @@ std::vector<LabelFinding> LabelTally::findings(recipe::Part part, bool isCertain
 }
 
 Result<std::vector<LabelFinding>> checkLabels(const spec::RunSpec& spec, const stream::Plan& plan,
-                                              recipe::Part part, std::int64_t mostBytes) {
+                                              recipe::Part part, const LabelLook& wanted) {
     MemoryBudget budget(std::int64_t{4} << 30);
     stream::Plan single = plan;
     single.segmentSplits = 1;
-    const spec::RunSpec looked = labelsOnly(spec, part);
+    spec::RunSpec looked = labelsOnly(spec, part);
+    const std::vector<std::string> heads = looked.heads();
+    std::vector<NanProbe> probes = wanted.columns == nullptr
+                                       ? std::vector<NanProbe>()
+                                       : addProbes(*wanted.columns, part, looked);
     ASSIGN_OR_RETURN(const auto input,
                      segment::StreamInput::open(looked, std::move(single), part, budget));
-    const std::vector<std::string> heads = looked.heads();
     LabelTally tally(heads);
     segment::BufferPool pool(spec.resources.memoryLimitMb * 1'000'000);
     segment::StageCounters counters;
     segment::SegmentRunner runner(input, pool, counters);
     std::int64_t bytes = 0, segment = 0;
-    while (segment < input->numSegments() && bytes < mostBytes && !tally.isFine()) {
+    while (segment < input->numSegments() && bytes < wanted.mostBytes && !tally.isFine()) {
         bytes += input->decodedBytes(0, segment);
         ASSIGN_OR_RETURN(const segment::SegmentOutput output, runner.run(0, segment++));
         look(output, input->layout(), heads, tally);
+        for (NanProbe& probe : probes) {
+            look(output, input->layout(), probe);
+        }
     }
-    return tally.findings(part, segment == input->numSegments());
+    const bool isCertain = segment == input->numSegments();
+    std::vector<LabelFinding> found = tally.findings(part, isCertain);
+    for (const NanProbe& probe : probes) {
+        if (probe.nans > 0) {
+            found.push_back(probe.finding(part, isCertain));
+        }
+    }
+    return found;
 }
 
 }  // namespace millrace::loader

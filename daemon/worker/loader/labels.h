@@ -1,6 +1,7 @@
 #pragma once
-// Checks the labels of training or of evaluation: a head with one class only cannot be learnt, and
-// metrics such as AUC are not defined for it.
+// A look at the labels of training or of evaluation: a head with one class only cannot be learnt,
+// and figures such as AUC cannot be told of it. A comparison takes NaN for the greatest number, so
+// a label may be true for rows whose value is not known.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -16,17 +17,23 @@ namespace millrace::loader {
 struct LabelFinding {
     std::string head;
     std::string message;     ///< without the place
-    bool isCertain = false;  ///< all rows were read
+    bool isCertain = false;  ///< all rows were looked at
+    bool isNan = false;      ///< columns that it reads hold NaN; the message is whole
 };
 
 /// Most bytes decoded for a spec that is only checked.
 inline constexpr std::int64_t kCheckBytes = 200'000'000;
 
-/// Reads label columns split after split until every head has had two different values, or about
-/// `mostBytes` of data are decoded. Heads without a finding are fine; later rows are not checked
-/// here. Failure: data errors, among them a label outside of 0 to 1.
+struct LabelLook {
+    std::int64_t mostBytes = kCheckBytes;
+    /// At the end of the recipe: NaN is looked for in those that labels read. Null: it is not.
+    const expr::Schema* columns = nullptr;
+};
+
+/// Reads label columns split after split until every head has shown two values, or about
+/// `mostBytes` of data are decoded. Heads without a finding are fine; the rows after them are the
+/// run's own to judge. Failure: data errors, a label outside of 0 to 1 among them.
 Result<std::vector<LabelFinding>> checkLabels(const spec::RunSpec& spec, const stream::Plan& plan,
-                                              recipe::Part part,
-                                              std::int64_t mostBytes = kCheckBytes);
+                                              recipe::Part part, const LabelLook& wanted = {});
 
 }  // namespace millrace::loader

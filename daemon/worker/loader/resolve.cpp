@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 
 #include "backend/core/files.h"
 #include "backend/core/json.h"
@@ -290,12 +291,13 @@ bool Resolver::checkTraining(const ResolvedRun& run, const expr::Schema& columns
 }
 
 void Resolver::checkLabelsOf(ResolvedRun& run, ResolveReply& reply) {
+    std::set<std::string> withNan;  // said once a head
     for (const recipe::Part part : {recipe::Part::kTrain, recipe::Part::kEval}) {
         const bool isEval = part == recipe::Part::kEval;
         if (isEval && !run.spec.eval) {
             continue;
         }
-        const auto findings = checkLabels(run.spec, run.plan, part);
+        const auto findings = checkLabels(run.spec, run.plan, part, {kCheckBytes, &run.columns});
         if (!findings.ok()) {
             spec::SpecError error = errorOf(findings.status(), "", "file", &run.spec);
             error.path = !error.path.empty() ? error.path : isEval ? "eval.dataset" : "dataset";
@@ -307,7 +309,7 @@ void Resolver::checkLabelsOf(ResolvedRun& run, ResolveReply& reply) {
             if (finding.isCertain) {
                 reply.errors.push_back(
                     errorOf(invalidArgument(finding.message), path, "check", &run.spec));
-            } else {
+            } else if (!finding.isNan || withNan.insert(finding.head).second) {
                 run.warnings.push_back(finding.message);
             }
         }
@@ -349,6 +351,7 @@ bool Resolver::resolve(const std::string& variation, ResolveReply& reply) {
     const spec::BindResult bound = spec::bindSchema(run.spec, train->schema(), tables_.schema,
                                                     eval ? &eval->schema() : nullptr);
     run.warnings.insert(run.warnings.end(), bound.warnings.begin(), bound.warnings.end());
+    run.columns = bound.columns;
     if (variation.empty()) {
         reply.columns = bound.columns;
     }
@@ -381,6 +384,7 @@ bool Resolver::resolve(const std::string& variation, ResolveReply& reply) {
     }
     addNotes(run, {request_.baseDir, cache_});
     if (request_.isForTraining && checkTraining(run, bound.columns, reply)) {
+        noteSteps(run);
         checkLabelsOf(run, reply);
         const auto mixing = checkMixing(run.spec, run.plan);
         if (mixing.ok()) {  // the check of the labels reports wrong rows

@@ -50,6 +50,7 @@ struct ResolvedRun {
     stream::Plan plan;
     std::string specHash, streamHash, planHash;
     std::string filesVersion;  ///< dataset::Dataset::version() of the training files
+    expr::Schema columns;      ///< at the end of the recipe
     std::vector<std::string> warnings;
     std::vector<std::string> countedValues;     ///< a note for each vocabulary that is counted
     std::int64_t badRows = 0, evalBadRows = 0;  ///< left out of the files (csv.on_bad_row: drop)

@@ -11,6 +11,7 @@
 #include "backend/segment/frame_gatherer.h"
 #include "backend/segment/segment_runner.h"
 #include "daemon/worker/loader/exit.h"
+#include "daemon/worker/loader/labels.h"
 #include "daemon/worker/loader/memory.h"
 #include "daemon/worker/loader/process.h"
 #include "daemon/worker/loader/progress.h"
@@ -154,6 +155,7 @@ struct Preview {
     std::shared_ptr<const segment::StreamInput> input;
     std::vector<SplitFigures> sample;
     std::vector<CostShare> dearest;
+    std::vector<std::string> notes;
     std::int64_t threads = 1;
     std::int64_t rows = 0;
 
@@ -279,6 +281,7 @@ Json documentOf(const Preview& preview) {
     addSegments(segmentSizeOf(preview.run.plan), json);
     const std::string advice = segmentsAdvice(preview.run.plan);
     json["segments_advice"] = advice.empty() ? Json() : Json(advice);
+    json["notes"] = preview.notes;
     return json;
 }
 
@@ -296,6 +299,13 @@ Status openInput(Preview& preview) {
                                                                preview.memory->budget()));
     preview.rows = plan.numRows();
     preview.memory->makePools(0);
+    ASSIGN_OR_RETURN(const auto findings, checkLabels(spec, preview.run.plan, recipe::Part::kTrain,
+                                                      {kCheckBytes, &preview.run.columns}));
+    for (const LabelFinding& finding : findings) {
+        if (finding.isNan) {
+            preview.notes.push_back(finding.message);
+        }
+    }
     return okStatus();
 }
 

@@ -69,7 +69,7 @@ struct Stream {
 Status checkEvaluation(const ResolvedRun& run) {
     ASSIGN_OR_RETURN(const std::vector<LabelFinding> findings,
                      checkLabels(run.spec, run.plan, recipe::Part::kEval,
-                                 std::numeric_limits<std::int64_t>::max()));
+                                 {std::numeric_limits<std::int64_t>::max()}));
     return findings.empty() ? okStatus()
                             : invalidArgument("eval.dataset: ", findings.front().message);
 }
