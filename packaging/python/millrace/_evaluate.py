@@ -15,7 +15,8 @@ from . import _link, _ranks, _rows_hash, _scores
 from ._errors import MillraceError, MisuseError, SpecError
 from ._stream import Evaluation, Stream, stream
 
-_MARGIN = 1e-12  # smallest distance of predictions from 0 and 1 in the log loss
+_MARGIN = 1e-12  # predictions are kept so far from 0 and 1 in the log loss
+_ROUNDING = 1e-6  # a prediction may be beyond 0 and 1 by what float32 rounds
 
 
 class Figures(Dict[str, float]):
@@ -50,7 +51,8 @@ def evaluate(predict: Callable[[Any], Any], spec: str | os.PathLike[str] | Strea
 
     predict
         Called with each batch of this rank; gives the probability of each row: an array or tensor [rows], of several heads
-        [rows, heads] or a mapping by head. A rank that has no rows of a step gets a batch of 0 rows where others have some.
+        [rows, heads] or a mapping by head. A number outside of 0 to 1, such as a logit, and NaN are refused with their row.
+        A rank that has no rows of a step gets a batch of 0 rows where others have some.
         No gradients are kept; `model.eval()` is the caller's.
     spec
         The YAML file; or a stream, whose feed then serves it; or its `evaluation()`. None: the spec of the run that started
@@ -112,11 +114,14 @@ def _read(predict: Callable[[Any], Any], rows: Evaluation) -> _Share:
     """Reads this rank's part. An exception of predict() is re-raised here and reaches the other ranks as a sentence."""
     import numpy
     keys: list[Any] = []
+    first = 0
     heads: dict[str, tuple[list[Any], list[Any], list[Any]]] = {}
     try:
         with _without_gradients():
             for batch in rows:
                 scores = _scores_of(predict(batch), batch)
+                _check_range(scores, first, rows)
+                first += batch.rows
                 keys.append(_rows_hash.keys(*map(_array, batch.row_ids)))
                 masks = batch.masks
                 for head, label in batch.labels.items():
@@ -175,6 +180,18 @@ def _scores_of(said: Any, batch: Any) -> dict[str, Any]:
         if column.size != batch.rows:
             raise MisuseError(f"predict() gave {column.size} scores of {head} for {batch.rows} rows: one probability a row")
     return {head: numpy.array(column, dtype=numpy.float64).reshape(-1) for head, column in columns.items()}
+
+
+def _check_range(scores: Mapping[str, Any], first: int, rows: Evaluation) -> None:
+    """Refuses what is not a probability; `first` is the number of the batch's first row among those of this rank."""
+    import numpy
+    for head, column in scores.items():
+        wrong = numpy.flatnonzero(~((column >= -_ROUNDING) & (column <= 1 + _ROUNDING)))
+        if wrong.size > 0:
+            value = float(column[wrong[0]])
+            place = f"row {first + int(wrong[0])} of " + ("the evaluation" if rows.world == 1 else f"rank {rows.rank}'s evaluation")
+            raise MisuseError(f"predictions of {head} must be from 0 to 1; {place} has {value:.6g}"
+                              + ("" if math.isnan(value) else ": apply a sigmoid"))
 
 
 def _met(share: _Share, world: int, link: Any = None, is_failing: bool = False) -> Figures:

@@ -92,6 +92,19 @@ class EvaluationRows(Case):
                 millrace.evaluate(lambda batch: batch["dense"][:, 0], rows)
         self.assert_nothing_left(5)
 
+    def test_what_is_not_a_probability_is_refused_with_its_row(self):
+        spec = self.spec(total=1000, rows=64, micro=64, more=EVAL)
+        for wrong, sentence in ((-3.2, "row 70 of the evaluation has -3.2: apply a sigmoid"), (1.01, "has 1.01: apply a sigmoid"),
+                                (numpy.nan, "row 70 of the evaluation has nan$"), (-1e-7, None), (1 + 1e-7, None)):
+            def predict(batch, wrong=wrong):
+                return numpy.where(batch.carry["number"] == 350, wrong, 0.25)
+            with self.subTest(wrong), millrace.stream(spec, part="eval", as_numpy=True) as rows:
+                if sentence is None:
+                    self.assertEqual(millrace.evaluate(predict, rows).rows, 200)
+                    continue
+                with self.assertRaisesRegex(millrace.MisuseError, "^predictions of liked must be from 0 to 1; .*" + sentence):
+                    millrace.evaluate(predict, rows)
+
     def test_features_of_scored_rows_are_those_of_the_evaluation(self):
         steps = "recipe: [{derive: {gone: y + 1}}, {filter: gone > 0}, {derive: {twice: x * 2}}]"
         with open(self.spec(total=1000, more=EVAL.split("variations")[0]), encoding="utf-8") as file:
