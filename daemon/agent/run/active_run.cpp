@@ -336,7 +336,9 @@ void ActiveRun::conclude() {
     journal_.tellNext(verdict.reason, !facts.moveReason.empty());
     recovery_.failed(facts.lastStep);
     begin_.follow(facts.lastStep > facts.start.resumeStep, verdict.isCounted);
-    // The step that was asked for applies until an attempt has begun.
+    begin_.failure = verdict.isCounted ? verdict.reason : "";
+    begin_.failedStep = facts.lastStep;
+    // What was asked for holds until an attempt has begun.
     launch(hasBegun_ ? values::kFromLast : begin_.fromStep, verdict.isCounted);
 }
 

@@ -79,11 +79,10 @@ bool RunDirectory::hasFile(const rank::RankLine& line) const {
 }
 
 Status RunDirectory::writeAttempt(int attempt, const AttemptStart& start) const {
-    const Json json = {{"resume_step", start.resumeStep},
-                       {"from_step", start.fromStep},
-                       {"restarts", start.restarts},
-                       {"idle_attempts", start.idleAttempts},
-                       {"lost_attempts", start.lostAttempts}};
+    const Json json = {{"resume_step", start.resumeStep},     {"from_step", start.fromStep},
+                       {"restarts", start.restarts},          {"idle_attempts", start.idleAttempts},
+                       {"lost_attempts", start.lostAttempts}, {"failure", start.failure},
+                       {"failed_step", start.failedStep}};
     return writeFileAtomic(inAttempt(attempt, "attempt.json"), dumpJson(json), 0600);
 }
 
@@ -95,6 +94,8 @@ AttemptStart RunDirectory::readAttempt(int attempt) const {
     start.restarts = jsonInt(json, "restarts");
     start.idleAttempts = static_cast<int>(jsonInt(json, "idle_attempts"));
     start.lostAttempts = static_cast<int>(jsonInt(json, "lost_attempts"));
+    start.failure = jsonString(json, "failure");
+    start.failedStep = jsonInt(json, "failed_step");
     return start;
 }
 

@@ -22,12 +22,14 @@ namespace millrace::agent {
 
 /// How an attempt began: facts that a daemon needs about an attempt that it did not start itself.
 struct AttemptStart {
-    std::int64_t resumeStep = 0;  ///< the step that it resumes after
-    std::int64_t fromStep = 0;    ///< what was requested: a step, values::kFromLast or kFromStart
-    std::int64_t restarts = 0;    ///< earlier attempts that the daemon started as restarts
-    int idleAttempts = 0;         ///< how many of the last of these, in a row, took no step
-    int lostAttempts = 0;         ///< likewise, for attempts that ended through no fault of the run
-    /// Prepares for the next attempt. `isCounted`: the run is to blame for the end of this one.
+    std::int64_t resumeStep = 0;  ///< the step that it goes on after
+    std::int64_t fromStep = 0;    ///< what was asked for: a step, values::kFromLast or kFromStart
+    std::int64_t restarts = 0;    ///< attempts before it that the daemon started by itself
+    int idleAttempts = 0;         ///< of these the last ones, in a row, that took no step
+    int lostAttempts = 0;         ///< likewise, of attempts whose end was no fault of the run
+    std::string failure;  ///< why the attempt before failed; "" where that was not its fault
+    std::int64_t failedStep = 0;  ///< the newest step that it had reported by then
+    /// The attempt is over, and another one follows. `isCounted`: the run is to blame.
     void follow(bool tookSteps, bool isCounted);
     bool operator==(const AttemptStart&) const = default;
 };

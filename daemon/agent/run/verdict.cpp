@@ -115,7 +115,7 @@ std::string failureReason(const AttemptFacts& facts, const engines::State& gang)
         return strCat("rank", rankWithoutDone(facts).value_or(0),
                       " ended without saying that it was done");
     }
-    std::string reason = describeExit(*worker);
+    std::string reason = describeExit(*worker, facts.isScript);
     if (facts.lastStep > 0) {
         // The run's step is rank 0's: other ranks need not have come as far.
         const bool isOther = worker->rank > 0;
@@ -147,7 +147,14 @@ bool wasKilledFromOutside(const engines::WorkerState* worker) {
     return signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
 }
 
-// The run is not at fault, but the number of retries is bounded.
+// The attempt before it failed at this step with the same sentence: the next would do so too.
+bool repeatsFailure(const AttemptFacts& facts, const std::string& reason) {
+    const AttemptStart& start = facts.start;
+    return !facts.lackedRoom && !start.failure.empty() && start.failure == reason &&
+           facts.lastStep == start.failedStep;
+}
+
+// No fault of the run, but neither is it tried for ever.
 Verdict afterLostNode(const AttemptFacts& facts, const std::string& reason) {
     constexpr int kLostMost = 20;
     const bool tookSteps = facts.lastStep > facts.start.resumeStep;
@@ -189,6 +196,11 @@ Verdict afterFailure(const AttemptFacts& facts, const engines::State& gang) {
     const bool mayRepeat = wasKilled && (facts.start.idleAttempts == 0 || !facts.hasStream);
     if (!tookSteps && !isOthersFault && !mayRepeat) {
         return {Verdict::Kind::kFailed, strCat(reason, " (no restart: it got no step further)")};
+    }
+    if (!wasKilled && repeatsFailure(facts, reason)) {
+        return {Verdict::Kind::kFailed,
+                strCat(reason, " (no restart: the attempt before failed at step ",
+                       facts.start.failedStep, " in the same way)")};
     }
     return {Verdict::Kind::kRestart, reason};
 }
@@ -242,7 +254,7 @@ std::string whyCut(const std::string& stoodStill, const std::string& stopReason,
     return gang.has_value() && !gang->reason.empty() ? gang->reason : "the attempt is over";
 }
 
-std::string describeExit(const engines::WorkerState& worker) {
+std::string describeExit(const engines::WorkerState& worker, bool isScript) {
     if (!worker.exitCode.has_value()) {
         return worker.name + " did not start";
     }
@@ -252,7 +264,8 @@ std::string describeExit(const engines::WorkerState& worker) {
     if (name != nullptr) {
         return strCat(worker.name, " was ended by SIG", name);
     }
-    const std::string_view meaning = code == kExitOther ? "" : meaningOf(code);
+    const bool isOwn = isScript && worker.rank >= 0 && code != kExitShim;
+    const std::string_view meaning = isOwn || code == kExitOther ? "" : meaningOf(code);
     return meaning.empty() ? strCat(worker.name, " ended with code ", code)
                            : strCat(worker.name, " ended with code ", code, " (", meaning, ")");
 }

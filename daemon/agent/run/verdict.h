@@ -2,12 +2,13 @@
 // Decides what follows when a run's gang has ended: the end of the run or another attempt. Pure
 // decisions. Used by ActiveRun.
 //
-// Exit 0 alone is not a success, except for a run without a dataset: every rank must have sent
-// `done`. An attempt of a script that has read no batch has failed unless the stream was at its
-// end. If rank 0's end was not recorded (a power cut), its `done` and the checkpoint that it wrote
-// before decide. A failed attempt is followed by another from the last checkpoint while restarts
-// are left and attempts make progress. Losing or leaving a node is not a failure of the run: it
-// costs none of its restarts.
+// Exit 0 is no success, but of a run without a dataset: every rank must have said done, and an
+// attempt of a script that has read no batch has failed where the stream was not at its end. Where
+// rank 0's end was not recorded (a power cut), its word and the checkpoint that it wrote before
+// decide. A failed attempt is followed by another one from the last checkpoint while the restarts
+// allow it and attempts get on: one that fails as the attempt before it, at the same step, is the
+// last one. Losing a node is no failure of the run: it costs none of its
+// restarts, and neither does leaving a node.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -71,7 +72,8 @@ std::optional<values::RunState> endOf(Verdict::Kind kind);
 std::string whyCut(const std::string& stoodStill, const std::string& stopReason,
                    const std::optional<engines::State>& gang);
 
-/// "rank0 was ended by SIGKILL", "feed ended with code 4 (input or data error)".
-std::string describeExit(const engines::WorkerState& worker);
+/// "rank0 was ended by SIGKILL", "feed ended with code 4 (input or data error)". A rank of a script
+/// has exit codes of its own, without a meaning here: "rank0 ended with code 3".
+std::string describeExit(const engines::WorkerState& worker, bool isScript = false);
 
 }  // namespace millrace::agent
