@@ -24,7 +24,8 @@ using options::integer;
 using options::text;
 
 std::vector<options::OptionSpec> specOptions() {
-    return {text("--set", "KEY=VALUE", "sets a key of the spec: train.learning_rate=0.01", true),
+    return {text("--set", "KEY=VALUE",
+                 "sets a key of the spec, VALUE as YAML or a text: train.learning_rate=0.01", true),
             text("--variation", "NAME", "this variation, without the base", true),
             flag("--all-variations", "the base and every variation of the spec")};
 }

@@ -107,7 +107,8 @@ std::vector<Key> featureKeys() {
         {"labels.*.expr",
          T::kExpr,
          "",
-         "true or false, or a number from 0 to 1; null and NaN are masked and counted",
+         "true or false, or a number from 0 to 1; a result that is null or NaN is masked and "
+         "counted. A comparison takes NaN for the greatest number: `delay > 15` is true of it",
          {.isRequired = true}},
         {"labels.*.weight", T::kExpr, "", "the row's weight for this head in training; default 1"},
         {"labels.*.where", T::kExpr, "", "rows that count for this head; default all"},

@@ -127,6 +127,7 @@ A run is one YAML file of at most 1 MB. This page is made from the tables that t
 `*` stands for a name that you choose. A variation (`set`) and `--set key=value` use the same paths; below
 `recipe` they name a step by its name, or by its kind where that occurs once
 (`recipe.sample.keep`, `recipe.spam.enabled`). Order of application: file, variation, `--set`.
+A value of `--set` is YAML; a text that YAML does not read, such as `"Item Price" > 3`, is taken as it is.
 Both can also take away: `features.ids: {remove: [tailnum]}` names out of a list, `embeddings.tailnum: null`
 an entry out of `embeddings`, `labels`, `features.sequences`, `dataset.types`, `dataset.csv.types` or `params`.
 
@@ -196,7 +197,9 @@ calculated as double, the nearest one; a text is never compared with a number wi
 rounded to even when a float is cast to an integer (of a decimal or a text, by all
 its digits and as in DuckDB, away from zero); uint64
 meets signed integers only by a cast (a literal beyond int64 is one), and cannot be a time of `as_of`.
-Conditionals of decimals alone stay decimal; beside a null or a number, and in `greatest` and `least`, they are double.
+NaN equals itself and is greater than every number, as in DuckDB: `delay > 15` is true of it, in a label too. Where a
+label reads a column with NaN, `check`, `preview` and a submit say in how many rows; `where: not isnan(delay)` leaves
+them out. Conditionals of decimals alone stay decimal; beside a null or a number, and in `greatest` and `least`, they are double.
 
 Texts, other than DuckDB: as a number `1_000` and `0x10` do not fit; as a date or time fits only
 `2024-02-29`, alone or with `10:11`, `10:11:12` or up to six decimals of a second behind a blank or `T`, not

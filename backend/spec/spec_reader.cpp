@@ -209,13 +209,32 @@ void applyVariation(YamlNode& tree, const VariationSet& variation, SpecErrors& e
     }
 }
 
+/// The value of --set: YAML, or a text that YAML does not read, such as `"Item Price" > 3`. The
+/// key's own type then decides whether a text will do.
+std::optional<YamlNode> setValue(const std::string& value, SpecErrors& errors) {
+    std::optional<YamlNode> node = parseYaml(value, true, errors);
+    if (node || !errors[0].message.starts_with(kNotYaml)) {
+        return node;
+    }
+    const std::size_t first = value.find_first_not_of(" \t");
+    const std::string begin = first == std::string::npos ? "" : value.substr(first, 1);
+    if (begin == "[" || begin == "{") {
+        strAppend(&errors[0].message, " (values are YAML; a text that begins with ", begin,
+                  " takes quotes of its own, as in KEY='\"", begin, "...\"')");
+        return std::nullopt;
+    }
+    errors.clear();
+    return YamlNode{
+        .kind = YamlNode::Kind::kScalar, .text = value, .isQuoted = true, .isSet = true};
+}
+
 void applySets(YamlNode& tree, const std::vector<std::string>& sets, SpecErrors& errors) {
     for (const std::string& set : sets) {
         const Result<Change> change = parseSet(set);
         Status status = change.status();
         if (change.ok()) {
             SpecErrors inside;
-            const std::optional<YamlNode> value = parseYaml(change->value, true, inside);
+            const std::optional<YamlNode> value = setValue(change->value, inside);
             status = value ? applyChange(tree, change->path, *value, {})
                            : invalidArgument(inside[0].message);
             status = annotate(status, strCat("--set ", change->path));

@@ -217,7 +217,9 @@ std::optional<YamlNode> parseWith(std::string_view text, bool isSet, const Lines
     TreeBuilder second(lines, isSet);
     if (parser.HandleNextDocument(second)) {
         throw Refusal{{second.takeRoot().position.line, 1,
-                       "a spec is one YAML document; remove what follows '---'", "", "syntax"}};
+                       isSet ? strCat(kNotYaml, "more text follows its value")
+                             : "a spec is one YAML document; remove what follows '---'",
+                       "", "syntax"}};
     }
     return root;
 }
@@ -293,13 +295,13 @@ std::optional<YamlNode> parseYaml(std::string_view text, bool isSet, SpecErrors&
         // Inside braces and brackets, YAML ends a plain value at the { of ${name}.
         const bool isParamUse = lines.lineOf(e.mark).find("${") != std::string_view::npos;
         errors.push_back({at.line, at.column,
-                          strCat("not YAML: ", e.msg,
+                          strCat(kNotYaml, e.msg,
                                  isParamUse ? "; within {} and [] put a value that holds ${...} "
                                               "in double quotes"
                                             : ""),
                           "", "syntax"});
     } catch (const std::exception& e) {
-        errors.push_back({0, 0, strCat("not YAML: ", e.what()), "", "syntax"});
+        errors.push_back({0, 0, strCat(kNotYaml, e.what()), "", "syntax"});
     }
     return std::nullopt;
 }

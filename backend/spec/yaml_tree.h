@@ -15,6 +15,8 @@
 namespace millrace::spec {
 
 inline constexpr std::size_t kSpecBytesMax = 1'000'000;
+/// How the message about a text that is not YAML begins.
+inline constexpr std::string_view kNotYaml = "not YAML: ";
 
 struct YamlNode {
     enum class Kind { kNull, kScalar, kSequence, kMap };

@@ -158,10 +158,30 @@ TEST(SetOption, ChangesTheBaseAndItsVariationsLast) {
 TEST(SetOption, SaysWhatIsWrongWithoutAPlace) {
     EXPECT_EQ(setErrorOf("rows"), "spec: --set 'rows': write key=value, as in batch.rows=512");
     EXPECT_EQ(setErrorOf("batch.row=8"), "spec: unknown key 'row' in batch; did you mean 'rows'?");
-    EXPECT_EQ(setErrorOf("batch.rows=[1"), setErrorOf("batch.rows=[1"));
     EXPECT_NE(setErrorOf("batch.rows=[1").find("--set batch.rows: not YAML"), std::string::npos);
+    EXPECT_NE(
+        setErrorOf("batch.rows=[1")
+            .find("(values are YAML; a text that begins with [ takes quotes of its own, as in "
+                  "KEY='\"[...\"')"),
+        std::string::npos);
+    EXPECT_EQ(setErrorOf("batch.rows=\"8\" x"),
+              "spec: batch.rows must be a whole number, not '\"8\" x'");
     EXPECT_EQ(setErrorOf("labels.liked=rating >"),
               "spec: labels.liked.expr: expected a value, not the end");
+}
+
+TEST(SetOption, TakesATextThatYamlDoesNotReadAsItIs) {
+    const auto whereOf = [](const std::string& where) {
+        return movieLensVariation("", {"dataset.where=" + where}).dataset.where;
+    };
+    EXPECT_EQ(whereOf("\"Item Price\" > 3"), "\"Item Price\" > 3");
+    EXPECT_EQ(whereOf("'b' = genre"), "'b' = genre");
+    EXPECT_EQ(whereOf("\"Item Price\" > 3 and \"b: c\" = '# 1'"),
+              "\"Item Price\" > 3 and \"b: c\" = '# 1'");
+    EXPECT_EQ(whereOf("\"rating > 3\""), "rating > 3") << "quoted as YAML";
+    EXPECT_EQ(movieLensVariation("", {"labels.liked=\"rating\" >= 3"}).labels.at("liked").expr,
+              "\"rating\" >= 3");
+    EXPECT_EQ(movieLensVariation("", {"tags.note=@x"}).tags.at("note"), "@x");
 }
 
 TEST(SetOption, PathsMayQuoteNamesWithDots) {
