@@ -335,9 +335,7 @@ void ActiveRun::conclude() {
     }
     journal_.tellNext(verdict.reason, !facts.moveReason.empty());
     recovery_.failed(facts.lastStep);
-    begin_.follow(facts.lastStep > facts.start.resumeStep, verdict.isCounted);
-    begin_.failure = verdict.isCounted ? verdict.reason : "";
-    begin_.failedStep = facts.lastStep;
+    begin_.follow(facts.lastStep, verdict.isCounted, verdict.reason);
     // What was asked for holds until an attempt has begun.
     launch(hasBegun_ ? values::kFromLast : begin_.fromStep, verdict.isCounted);
 }

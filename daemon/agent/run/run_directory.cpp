@@ -38,9 +38,11 @@ std::string RunDirectory::inAttempt(int attempt, const char* name) const {
     return strCat(paths_.attempt(attempt).directory(), "/", name);
 }
 
-void AttemptStart::follow(bool tookSteps, bool isCounted) {
+void AttemptStart::follow(std::int64_t lastStep, bool isCounted, const std::string& reason) {
     restarts += isCounted ? 1 : 0;
-    if (tookSteps) {
+    failure = isCounted ? reason : "";
+    failedStep = lastStep;
+    if (lastStep > resumeStep) {
         idleAttempts = lostAttempts = 0;
     } else {
         ++(isCounted ? idleAttempts : lostAttempts);

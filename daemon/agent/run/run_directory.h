@@ -30,7 +30,7 @@ struct AttemptStart {
     std::string failure;  ///< why the attempt before failed; "" where that was not its fault
     std::int64_t failedStep = 0;  ///< the newest step that it had reported by then
     /// The attempt is over, and another one follows. `isCounted`: the run is to blame.
-    void follow(bool tookSteps, bool isCounted);
+    void follow(std::int64_t lastStep, bool isCounted, const std::string& reason);
     bool operator==(const AttemptStart&) const = default;
 };
 

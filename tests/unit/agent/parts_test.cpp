@@ -276,47 +276,6 @@ TEST(Verdict, ExitsAreDescribedByName) {
     EXPECT_EQ(describeExit(worker), "feed was ended by SIGABRT");
 }
 
-TEST(Verdict, AnExitCodeOfAScriptHasNoMeaningOfOurs) {
-    AttemptFacts facts = someFacts();
-    facts.isScript = true;
-    for (const int code : {kExitUsage, kExitStopped, kExitInput, kExitResources}) {
-        EXPECT_EQ(judge(facts, gangOf(code, 0)).reason,
-                  strCat("rank0 ended with code ", code, " after step 10"));
-    }
-    EXPECT_THAT(judge(facts, gangOf(0, kExitResources)).reason,
-                ::testing::StartsWith("feed ended with code 6 (memory"));
-    EXPECT_THAT(judge(facts, gangOf(kExitShim, 0)).reason,
-                ::testing::StartsWith("rank0 ended with code 125 (the shim"));
-    facts.isScript = false;
-    EXPECT_THAT(judge(facts, gangOf(kExitStopped, 0)).reason,
-                ::testing::StartsWith("rank0 ended with code 3 (told to end)"));
-}
-
-TEST(Verdict, AnExceptionThatRepeatsWithoutAFurtherStepIsNotTriedAThirdTime) {
-    AttemptFacts facts = someFacts();
-    facts.isScript = true;
-    facts.maxRestarts = 9;
-    facts.errors["rank0"] = "KeyError: 'user'";
-    const Verdict first = judge(facts, gangOf(1, 0));
-    ASSERT_EQ(first.kind, Verdict::Kind::kRestart);
-    facts.start.failure = first.reason;
-    facts.start.failedStep = facts.lastStep;
-    const Verdict second = judge(facts, gangOf(1, 0));
-    EXPECT_EQ(second.kind, Verdict::Kind::kFailed);
-    EXPECT_EQ(second.reason,
-              "rank0: KeyError: 'user' (no restart: the attempt before failed at step 10 in the "
-              "same way)");
-    facts.lackedRoom = true;
-    EXPECT_EQ(judge(facts, gangOf(1, 0)).kind, Verdict::Kind::kRestart) << "the disk was full";
-    facts.lackedRoom = false;
-    EXPECT_EQ(judge(facts, gangOf(137, 0)).kind, Verdict::Kind::kRestart) << "it was killed";
-    facts.lastStep = 11;
-    EXPECT_EQ(judge(facts, gangOf(1, 0)).kind, Verdict::Kind::kRestart) << "a step further";
-    facts.lastStep = 10;
-    facts.errors["rank0"] = "KeyError: 'item'";
-    EXPECT_EQ(judge(facts, gangOf(1, 0)).kind, Verdict::Kind::kRestart) << "another exception";
-}
-
 TEST(Job, FactsComeFromTheResolvedSpec) {
     const Result<JobFacts> facts = JobFacts::read(dumpJson(someSpec()));
     ASSERT_TRUE(facts.ok()) << facts.status();
@@ -396,13 +355,15 @@ TEST(Verdict, AnAttemptThatFoundNoRoomDoesNotCount) {
 
 TEST(AttemptStart, RestartsAreCountedWhereTheRunIsToBlame) {
     AttemptStart start;
-    start.follow(false, true);
-    start.follow(false, false);
-    start.follow(false, false);
+    start.follow(0, true, "an error");
+    EXPECT_EQ(start.failure, "an error");
+    start.follow(0, false, "a lost node");
+    start.follow(0, false, "a lost node");
+    EXPECT_EQ(start.failure, "");
     EXPECT_EQ(start.restarts, 1);
     EXPECT_EQ(start.idleAttempts, 1);
     EXPECT_EQ(start.lostAttempts, 2);
-    start.follow(true, false);
+    start.follow(1, false, "a lost node");
     EXPECT_EQ(start.restarts, 1);
     EXPECT_EQ(start.idleAttempts + start.lostAttempts, 0);
 }
