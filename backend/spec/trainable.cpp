@@ -1,9 +1,14 @@
 #include "backend/spec/trainable.h"
 
 #include <algorithm>
+#include <memory>
+#include <set>
 #include <variant>
 
+#include <absl/strings/match.h>
+
 #include "backend/core/text.h"
+#include "backend/expr/expression.h"
 #include "backend/spec/bind.h"
 #include "backend/spec/spec_checks.h"
 #include "backend/spec/training/optimisation.h"
@@ -149,6 +154,31 @@ void checkInputs(const RunSpec& spec, Problems& problems) {
                spec.model.body);
 }
 
+bool asksForNan(const expr::Expr& expr) {
+    const bool isTest =
+        expr->op == expr::ExprOp::kCall && (absl::EqualsIgnoreCase(expr->name, "isnan") ||
+                                            absl::EqualsIgnoreCase(expr->name, "isfinite"));
+    return isTest || std::any_of(expr->children.begin(), expr->children.end(), asksForNan);
+}
+
+// The columns of an expression; none of one that deals with NaN itself.
+std::set<std::string> columnsRead(const std::string& text) {
+    const auto parsed = expr::tryParseExpression(text);
+    const auto* expr = std::get_if<expr::Expr>(&parsed);
+    if (expr == nullptr || asksForNan(*expr)) {
+        return {};
+    }
+    const std::vector<std::string> names = expr::collectColumns(*expr);
+    return {names.begin(), names.end()};
+}
+
+std::string nanTest(const std::string& column) {
+    const auto node = std::make_shared<expr::ExprNode>();
+    node->op = expr::ExprOp::kColumn;
+    node->name = column;
+    return strCat("isnan(", expr::expressionText(node), ")");
+}
+
 }  // namespace
 
 std::vector<PooledColumn> pooledColumns(const RunSpec& spec) {
@@ -216,6 +246,33 @@ std::string countedType(const expr::DataType& type) {
     return element.isString()                        ? "string"
            : element.kind == expr::TypeKind::kUint64 ? "uint64"
                                                      : "int64";
+}
+
+std::map<std::string, std::string> nanTests(const LabelSpec& label, const std::vector<Step>& steps,
+                                            const expr::Schema& columns) {
+    const auto isFloat = [&columns](const std::string& name) {
+        const expr::Field* field = columns.find(name);
+        return field != nullptr && field->type.isFloat();
+    };
+    std::set<std::string> read = columnsRead(label.expr);
+    for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+        const auto* derive = step->as<DeriveStep>();
+        if (!step->enabled || derive == nullptr) {
+            continue;
+        }
+        for (const NamedExpr& made : derive->columns) {
+            if (read.contains(made.name) && !isFloat(made.name)) {
+                read.merge(columnsRead(made.expr));
+            }
+        }
+    }
+    std::map<std::string, std::string> tests;
+    for (const std::string& name : read) {
+        if (isFloat(name)) {
+            tests[name] = nanTest(name);
+        }
+    }
+    return tests;
 }
 
 }  // namespace millrace::spec

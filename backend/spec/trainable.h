@@ -4,6 +4,9 @@
 // Used by `check`, `run` and the daemon; not by `stream`, `preview` and `sample`, which support
 // specs that cannot be trained. Threads: pure functions. Failure: errors as values.
 #include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "backend/expr/schema.h"
 #include "backend/spec/run_spec.h"
@@ -22,7 +25,13 @@ double tableBytes(const RunSpec& spec);
 /// kInvalidArgument, naming the largest table, if they exceed the machine's `bytes`.
 Status checkTableMemory(const RunSpec& spec, std::int64_t bytes);
 
-/// A sequence's id column as model input: the frame's column and the embedding table's feature.
+/// The columns of floats that a label's expression reads, itself or through derived columns, each
+/// with the expression that is true where it is NaN. None of an expression that asks for NaN
+/// itself. `steps` lead to `columns`.
+std::map<std::string, std::string> nanTests(const LabelSpec& label, const std::vector<Step>& steps,
+                                            const expr::Schema& columns);
+
+/// How a sequence's id column enters a model: the frame's column and the embedding table's feature.
 struct PooledColumn {
     std::string frameColumn, feature;
 };

@@ -2,17 +2,12 @@
 
 #include <algorithm>
 #include <limits>
-#include <memory>
-#include <set>
-#include <variant>
-
-#include <absl/strings/match.h>
 
 #include "backend/core/memory_budget.h"
 #include "backend/core/text.h"
-#include "backend/expr/expression.h"
 #include "backend/segment/segment_runner.h"
 #include "backend/segment/stream_input.h"
+#include "backend/spec/trainable.h"
 #include "daemon/worker/loader/bare_spec.h"
 
 namespace millrace::loader {
@@ -50,66 +45,19 @@ class LabelTally {
 
 // A column of floats that a label reads, beside the label a head of its own: 1 where it is NaN.
 struct NanProbe {
-    std::string head, column, name;
+    std::string head, column, test, name;
     std::int64_t rows = 0, nans = 0;  ///< of those that the label counts
 
-    std::string test() const {
-        const auto node = std::make_shared<expr::ExprNode>();
-        node->op = expr::ExprOp::kColumn;
-        node->name = column;
-        return strCat("isnan(", expr::expressionText(node), ")");
-    }
     LabelFinding finding(recipe::Part part, bool isCertain) const {
         return {head,
                 strCat("labels.", head, ": ", formatCount(nans), " of ", formatCount(rows),
                        part == recipe::Part::kEval ? " evaluation rows" : " rows",
                        isCertain ? "" : " looked at", " have NaN in '", column,
-                       "', which compares as greater than every number; `where: not ", test(),
+                       "', which compares as greater than every number; `where: not ", test,
                        "` beside the label's `expr` leaves them out"),
                 false, true};
     }
 };
-
-bool asksForNan(const expr::Expr& expr) {
-    const bool isTest =
-        expr->op == expr::ExprOp::kCall && (absl::EqualsIgnoreCase(expr->name, "isnan") ||
-                                            absl::EqualsIgnoreCase(expr->name, "isfinite"));
-    return isTest || std::any_of(expr->children.begin(), expr->children.end(), asksForNan);
-}
-
-// The columns of an expression; none of one that deals with NaN itself.
-std::set<std::string> columnsRead(const std::string& text) {
-    const auto parsed = expr::tryParseExpression(text);
-    const auto* expr = std::get_if<expr::Expr>(&parsed);
-    if (expr == nullptr || asksForNan(*expr)) {
-        return {};
-    }
-    const std::vector<std::string> names = expr::collectColumns(*expr);
-    return {names.begin(), names.end()};
-}
-
-// The columns of floats that a label reads: itself, or through what a step derived.
-std::set<std::string> floatsRead(const spec::LabelSpec& label, const std::vector<spec::Step>& steps,
-                                 const expr::Schema& columns) {
-    const auto isFloat = [&columns](const std::string& name) {
-        const expr::Field* field = columns.find(name);
-        return field != nullptr && field->type.isFloat();
-    };
-    std::set<std::string> read = columnsRead(label.expr);
-    for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
-        const auto* derive = step->as<spec::DeriveStep>();
-        if (!step->enabled || derive == nullptr) {
-            continue;
-        }
-        for (const spec::NamedExpr& made : derive->columns) {
-            if (read.contains(made.name) && !isFloat(made.name)) {
-                read.merge(columnsRead(made.expr));
-            }
-        }
-    }
-    std::erase_if(read, [&](const std::string& name) { return !isFloat(name); });
-    return read;
-}
 
 // Adds the heads of the probes to the labels of `spec`.
 std::vector<NanProbe> addProbes(const expr::Schema& columns, recipe::Part part,
@@ -117,10 +65,10 @@ std::vector<NanProbe> addProbes(const expr::Schema& columns, recipe::Part part,
     std::vector<NanProbe> probes;
     const auto labels = spec.labels;
     for (const auto& [head, label] : labels) {
-        for (const std::string& column : floatsRead(label, spec.recipe, columns)) {
-            const NanProbe& probe = probes.emplace_back(
-                NanProbe{head, column, strCat("nan of ", column, " in ", head)});
-            spec.labels[probe.name] = {probe.test(), "", label.where};
+        for (const auto& [column, test] : spec::nanTests(label, spec.recipe, columns)) {
+            const std::string name = strCat("nan of ", column, " in ", head);
+            probes.push_back({head, column, test, name});
+            spec.labels[name] = {test, "", label.where};
         }
     }
     if (part == recipe::Part::kEval) {

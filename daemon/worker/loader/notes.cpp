@@ -74,14 +74,4 @@ void addNotes(ResolvedRun& run, const dataset::TablePlace& place) {
     noteCompressed(run);
 }
 
-// `where` and the recipe may leave fewer rows still.
-void noteSteps(ResolvedRun& run) {
-    const std::int64_t rows = run.plan.numRows();
-    if (rows < run.spec.batch.rows) {
-        run.warnings.push_back(strCat("batch.rows: ", formatCount(run.spec.batch.rows),
-                                      " rows of a step are more than the ", formatCount(rows),
-                                      " rows of an epoch: an epoch is one step"));
-    }
-}
-
 }  // namespace millrace::loader

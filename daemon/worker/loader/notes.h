@@ -10,7 +10,5 @@ namespace millrace::loader {
 
 /// Adds them to `run.warnings`. `place`: where relative paths of side tables begin, and the cache.
 void addNotes(ResolvedRun& run, const dataset::TablePlace& place);
-/// Adds what only training needs: steps that are longer than an epoch.
-void noteSteps(ResolvedRun& run);
 
 }  // namespace millrace::loader

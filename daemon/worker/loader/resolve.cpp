@@ -52,6 +52,7 @@ class Resolver {
                       ResolveReply& reply) const;
     bool checkTraining(const ResolvedRun& run, const expr::Schema& columns,
                        ResolveReply& reply) const;
+    void checkRows(ResolvedRun& run, ResolveReply& reply);
     void checkLabelsOf(ResolvedRun& run, ResolveReply& reply);
 
     const ResolveRequest& request_;
@@ -316,6 +317,20 @@ void Resolver::checkLabelsOf(ResolvedRun& run, ResolveReply& reply) {
     }
 }
 
+void Resolver::checkRows(ResolvedRun& run, ResolveReply& reply) {
+    const std::int64_t rows = run.plan.numRows();  // `where` and the recipe may leave fewer still
+    if (rows < run.spec.batch.rows) {
+        run.warnings.push_back(strCat("batch.rows: ", formatCount(run.spec.batch.rows),
+                                      " rows of a step are more than the ", formatCount(rows),
+                                      " rows of an epoch: an epoch is one step"));
+    }
+    checkLabelsOf(run, reply);
+    const auto mixing = checkMixing(run.spec, run.plan);
+    if (mixing.ok()) {  // the check of the labels reports wrong rows
+        run.warnings.insert(run.warnings.end(), mixing->begin(), mixing->end());
+    }
+}
+
 bool Resolver::resolve(const std::string& variation, ResolveReply& reply) {
     const std::size_t errorsBefore = reply.errors.size();
     spec::ResolvedSpec read = reader_.resolve(variation);
@@ -384,12 +399,7 @@ bool Resolver::resolve(const std::string& variation, ResolveReply& reply) {
     }
     addNotes(run, {request_.baseDir, cache_});
     if (request_.isForTraining && checkTraining(run, bound.columns, reply)) {
-        noteSteps(run);
-        checkLabelsOf(run, reply);
-        const auto mixing = checkMixing(run.spec, run.plan);
-        if (mixing.ok()) {  // the check of the labels reports wrong rows
-            run.warnings.insert(run.warnings.end(), mixing->begin(), mixing->end());
-        }
+        checkRows(run, reply);
     }
     reply.runs.push_back(std::move(run));
     return reply.errors.size() == errorsBefore;
