@@ -412,6 +412,7 @@ int runCompare(CliContext& context, const ParsedArgs& args) {
         printJson(context, all, evaluatedOnSameRows(all.summaries));
         return kExitOk;
     }
+    all.differences = withoutFollowing(std::move(all.differences));
     if (!args.has("--metric")) {
         all.metrics = session::eachOnce(std::move(all.metrics));
     }

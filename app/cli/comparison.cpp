@@ -65,6 +65,31 @@ std::vector<Difference> differencesOf(const std::vector<values::RunDetail>& runs
     return all;
 }
 
+std::vector<Difference> withoutFollowing(std::vector<Difference> all) {
+    constexpr std::string_view kTables = "embeddings.", kHash = ".vocabulary.hash", kRows = ".rows";
+    std::set<std::string> tables;  // counted in all runs
+    for (const Difference& difference : all) {
+        const std::string& key = difference.key;
+        const bool isCounted =
+            key.starts_with(kTables) && key.ends_with(kHash) &&
+            std::ranges::none_of(difference.values, [](const auto& v) { return v == "-"; });
+        if (isCounted) {
+            tables.insert(key.substr(0, key.size() - kHash.size()));
+        }
+    }
+    std::vector<Difference> rest;
+    for (const Difference& difference : all) {
+        const std::string& key = difference.key;
+        const bool isHash = key.starts_with(kTables) && key.ends_with(kHash);
+        const bool isRows =
+            key.ends_with(kRows) && tables.contains(key.substr(0, key.size() - kRows.size()));
+        if (!isHash && !isRows) {
+            rest.push_back(difference);
+        }
+    }
+    return rest.empty() ? std::move(all) : rest;
+}
+
 std::optional<std::string> listChange(const std::string& before, const std::string& after) {
     const auto was = itemsOf(before), is = itemsOf(after);
     if (!was || !is || (before == "-" && after == "-")) {

@@ -17,6 +17,9 @@ struct Difference {
     std::vector<std::string> values;  ///< one a run, "-" where it has none
 };
 std::vector<Difference> differencesOf(const std::vector<values::RunDetail>& runs);
+/// Without what follows from other keys: hashes of counted vocabularies and their rows. They stay
+/// where nothing else differs.
+std::vector<Difference> withoutFollowing(std::vector<Difference> all);
 
 /// "+tailnum -origin": what a list has more and less than another one, "other order" where it is
 /// only that. Nothing where not both are lists; "-" stands for none.

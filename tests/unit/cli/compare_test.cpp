@@ -167,6 +167,31 @@ TEST_F(CommandsTest, CompareSaysWhatAListHasMoreAndLess) {
     EXPECT_THAT(out.str(), ::testing::ContainsRegex("features.ids +3 items +\\+origin -tailnum"));
 }
 
+TEST_F(CommandsTest, CompareLeavesOutWhatFollowsFromOtherKeys) {
+    const std::string table = "embeddings.user.", hash = table + "vocabulary.hash";
+    fake.runs[0].params[hash] = "aaaa";
+    fake.runs[1].params[hash] = "bbbb";
+    fake.runs[0].params[table + "rows"] = "11";
+    fake.runs[1].params[table + "rows"] = "17";
+    fake.runs[0].params["dataset.where"] = "day < 3";
+    fake.runs[1].params["dataset.where"] = "day < 4";
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("dataset.where"));
+    EXPECT_THAT(out.str(), Not(AnyOf(HasSubstr(hash), HasSubstr(table + "rows"))));
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--json"}), kExitOk);
+    EXPECT_TRUE(json()["differences"].contains(hash)) << "documents are whole";
+    // A table that is counted in one run only.
+    fake.runs[1].params.erase(hash);
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr(table + "rows"));
+    EXPECT_THAT(out.str(), Not(HasSubstr(hash)));
+    // Other files and the same spec: then it is all that there is to see.
+    fake.runs[1].params = fake.runs[0].params;
+    fake.runs[1].params[hash] = "bbbb";
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), ::testing::ContainsRegex("vocabulary.hash +aaaa +bbbb"));
+}
+
 TEST_F(CommandsTest, CompareHasListsAndLongTextsInFullBelowItsTable) {
     const std::string longText = "a text of more columns than the table has for one value";
     fake.runs[0].params["params.layers"] = "[64,32,16]";
