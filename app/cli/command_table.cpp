@@ -316,7 +316,7 @@ std::vector<CommandSpec> dataCommands() {
         "Reads file footers only, unless --profile asks what the values are like: nulls, distinct "
         "values, quantiles and list lengths by column, what each costs to read, and what could be "
         "written better, with the command that does it. Needs no daemon.",
-        {{"PATH", 1, 1, "a file or a glob in quotes", Completes::kFile}},
+        {{"PATH", 1, 100, "files or globs in quotes", Completes::kFile}},
         withReading(
             {flag("--files", "files and their row groups too"),
              flag("--profile", "reads some row groups and says what is in them"),

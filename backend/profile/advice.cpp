@@ -45,8 +45,12 @@ std::string quoted(const std::string& path) {
 }
 
 std::string commandOf(const AdviceInput& input, const std::string& options) {
+    std::string paths;
+    for (const std::string& path : input.paths) {
+        strAppend(&paths, " ", quoted(path));
+    }
     return strCat(
-        "millrace init ", quoted(input.path),
+        "millrace init", paths,
         " -o rows.yaml && millrace stream rows.yaml --rows --all-rows --sink parquet --output ",
         "better", options);
 }

@@ -32,7 +32,7 @@ struct Advice {
 };
 
 struct AdviceInput {
-    std::string path;  ///< of the dataset, as given by the user
+    std::vector<std::string> paths;  ///< of the dataset, as given
     std::string format;
     std::vector<dataset::ColumnFacts> columns;
     std::int64_t rows = 0, rowGroups = 0, decodedBytes = 0;

@@ -169,7 +169,7 @@ class Profiler {
         }
         progress_.isMeasuring = true;
         AdviceInput input;
-        input.path = options_.path;
+        input.paths = options_.paths;
         input.format = dataset_->options().format;
         input.columns = profile_.facts;
         input.rows = profile_.rows;

@@ -26,7 +26,7 @@
 namespace millrace::profile {
 
 struct ProfileOptions {
-    std::string path;  ///< as given: for the advisor's commands
+    std::vector<std::string> paths;  ///< as given: for the commands that the advisor names
     double seconds = 4;
     bool isFull = false;  ///< all splits, without a time limit
     int threads = 1;

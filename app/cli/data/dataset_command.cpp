@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <absl/strings/str_format.h>
+#include <absl/strings/str_join.h>
 
 #include "app/cli/data/data_commands.h"
 #include "app/cli/data/loader_child.h"
@@ -114,11 +115,11 @@ void printFiles(CliContext& context, const Json& answer) {
 }
 
 // `files` was the number of files from the first version on; what is unknown is null.
-Json documentOf(const Json& answer, const std::string& path) {
+Json documentOf(const Json& answer, const std::vector<std::string>& paths) {
     Json document = answer;
     document.erase("ok");
     document.erase("notes");
-    document["path"] = path;
+    document["path"] = paths.size() == 1 ? Json(paths.front()) : Json(paths);
     document["file_list"] = document["files"];
     document["files"] = document["files_total"];
     document.erase("files_total");
@@ -137,7 +138,8 @@ Json documentOf(const Json& answer, const std::string& path) {
 
 Result<std::vector<std::string>> profileArguments(const ParsedArgs& args) {
     ASSIGN_OR_RETURN(std::vector<std::string> arguments, readingArguments(args));
-    arguments.insert(arguments.begin(), {"profile", args.words.front()});
+    arguments.insert(arguments.begin(), args.words.begin(), args.words.end());
+    arguments.insert(arguments.begin(), "profile");
     if (args.has("--full")) {
         arguments.push_back("--full");
     }
@@ -152,7 +154,6 @@ Result<std::vector<std::string>> profileArguments(const ParsedArgs& args) {
 }  // namespace
 
 int runDataset(CliContext& context, const ParsedArgs& args) {
-    const std::string& path = args.words.front();
     for (const char* option : {"--full", "--request", "--seconds"}) {
         if (args.has(option) && !args.has("--profile")) {
             return failUsage(context, strCat(option, " goes with --profile"));
@@ -185,14 +186,14 @@ int runDataset(CliContext& context, const ParsedArgs& args) {
         profile = profiled->document;
     }
     if (args.isJson()) {
-        Json document = documentOf(*answer, path);
+        Json document = documentOf(*answer, args.words);
         if (!profile.is_null()) {
             document["profile"] = profile;
         }
         printDocument(context, document);
         return kExitOk;
     }
-    printHead(context, path, *answer);
+    printHead(context, absl::StrJoin(args.words, ", "), *answer);
     if (profile.is_null()) {
         printColumns(context, *answer);
         printLeftOut(context, *answer);

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cctype>
+#include <cstring>
 #include <filesystem>
 
 #include "app/cli/data/data_commands.h"
@@ -8,6 +10,7 @@
 #include "app/session/metric_catalogue.h"
 #include "backend/core/files.h"
 #include "backend/core/text.h"
+#include "backend/system/agent_script.h"
 
 namespace millrace::cli {
 namespace {
@@ -103,6 +106,14 @@ void printGuesses(CliContext& context, const Json& answer, bool explains) {
     }
 }
 
+// As it is typed: plain names as they are, others as a quoted word.
+std::string forShell(const std::string& path) {
+    const bool isPlain = std::all_of(path.begin(), path.end(), [](unsigned char c) {
+        return std::isalnum(c) != 0 || std::strchr("_-./+,:@%=", c) != nullptr;
+    });
+    return isPlain ? path : shellWord(path);
+}
+
 }  // namespace
 
 int runInit(CliContext& context, const ParsedArgs& args) {
@@ -169,7 +180,7 @@ int runInit(CliContext& context, const ParsedArgs& args) {
                     << ", from " << formatCount(jsonInt(answer->document, "rows_read")) << " of "
                     << formatCount(jsonInt(answer->document, "rows")) << " rows); "
                     << trialText(jsonMember(answer->document, "trial")) << "; next: millrace check "
-                    << output << '\n';
+                    << forShell(output) << '\n';
     }
     return checked.ok() ? static_cast<int>(kExitOk) : static_cast<int>(fail(context, checked));
 }

@@ -177,6 +177,26 @@ TEST_F(ToolsTest, AFirstSpecPassesCheckAndWritesTheDatasetAgain) {
     EXPECT_EQ(run({"check", "second.yaml"}).exitCode, 0);
 }
 
+TEST_F(ToolsTest, TheNextCommandIsQuotedForTheShell) {
+    const SubprocessOutput made = run({"init", "rows.csv", "-o", "my first's.yaml"});
+    EXPECT_EQ(made.exitCode, 0) << made.err;
+    EXPECT_THAT(made.out, HasSubstr("; next: millrace check 'my first'\\''s.yaml'\n"));
+}
+
+TEST_F(ToolsTest, PreviewNamesColumnsWithNanThatALabelCompares) {
+    std::ofstream(dir_ / "nan.yaml")
+        << "name: nan\ndataset: {path: rows.csv}\nrecipe:\n"
+           "  - derive: {delay: 'if(user_id < 10, sqrt(-1.0), price)'}\n"
+           "labels: {late: delay > 6}\nfeatures: {dense: [price]}\n"
+           "model: {type: mlp, hidden: [4]}\nbatch: {rows: 64, micro_rows: 32}\n";
+    const std::string sentence = "labels.late: 830 of 8,000 rows have NaN in 'delay'";
+    EXPECT_THAT(run({"preview", "nan.yaml"}).err, HasSubstr("note: " + sentence));
+    EXPECT_THAT(run({"check", "nan.yaml"}).err, HasSubstr("nan.yaml: warning: " + sentence));
+    const SubprocessOutput masked =
+        run({"check", "nan.yaml", "--set", "labels.late.where=not isnan(delay)"});
+    EXPECT_EQ(masked.err, "");
+}
+
 TEST_F(ToolsTest, AFirstSpecElsewhereFindsItsData) {
     std::filesystem::create_directory(dir_ / "specs");
     EXPECT_EQ(run({"init", "rows.csv", "-o", "specs/first.yaml", "--label", "price"}).exitCode, 0);

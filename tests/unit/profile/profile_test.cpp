@@ -141,7 +141,7 @@ class ProfileTest : public ::testing::Test {
     DatasetProfile profileOf(const std::shared_ptr<const dataset::Dataset>& dataset,
                              int threads = 2, bool advises = true, double seconds = 100) {
         ProfileOptions options;
-        options.path = "my data.parquet";
+        options.paths = {"my data.parquet"};
         options.threads = threads;
         options.seconds = seconds;
         options.advises = advises;

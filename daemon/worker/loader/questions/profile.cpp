@@ -28,7 +28,7 @@ Result<profile::DatasetProfile> profileOf(const Watch& watch, const ProfileReque
         request.baseDir.empty() ? std::filesystem::current_path().string() : request.baseDir;
     ASSIGN_OR_RETURN(section, spec::datasetOf(request.paths, request.format, request.csv));
     profile::ProfileOptions options;
-    options.path = request.paths.front();
+    options.paths = request.paths;
     options.seconds = request.seconds;
     options.isFull = request.isFull;
     options.request = request.request;
