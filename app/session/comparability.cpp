@@ -8,7 +8,7 @@
 namespace millrace::session {
 namespace {
 
-// None where a side is not known.
+// Empty where the params of a side are unknown.
 std::set<std::string> keysThatDiffer(const Params& run, const Params& first) {
     std::set<std::string> keys;
     if (run.empty() || first.empty()) {
@@ -29,7 +29,7 @@ std::set<std::string> keysThatDiffer(const Params& run, const Params& first) {
     return keys;
 }
 
-// A weight changes how much a row counts, not what it says.
+// A weight changes how much a row counts, not what the label means.
 bool isOfLabel(const std::string& key) {
     return key.starts_with("labels.") && !key.ends_with(".weight");
 }

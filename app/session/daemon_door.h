@@ -1,6 +1,6 @@
 #pragma once
-// A client for an address of any kind, for every face: a socket of this machine, HOST:PORT, or
-// ssh://HOST through the one connection that this process has to that host.
+// Opens a client for an address of any kind, for every user interface: a socket of this machine,
+// HOST:PORT, or ssh://HOST through this process's single connection to that host.
 //
 // Threads: any. Owns: nothing; `hosts` outlives the clients.
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace millrace::session {
 
-/// Nothing is connected yet: the first call does that.
+/// Does not connect yet: the first call does that.
 std::unique_ptr<client::DaemonClient> openClient(const Address& address, std::string clientName,
                                                  client::ClientTlsFiles tls, ssh::Hosts& hosts);
 

@@ -22,7 +22,7 @@ std::string notFinite(double value, const char* nan) {
     return std::isnan(value) ? nan : value > 0 ? "inf" : "-inf";
 }
 
-// "0.4900" as "0.49", "3.0" as "3".
+// "0.4900" becomes "0.49", "3.0" becomes "3".
 std::string withoutZeros(std::string text) {
     if (text.find('.') != std::string::npos) {
         text.erase(text.find_last_not_of('0') + 1);
@@ -33,14 +33,14 @@ std::string withoutZeros(std::string text) {
     return text;
 }
 
-// "1e-05" as "1e-5".
+// "1e-05" becomes "1e-5".
 std::string exponentText(double value, int digits) {
     const std::string text = absl::StrFormat("%.*e", digits - 1, value);
     const std::size_t e = text.find('e');
     return strCat(withoutZeros(text.substr(0, e)), "e", std::atoi(text.c_str() + e + 1));
 }
 
-// Below one thousand of the last unit that is left; the unit's place.
+// Divides `value` until it is below `most` or the last unit is reached. Returns the unit's index.
 std::size_t scale(double& value, double most, std::size_t numUnits) {
     std::size_t unit = 0;
     while (std::fabs(value) >= most && unit + 1 < numUnits) {

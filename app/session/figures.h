@@ -1,11 +1,11 @@
 #pragma once
-// Figures as people read them, for the command line, the terminal views and the console: each kind
-// of figure is written here, or in core's formatBytes(), formatCount() and formatDuration(), and
-// nowhere else. The console makes QStrings of them at its edge and adds no rule of its own but
-// typography (U+2212, an infinity sign).
+// Formats figures for people: for the command line, the terminal views and the console. Every kind
+// of figure is formatted here, or in core's formatBytes(), formatCount() and formatDuration(), and
+// nowhere else. The console turns them into QStrings at its edge and adds only typography (U+2212,
+// an infinity sign).
 //
-// Decimal point, thousands by commas, bytes in powers of ten. What is unknown is "n/a" or "-",
-// never 0. Threads: any.
+// Decimal point, commas between thousands, bytes in powers of ten. An unknown figure is "n/a" or
+// "-", never 0. Threads: any.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,17 +16,17 @@ namespace millrace::session {
 // Numbers.
 /// "12,345.60": `decimals` digits behind the point; never "-0.00".
 std::string groupedNumber(double value, int decimals);
-/// In few characters, for lists and axes of a terminal: "0.5123", "42,123", "1.05 M", "n/a".
+/// Short, for lists and axes of a terminal: "0.5123", "42,123", "1.05 M", "n/a".
 std::string shortNumber(double value);
 std::string numberText(const std::optional<double>& value, const char* unknown = "-");
-/// As many digits as tell runs apart: "0.7934", "42,100", "1.2e-07", "NaN", "inf".
+/// Enough digits to tell runs apart: "0.7934", "42,100", "1.2e-07", "NaN", "inf".
 std::string figureText(double value);
-/// "+0.0021", "-0.0104", "+10" beside 41,639: as many decimals as the value it belongs to has,
-/// more where it would be lost; "0" for no difference.
+/// "+0.0021", "-0.0104", "+10" beside 41,639: as many decimals as the value it belongs to, more if
+/// the difference would vanish; "0" for no difference.
 std::string differenceText(double difference, double value);
-/// So many digits, no zeros behind them: "0.4931", "1.2e-5", "1,235".
+/// Rounded to `digits` significant digits, without trailing zeros: "0.4931", "1.2e-5", "1,235".
 std::string significantNumber(double value, int digits);
-/// As it was logged where that is short (0.1f is "0.1"), else 7 digits.
+/// As it was logged if that is short (0.1f is "0.1"), otherwise with 7 digits.
 std::string loggedNumber(double value);
 /// With an SI prefix: "1.23 M".
 std::string prefixedNumber(double value, int digits);
@@ -38,7 +38,7 @@ std::string countText(std::int64_t count, std::string_view noun);
 // Shares, bytes and rates.
 /// "12.3 %" or "n/a".
 std::string percentText(const std::optional<double>& value);
-/// "1.234 GB", with so many digits; formatBytes() has two or three.
+/// "1.234 GB", with `digits` digits; formatBytes() has two or three.
 std::string preciseBytes(double bytes, int digits);
 /// "1.2 MB/s" or "n/a".
 std::string rateText(const std::optional<double>& bytesPerSecond);
@@ -47,17 +47,17 @@ std::string usedText(const std::optional<std::uint64_t>& used,
                      const std::optional<std::uint64_t>& total);
 
 // Times.
-/// "< 0.1 s", "0.4 s", "3 m 20 s", "2 h 05 m", "3 d 04 h"; "" where it is not known (below 0).
+/// "< 0.1 s", "0.4 s", "3 m 20 s", "2 h 05 m", "3 d 04 h"; "" if unknown (below 0).
 std::string durationText(double ms);
-/// The same, but in milli- and microseconds below one second, and of negative times too.
+/// The same, but in milliseconds and microseconds below one second; accepts negative times.
 std::string preciseDuration(double ms);
 /// "0:12", "1:05:09", "-".
 std::string clockText(const std::optional<double>& seconds);
-/// "2026-11-21 19:20:53" of the local calendar.
+/// "2026-11-21 19:20:53" in local time.
 std::string localTime(std::int64_t utcMs);
-/// Hours, minutes and seconds of the local day.
+/// Hours, minutes and seconds in local time.
 std::string timeOfDay(std::int64_t utcMs);
-/// "+01:00": what the local clock is ahead of UTC at that time; "UTC" where that is nothing.
+/// "+01:00": how far the local clock is ahead of UTC at that time; "UTC" if it is not.
 std::string zoneText(std::int64_t utcMs);
 /// "5 s ago", "3 min ago", "2 d ago".
 std::string ageText(std::int64_t utcMs, std::int64_t nowMs);

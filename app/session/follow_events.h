@@ -1,5 +1,5 @@
 #pragma once
-// What a Follower reports, in the order in which it happened.
+// The events that a Follower reports, in the order in which they happened.
 #include <memory>
 #include <string>
 #include <variant>
@@ -23,18 +23,18 @@ struct RunChanged {
 struct RunRemoved {
     values::RunSummary run;
 };
-/// What a daemon had to tell of its runs when the stream began has been told.
+/// The daemon has sent its snapshot of the runs, which opens the stream.
 struct SnapshotEnded {};
 
-/// Lines of metrics, each exactly once, across reconnects too.
+/// Lines of metrics, each exactly once, even across reconnects.
 struct MetricsAdded {
     std::string runId;
-    /// Of every key that was told so far.
+    /// The names of all keys that were reported so far.
     std::shared_ptr<const values::MetricNames> names;
     std::vector<values::MetricLine> lines;
-    bool isCaughtUp = false;  ///< what the daemon had stored has been told
+    bool isCaughtUp = false;  ///< all metrics that the daemon had stored were sent
 };
-/// A new attempt: what was told of steps after this one is void (0: all of it).
+/// A new attempt: discard everything after this step (0: everything).
 struct MetricsReplaced {
     std::string runId;
     std::int64_t afterStep = 0;
@@ -56,10 +56,10 @@ struct StreamEnded {
     std::string runId;
     bool isLog = false;
 };
-/// Something that trying again does not mend.
+/// A failure that a retry does not fix.
 struct Problem {
     Status status;
-    std::string runId;   ///< "": all of it
+    std::string runId;   ///< "": everything that is followed
     bool isLog = false;  ///< the run's log, else its metrics
 };
 /// Everything that was followed has ended and been reported.

@@ -138,7 +138,8 @@ void Follower::heard(Feed& feed) {
     setLink(LinkState::kConnected, "", 0);
 }
 
-// Closes what has ended and opens what is due; true when nothing more can come of it.
+// Closes streams that ended and opens those that are due. Returns true when nothing more can come
+// of this feed.
 bool Follower::visit(Feed& feed) {
     Status status;
     if (feed.isOpen && takeEnded(feed, status)) {
@@ -150,7 +151,8 @@ bool Follower::visit(Feed& feed) {
     if (mayOpen && !feed.isOpen && !feed.isDone && clock_.steadyNs() >= feed.nextTryNs) {
         open(feed);
     }
-    return feed.isDone || feed.kind == Kind::kTelemetry;  // which never ends: it accompanies runs
+    return feed.isDone || feed.kind == Kind::kTelemetry;  // telemetry never ends: it accompanies
+                                                          // runs
 }
 
 bool Follower::mayAskNodes() const {
@@ -170,7 +172,7 @@ void Follower::askNodes() {
     }
 }
 
-// The streams are opened after it.
+// Greets the daemon; the streams are opened afterwards.
 void Follower::greet() {
     if (isGreeted_ || clock_.steadyNs() < nextGreetingNs_) {
         return;
@@ -185,7 +187,7 @@ void Follower::greet() {
     setLink(LinkState::kConnected, "", 0);
 }
 
-// Ends what is left of the connection; the next greeting is due by the backoff.
+// Ends what is left of the connection; the backoff decides when the next greeting is due.
 void Follower::lose(const Status& status) {
     for (const auto& feed : feeds_) {
         if (feed->stream != nullptr) {
@@ -236,7 +238,7 @@ void Follower::run(std::stop_token stop) {
     }
 }
 
-// Until the next try is due; a minute where there is none to wait for.
+// The time until the next retry is due; a minute if none is pending.
 std::chrono::milliseconds Follower::untilNextTry() const {
     constexpr std::int64_t kMinuteNs = 60'000'000'000;
     std::int64_t dueNs = clock_.steadyNs() + kMinuteNs;
@@ -254,7 +256,7 @@ std::chrono::milliseconds Follower::untilNextTry() const {
     return std::chrono::milliseconds(std::max<std::int64_t>(1, leftMs));
 }
 
-// Until a stream ends, or its next try is due.
+// Waits until a stream ends or its next retry is due.
 void Follower::rest() {
     const std::chrono::milliseconds wait = untilNextTry();
     MutexLock lock(mutex_);
@@ -275,7 +277,7 @@ void Follower::rest() {
 void Follower::settle(Feed& feed, const Status& status) {
     if (options_.greet != nullptr) {
         if (feed.kind == Kind::kTelemetry && status.code() == absl::StatusCode::kUnimplemented) {
-            feed.isDone = true;  // a daemon without telemetry is lived with
+            feed.isDone = true;  // a daemon without telemetry is tolerated
         } else {
             lose(status.ok() ? unavailable("the daemon at ", client_.address(), " said goodbye")
                              : status);
@@ -363,8 +365,8 @@ void Follower::takeRun(values::RunUpdate update) {
     }
 }
 
-// What the daemon tells is new to this reader: its cursor says what it has read, also where the
-// connection was lost meanwhile.
+// All that the daemon sends is new to this reader: the cursor records what was read, even if the
+// connection was lost in between.
 void Follower::takeMetrics(Feed& feed, values::MetricChunk chunk) {
     feed.sawEnd = feed.sawEnd || chunk.isEnd;
     feed.metricCursor = chunk.cursor;

@@ -1,13 +1,14 @@
 #pragma once
-// Follows runs and nodes of a daemon and goes on where it was after the connection was lost.
+// Follows runs and nodes of a daemon for the command line, the terminal views and the console, and
+// resumes where it was after the connection was lost.
 //
-// Events are either asked for with next(), from one thread, or given to a sink. Threads: inside,
-// one supervisor ("mr-follow") and one thread a stream; all end in the destructor. The sink is
-// called from all of these, a run's events in order. Bounded: streams wait while next() is not
-// called or the sink does not return. Failure: a lost connection is a LinkChanged and is tried
-// again for ever; what cannot be mended is a Problem. With a greeting the streams are one
-// connection: when one ends all end, the daemon is greeted again by the same backoff, and nothing
-// is a Problem: who refuses is asked again every 5 s, because somebody else may take its place.
+// Events are either polled with next(), from one thread, or passed to a sink. Threads: inside, one
+// supervisor ("mr-follow") and one thread per stream; all end in the destructor. The sink is called
+// from all of them, a run's events in order. Bounded: streams wait while next() is not called or
+// the sink does not return. Failure: a lost connection is a LinkChanged and is retried forever; a
+// failure that a retry cannot fix is a Problem. With a greeting the streams are one connection:
+// when one ends all end, the daemon is greeted again with the same backoff, and nothing is a
+// Problem. A daemon that refuses is retried every 5 s, because another daemon may replace it.
 #include <chrono>
 #include <functional>
 #include <map>
@@ -26,21 +27,22 @@
 namespace millrace::session {
 
 struct FollowOptions {
-    std::vector<std::string> runIds;             ///< none: all active runs, and those that come
+    std::vector<std::string> runIds;             ///< empty: all active runs, and new ones
     bool withRuns = true;                        ///< states and progress
     bool withMetrics = false, withLogs = false;  ///< of runIds
-    std::vector<std::string> logWorkers;         ///< none: all
+    std::vector<std::string> logWorkers;         ///< empty: all
     bool followLogs = true;                      ///< else: what is there, then the end
     int logTail = 0;                             ///< lines to begin with; 0: all
-    /// Lines of lower level are left out: debug has the routine messages of Millrace's own workers.
+    /// Leaves out lines of a lower level: debug has the routine messages of Millrace's own workers.
     values::LogLevel logLevelMin = values::LogLevel::kInfo;
     bool withTelemetry = false;
-    bool withNodes = false;  ///< nodes and their states, asked for every 2 s
-    /// Of runs whose metrics are known up to there; of others all are told.
+    bool withNodes = false;  ///< nodes and their states, requested every 2 s
+    /// Where to resume in runs whose metrics were read up to there; other runs are read whole.
     std::map<std::string, values::MetricCursor> metricsAfter;
     bool withSystem = false;  ///< also "system.*", which the daemon measures
-    /// Says hello: called before the streams are opened, and again when the connection was lost.
-    /// May block on calls of the client, which cancelAll() ends. None: streams go their own ways.
+    /// Greets the daemon: called before the streams are opened, and again after a lost connection.
+    /// May block on calls of the client, which cancelAll() ends. If empty, each stream reconnects
+    /// by itself.
     std::function<Status()> greet;
 };
 
@@ -49,18 +51,19 @@ class Follower {
     /// `client` must outlive the follower.
     Follower(client::DaemonClient& client, const Clock& clock, FollowOptions options);
     using Sink = std::function<void(FollowEvent)>;
-    /// Events go to `sink`; next() has none. A sink that waits must return before the destructor.
+    /// Events go to `sink`, and next() returns none. A sink that waits must return before the
+    /// destructor.
     Follower(client::DaemonClient& client, const Clock& clock, FollowOptions options, Sink sink);
     ~Follower();
     Follower(const Follower&) = delete;
     Follower& operator=(const Follower&) = delete;
 
-    /// The next event; nothing when the time is up.
+    /// The next event; nothing if the time runs out.
     std::optional<FollowEvent> next(std::chrono::milliseconds timeout);
-    /// The daemon is back: streams that wait for their next try are opened now. Any thread.
+    /// Call this when the daemon is back: opens all waiting streams without backoff. Any thread.
     void retryNow() MR_EXCLUDES(mutex_);
-    /// With a greeting: something that was asked of the daemon beside the streams failed, so it is
-    /// greeted again. Without a connection it changes nothing. Any thread.
+    /// With a greeting: greets the daemon again, because another request to it failed. Does nothing
+    /// without a connection. Any thread.
     void beginAgain(const Status& status) MR_EXCLUDES(mutex_);
 
  private:
@@ -91,7 +94,7 @@ class Follower {
     std::chrono::milliseconds untilNextTry() const;
     void rest() MR_EXCLUDES(mutex_);
     void open(Feed& feed);
-    /// Looks at a stream that ended and decides whether it is opened again.
+    /// Decides whether a stream that ended is opened again.
     void settle(Feed& feed, const Status& status);
     bool takeEnded(Feed& feed, Status& status) MR_EXCLUDES(mutex_);
     void ended(Feed& feed, const Status& status) MR_EXCLUDES(mutex_);
@@ -107,16 +110,16 @@ class Follower {
     const FollowOptions options_;
     const Sink sink_;
     std::vector<std::unique_ptr<Feed>> feeds_;
-    // Of the supervisor, with a greeting:
+    // Used by the supervisor only, with a greeting:
     bool isGreeted_ = false;
     Backoff backoff_;
     std::int64_t nextGreetingNs_ = 0;
-    std::int64_t nextNodesNs_ = 0;  // of the supervisor
+    std::int64_t nextNodesNs_ = 0;  // used by the supervisor only
     BoundedQueue<FollowEvent> events_{1024};
     mutable Mutex mutex_;
     CondVar changed_;
     bool isStopping_ MR_GUARDED_BY(mutex_) = false, isHurried_ MR_GUARDED_BY(mutex_) = false;
-    std::optional<Status> lost_ MR_GUARDED_BY(mutex_);  // as beginAgain() was told
+    std::optional<Status> lost_ MR_GUARDED_BY(mutex_);  // the status that beginAgain() was given
     Link link_ MR_GUARDED_BY(mutex_);
     std::jthread supervisor_;
 };

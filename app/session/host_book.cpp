@@ -20,7 +20,7 @@ namespace {
 constexpr int kVersion = 1;
 constexpr std::size_t kBookBytesMax = 4 << 20;
 
-// Held while the book is read and written.
+// Locks the book; held while the book is read and written.
 Result<UniqueFd> lockOf(const std::string& path) {
     RETURN_IF_ERROR(makeDirectories(std::filesystem::path(path).parent_path().string(), 0700));
     UniqueFd fd(::open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));

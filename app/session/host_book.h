@@ -1,10 +1,10 @@
 #pragma once
-// The hosts that a user gave names to: one JSON file, read by every face.
+// The hosts that a user has named: one JSON file, read by every user interface.
 //
 // {"version": 1, "hosts": {"gpu1": {"address": "ssh://alice@gpu1", "remote_dir": "work"}}}, in
-// $XDG_CONFIG_HOME/millrace/hosts.json. Written aside and renamed under a lock file, so that two
-// writers lose nothing. No secret is ever in it. Threads: plain values; change() from any. Failure:
-// a file that cannot be read names itself and is left as it is.
+// $XDG_CONFIG_HOME/millrace/hosts.json. Written to a temporary file and renamed under a lock file,
+// so that no update is lost between two writers. It never contains a secret. Threads: plain values;
+// change() from any. Failure: the error for an unreadable file names it; the file is left as it is.
 #include <functional>
 #include <string>
 #include <vector>
@@ -17,30 +17,30 @@ namespace millrace::session {
 struct NamedHost {
     std::string name;
     std::string address;    ///< as Address::text()
-    std::string remoteDir;  ///< where relative paths of a spec begin there; "": the home
+    std::string remoteDir;  ///< base of a spec's relative paths on that host; "": the home
 };
 
 class HostBook {
  public:
     /// $XDG_CONFIG_HOME/millrace/hosts.json.
     static Result<std::string> defaultPath();
-    /// Empty where there is no file.
+    /// Empty if the file does not exist.
     static Result<HostBook> read(const std::string& path);
-    /// Reads, changes, writes; what `change` refuses is not written.
+    /// Reads, changes, writes; nothing is written if `change` returns an error.
     static Status change(const std::string& path, const std::function<Status(HostBook&)>& change);
 
-    const std::vector<NamedHost>& all() const { return hosts_; }  ///< by name
+    const std::vector<NamedHost>& all() const { return hosts_; }  ///< sorted by name
     const NamedHost* find(std::string_view name) const;
-    /// Adds or replaces; kInvalidArgument for a name or address that cannot be one.
+    /// Adds or replaces; kInvalidArgument for an invalid name or address.
     Status put(NamedHost host);
-    /// kNotFound with the names that are there.
+    /// kNotFound lists the existing names.
     Status remove(std::string_view name);
 
  private:
     std::vector<NamedHost> hosts_;
 };
 
-/// A letter or digit, then letters, digits, '.', '-' and '_': nothing that an address could be.
+/// A letter or digit, then letters, digits, '.', '-' and '_': never a valid address.
 bool isHostName(std::string_view word);
 
 struct DaemonPlace {

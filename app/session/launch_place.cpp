@@ -1,4 +1,4 @@
-// What of the submitter's environment goes with a run: how a script of its own is started.
+// Selects the part of the submitter's environment that a run stores: it starts the user's scripts.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -12,7 +12,7 @@
 namespace millrace::session {
 namespace {
 
-// By their names, or by how these begin ("LC_*").
+// Exact names, or prefixes ("LC_*").
 constexpr std::array kAllowed = {"PATH",
                                  "VIRTUAL_ENV",
                                  "CONDA_PREFIX",

@@ -1,5 +1,5 @@
 #pragma once
-// How the session stands with its daemon, and when to try again.
+// The state of the session's connection to its daemon, and when to retry it.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -7,10 +7,10 @@
 namespace millrace::session {
 
 enum class LinkState {
-    kConnecting,  ///< nothing has been heard yet
+    kConnecting,  ///< nothing has been received yet
     kConnected,
-    kReconnecting,  ///< it was lost; tried again with growing pauses
-    kRefused,       ///< a newer protocol, or not allowed: tried again seldom, or not at all
+    kReconnecting,  ///< it was lost; retried with growing pauses
+    kRefused,       ///< a newer protocol, or not allowed: retried rarely, or not at all
 };
 
 struct Link {
@@ -20,12 +20,12 @@ struct Link {
     int tries = 0;             ///< since it was lost
 };
 
-/// 250 ms, 500 ms, 1 s, 1 s, ...; back to the first after something was heard. Short to the end: a
-/// network that comes back after hours is noticed at once, and a try costs little.
+/// 250 ms, 500 ms, 1 s, 1 s, ...; starts over after anything was received. The last pause is short
+/// too: a network that returns after hours is noticed at once, and a retry costs little.
 class Backoff {
  public:
     static constexpr std::int64_t kMostMs = 1'000;
-    /// Between tries where a person has to act first.
+    /// Between retries that need a person to act first.
     static constexpr std::int64_t kRefusedMs = 5'000;
 
     std::int64_t nextMs() {

@@ -20,7 +20,7 @@ void keep(std::deque<double>& history, double value) {
     }
 }
 
-// Runs that go, then those that wait, then those that ended.
+// Runs that are active, then queued ones, then those that ended.
 int rankOf(values::RunState state) {
     return values::isEnded(state) ? 2 : state == values::RunState::kQueued ? 1 : 0;
 }

@@ -1,7 +1,7 @@
 #pragma once
-// What a live view shows: runs with their series and last log lines, nodes with their history.
+// The data behind a live view: runs with their series and last log lines, nodes with their history.
 //
-// A plain value that FollowEvents change; bounded. Threads: one owner; copy it to hand it on.
+// A plain value that FollowEvents change; bounded. Threads: one owner; copy it to pass it on.
 #include <deque>
 #include <map>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace millrace::session {
 
-/// Points by rising step, thinned out to the extremes of neighbours above a limit.
+/// Points by rising step; above a limit, neighbours are thinned out to their extremes.
 class Series {
  public:
     void add(std::int64_t step, double value);
@@ -62,23 +62,23 @@ struct LiveModel {
     bool hasEnded = false;
 
     void apply(const FollowEvent& event, std::int64_t nowMs);
-    /// Runs that go, then those that wait, then those that have ended; each newest first.
+    /// Active runs, then queued ones, then those that have ended; each newest first.
     std::vector<const LiveRun*> ordered() const;
-    /// True when no sample came for 3.5 s from a node that sent some.
+    /// True if a node that has sent samples sent none for 3.5 s.
     static bool isStale(const LiveNode& node, std::int64_t nowMs);
-    /// The machine that a run is on; null before anything is known of it.
+    /// The machine that a run is on; null before any sample or list names it.
     const LiveNode* nodeOf(const values::RunSummary& run) const;
 };
 
 /// Whether its agent is connected, or it is the daemon's own.
 bool isThere(const values::NodeInfo& node);
-/// A node's state, for people, where it is not the usual one: "drained", "lost"; "": attached.
+/// A node's state for people, unless it is the usual one: "drained", "lost"; "": attached.
 std::string stateText(const values::NodeInfo& node);
-/// The mean use of the GPUs that tell theirs.
+/// The mean use of the GPUs that report it.
 std::optional<double> gpuPercent(const values::NodeSample& sample);
 /// "movielens-dlrm" or "movielens-dlrm / keep-30".
 std::string labelOf(const values::RunSummary& run);
-/// The same, or the variation alone where that is longer than `most` bytes.
+/// The same, or the variation alone if that is longer than `most` bytes.
 std::string labelOf(const values::RunSummary& run, std::size_t most);
 
 }  // namespace millrace::session

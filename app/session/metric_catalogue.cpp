@@ -126,7 +126,7 @@ constexpr MetricEntry kEntries[] = {
      "busy time a row; absent when there was no row"},
 };
 
-// The ends of names that tell a unit; a longer one stands before one that it ends with.
+// Name endings that imply a unit. An ending must precede any shorter ending of itself.
 constexpr std::pair<std::string_view, Unit> kEndings[] = {
     {"_bytes_per_second", Unit::kBytesPerSecond}, {".bytes_per_second", Unit::kBytesPerSecond},
     {"_per_second", Unit::kPerSecond},            {"_percent", Unit::kPercent},
@@ -136,7 +136,7 @@ constexpr std::pair<std::string_view, Unit> kEndings[] = {
 };
 // clang-format on
 
-// One "<...>" of the pattern stands for any text that is not empty.
+// One "<...>" of the pattern matches any text that is not empty.
 bool matches(std::string_view pattern, std::string_view name) {
     const std::size_t open = pattern.find('<');
     if (open == std::string_view::npos) {
@@ -152,7 +152,7 @@ std::string_view lastPart(std::string_view name) {
     return name.substr(name.find_last_of("./") + 1);  // npos + 1 is 0
 }
 
-// "click" of "eval.click.auc"; "" for the first head's twin.
+// "click" of "eval.click.auc"; "" for the alias of the first head.
 std::string_view headOf(std::string_view name) {
     const std::size_t from = std::string_view(metric::kEvalPrefix).size();
     const std::size_t dot = name.rfind('.');
@@ -160,7 +160,8 @@ std::string_view headOf(std::string_view name) {
                                                     : std::string_view();
 }
 
-// Figures of an evaluation that stand in no entry: behind those that do, before its counts.
+// Where a figure of an evaluation without an entry belongs: after those with one, before the
+// evaluation's counts.
 std::ptrdiff_t usualPlace(std::string_view name) {
     const MetricEntry* entry = findMetric(name);
     if (entry == nullptr && values::isEvalMetric(name)) {

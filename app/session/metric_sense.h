@@ -1,5 +1,6 @@
 #pragma once
-// What is known of a metric by its name, and the best and the last of a series.
+// What a metric's name implies, and the best and the last point of a series; for tables and
+// comparisons.
 //
 // Threads: any.
 #include <optional>
@@ -16,28 +17,28 @@ namespace millrace::session {
 /// Depends on which rows were trained: only runs of the same stream compare.
 bool isTrainMetric(std::string_view metric);
 
-/// The name of the first head's twin: "eval.auc" for "eval.click.auc"; "" for what has no head.
+/// The alias of a head's metric: "eval.auc" for "eval.click.auc"; "" for a metric without a head.
 std::string withoutHead(std::string_view metric);
-/// Each figure of one run's evaluation once: of a run with one head its own names ("eval.auc"), of
-/// one with several those of the heads. The order stays.
+/// Each figure of one run's evaluation once. A run with one head keeps the plain names
+/// ("eval.auc"); a run with several heads keeps the heads' names. The order stays.
 std::vector<std::string> eachOnce(std::vector<std::string> metrics);
 
-/// The newest value of a metric; the mean of the samples/s of a run that has ended; the input stall
-/// of the whole run.
+/// The newest value of a metric, with two exceptions: samples/s of a run that has ended is its
+/// mean, and the input stall is that of the whole run.
 std::optional<double> shownValue(const values::RunSummary& run, const std::string& metric);
 
-/// A value and the step it stands at.
+/// A value and its step.
 struct StepValue {
     double value = 0;
     std::int64_t step = 0;
     bool operator==(const StepValue&) const = default;
 };
 struct BestAndLast {
-    std::optional<StepValue> best;  ///< none where it is not known which way is better
+    std::optional<StepValue> best;  ///< nothing if it is unknown which way is better
     std::optional<StepValue> last;
 };
-/// A thinned series keeps its extremes and its last point, so it is as good as the whole. The first
-/// of equals; NaN is never the best.
+/// A thinned series keeps its extremes and its last point, so the result equals that of the whole
+/// series. The first of equal values wins; NaN is never the best.
 BestAndLast bestAndLast(const values::MetricSeries& series);
 
 }  // namespace millrace::session

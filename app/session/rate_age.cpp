@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kOldRatesMs = 5'000;
 constexpr std::int64_t kOldReportMs = 15'000;
 
-// Below 0: it has told none yet.
+// Below 0 if the run has not reported any rates.
 std::int64_t ratesTime(const values::RunSummary& run) {
     const values::RunFigure* rate = run.newest(values::metric::kSamplesPerSecond);
     return rate == nullptr ? -1 : rate->timeMs;
@@ -37,9 +37,10 @@ void RateAge::note(const values::RunSummary& run, std::int64_t nowMs) {
 
 std::optional<double> RateAge::oldSeconds(const values::RunSummary& run, std::int64_t nowMs) const {
     if (ratesMs_ < 0 || values::isEnded(run.state)) {
-        return std::nullopt;  // what has not come yet has no age
+        return std::nullopt;  // there is nothing yet that could be old
     }
-    // Who looks at a run that stood still before has seen its rates just now.
+    // A reader that connects during a stall receives the rates only now: their age counts from the
+    // start of the stall.
     const std::int64_t seenMs =
         run.isStalled() ? std::min(run.standsSinceMs, ratesSeenMs_) : ratesSeenMs_;
     const std::int64_t ageMs = nowMs - seenMs;

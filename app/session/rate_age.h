@@ -1,8 +1,9 @@
 #pragma once
-// RateAge: how old the rates of a run are (samples a second, stall), so that nobody takes one of a
-// time that is gone for what happens now.
+// RateAge: the age of a run's rates (samples per second, stall), so that no view presents an old
+// rate as a current one.
 //
-// By the clock here, from when they came: the daemon's may differ. Threads: a value.
+// Measured by the local clock, from when the rates arrived: the daemon's clock may differ. Threads:
+// a value.
 #include <cstdint>
 #include <optional>
 
@@ -10,17 +11,17 @@
 
 namespace millrace::session {
 
-/// For who looks once: the age of the rate of a run that goes on, s, where it is to be said (above
-/// 5 s); by the time that its report bears.
+/// For a single look: the age in seconds of an active run's rate, by the time in its report.
+/// Returns nothing up to 5 s.
 std::optional<double> oldRateSeconds(const values::RunSummary& run, std::int64_t nowMs);
 
 class RateAge {
  public:
-    /// The run as it was just told.
+    /// Call this with each summary that arrives.
     void note(const values::RunSummary& run, std::int64_t nowMs);
-    /// The age where it is to be said: above 5 s, of a run that goes on, s.
+    /// The age in seconds of an active run's rates. Returns nothing up to 5 s.
     std::optional<double> oldSeconds(const values::RunSummary& run, std::int64_t nowMs) const;
-    /// True when a forecast from reports so old says nothing: the run does not get on, or has not
+    /// True when the reports are too old for a forecast: the run makes no progress, or has not
     /// reported for 15 s.
     bool isForecastVoid(const values::RunSummary& run, std::int64_t nowMs) const;
 

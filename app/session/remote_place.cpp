@@ -17,8 +17,8 @@ constexpr std::chrono::milliseconds kTimeout{30'000};
 constexpr std::int64_t kUploadBytesMax = 64'000'000;
 constexpr std::string_view kEnvironmentMark = "millrace-environment";
 
-// As a login shell of the user has it: what .profile adds to the PATH is there. Shells that have no
-// -l beside a command (csh) leave it to sh.
+// Prints the environment of the user's login shell: it includes what .profile adds to the PATH.
+// Shells that take no -l with a command (csh) leave it to sh.
 constexpr std::string_view kEnvironmentScript = R"sh(
 tell='printf "\0millrace-environment\0"; env -0'
 "${SHELL:-sh}" -lc "$tell" </dev/null 2>/dev/null || sh -lc "$tell" </dev/null
@@ -60,7 +60,7 @@ Result<std::string> specThere(ssh::Connection& connection, const std::string& pa
     return output.out;
 }
 
-// Refuses before anything is sent.
+// Rejects a file before anything is sent.
 Status checkUpload(const std::string& file) {
     std::error_code error;
     const std::uintmax_t bytes = fs::file_size(file, error);
@@ -75,7 +75,7 @@ Status checkUpload(const std::string& file) {
     return okStatus();
 }
 
-// What the user has said of a named host; "" of others.
+// The directory that the user configured for a named host; "" for other hosts.
 std::string remoteDirOf(const Address& address) {
     const Result<std::string> path = HostBook::defaultPath();
     const Result<HostBook> book = path.ok() ? HostBook::read(*path) : Result<HostBook>(HostBook());
@@ -171,7 +171,7 @@ Status completeThere(ssh::Host& host, const RemoteWishes& wishes, values::Submit
     ASSIGN_OR_RETURN(const std::vector<std::string> environment, environmentThere(*connection));
     ASSIGN_OR_RETURN(request.place,
                      launchPlaceOf(environment, request.baseDir, wishes.environment));
-    std::map<std::string, int> sent;  // how many of a name: each is in a directory of its own
+    std::map<std::string, int> sent;  // how many have this name: each gets a directory of its own
     for (const std::string& file : wishes.uploads) {
         const int before = sent[fs::path(file).filename().string()]++;
         const std::string directory = strCat(home, "/.local/state/millrace/uploads/", request.key,

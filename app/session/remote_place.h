@@ -1,8 +1,9 @@
 #pragma once
-// What a run on another host needs from there: its directory, its environment, a spec that lies
-// there, side tables that are brought.
+// Prepares a submission for a run on another host: its directory, its environment, a spec stored
+// there, and side tables that are uploaded.
 //
-// Threads: one a call; blocks. Failure: as ssh::Host; a spec or file that is not there names it.
+// Threads: one per call; blocks. Failure: as ssh::Host; the error for a missing spec or file names
+// it.
 #include <functional>
 #include <map>
 #include <string>
@@ -17,31 +18,31 @@
 namespace millrace::session {
 
 struct RemoteWishes {
-    std::string remoteDir;                 ///< where relative paths begin, "" or relative: the home
+    std::string remoteDir;                 ///< base of relative paths; "" or relative: in the home
     std::vector<std::string> uploads;      ///< files of this machine that the spec names
     std::vector<std::string> environment;  ///< --env
-    bool isSpecThere = false;              ///< the spec's path is one of the host
-    /// Told while a file is sent; empty: nobody.
+    bool isSpecThere = false;              ///< the spec's path is a path on the host
+    /// Called while a file is sent; empty: no progress reports.
     std::function<ssh::Progress(const std::string& file)> progressOf;
 };
 
-/// Sets what of `request` is about the host: base directory, launch place, the spec's text where it
-/// names what was brought. A request of readSubmission(), or with isSpecThere one whose fileName is
-/// set.
+/// Sets the parts of `request` that depend on the host: base directory, launch place, and the
+/// spec's text if it names uploaded files. `request` comes from readSubmission(), or has its
+/// fileName set if isSpecThere.
 Status completeThere(ssh::Host& host, const RemoteWishes& wishes, values::SubmitRequest& request);
 
 /// The absolute path there of `remoteDir` ("" or relative: in the home).
 Result<std::string> directoryThere(ssh::Host& host, const std::string& remoteDir);
 
-/// Which directory of a host stands for one of this machine: the same path where the host has it (a
-/// shared home), else the named host's remote_dir, else the home there. Asked once a path.
+/// Maps a directory of this machine to one of a host: the same path if the host has it (a shared
+/// home), else the named host's remote_dir, else the home there. Asks the host once per path.
 /// Threads: any; blocks.
 class DirectoriesThere {
  public:
     explicit DirectoriesThere(ssh::Hosts& hosts) : hosts_(hosts) {}
     Result<std::string> standsFor(const std::string& address, const std::string& directory)
         MR_EXCLUDES(mutex_);
-    /// completeThere() with it.
+    /// Calls completeThere() with the mapped directory.
     Status complete(const std::string& address, values::SubmitRequest& request);
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// Which run a person means by a few letters of its id, uid or name.
+// Finds the run that a person means by a few letters of its id, uid or name.
 //
 // Failure: kNotFound with the nearest id or name, kInvalidArgument with the candidates.
 #include <string>
@@ -14,7 +14,7 @@ namespace millrace::session {
 Result<values::RunSummary> pickRun(std::string_view text,
                                    const std::vector<values::RunSummary>& runs);
 
-/// Asks the daemon; where it knows none or several, says which there are.
+/// Asks the daemon. If it finds none or several runs, the error lists the candidates.
 Result<values::RunDetail> findRun(client::DaemonClient& client, const std::string& text);
 
 }  // namespace millrace::session

@@ -1,14 +1,13 @@
 #pragma once
-// How far a run is, how long still, and how much it waits for data: the one place where the command
-// line, the terminal views and the console ask.
+// RunProgress: a run's progress, remaining time and data stall; the single source of these figures
+// for the command line, the terminal views and the console.
 //
-// Pace and stall are the daemon's (RunSummary::progress), so that all faces show the same. Waiting
-// for data has two figures: "now", of the last seconds of a run that goes on, and that of the whole
-// run, which alone is left when it has ended. What a trainer logs as "input_stall_percent" is
-// neither: it is a curve, of which the last point says nothing of the run.
+// Pace and stall are the daemon's (RunSummary::progress), so every user interface shows the same.
+// The data stall has two figures: "now", over the last seconds of an active run, and "run", over
+// the whole run, which alone remains when the run has ended. The metric "input_stall_percent" that
+// a trainer logs is neither: it is a curve, and its last point does not describe the run.
 //
-// A value with plain rules: note() every summary as it is told. Threads: one owner; copy it to hand
-// it on.
+// A plain value: pass every summary to note(). Threads: one owner; copy it to pass it on.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,30 +19,30 @@ namespace millrace::session {
 
 /// Neither queued nor ended.
 bool isGoing(const values::RunSummary& run);
-/// The share of the steps that are done, 0 to 1; nothing where the total is unknown.
+/// The share of the steps that are done, 0 to 1; nothing if the total is unknown.
 std::optional<double> shareDone(const values::RunSummary& run);
-/// Since the first worker started, up to the end; 0 before.
+/// Seconds since the first worker started, up to the end; 0 before.
 double elapsedSeconds(const values::RunSummary& run, std::int64_t nowMs);
-/// Of the last seconds, percent; nothing of a run that is queued or has ended.
+/// The stall over the last seconds, in percent; nothing for a run that is queued or has ended.
 std::optional<double> stallNow(const values::RunSummary& run);
-/// "now 0 %, run 36 %" of a run that goes on, "run 36 %" where `isNowOld`, "36 %" of one that has
-/// ended; "-" where neither is known, and of a run without a dataset.
+/// "now 0 %, run 36 %" for an active run, "run 36 %" if `isNowOld`, "36 %" for one that has ended;
+/// "-" if neither is known, or the run has no dataset.
 std::string stallText(const values::RunSummary& run, bool isNowOld = false);
-/// "3.0 s starting, 41 s training, 1 m 02 s waiting for data, 5.0 s evaluating, 0.4 s in
-/// checkpoints": where its time went; "" where that is not known.
+/// Where the run's time went: "3.0 s starting, 41 s training, 1 m 02 s waiting for data, 5.0 s
+/// evaluating, 0.4 s in checkpoints"; "" if unknown.
 std::string timesText(const values::PhaseTimes& times);
-/// "checkpoint of step 400 is on its way to the head: 1.2 GB of 3.1 GB; 2 more wait"; "" where
-/// nothing is.
+/// "checkpoint of step 400 is on its way to the head: 1.2 GB of 3.1 GB; 2 more wait"; "" if no
+/// checkpoint is being copied.
 std::string handOverText(const std::optional<values::HandOver>& handOver);
 
-/// `run` is always the summary that was noted last.
+/// `run` is always the summary that was last passed to note().
 class RunProgress {
  public:
     void note(const values::RunSummary& run, std::int64_t nowMs) { rateAge_.note(run, nowMs); }
 
-    /// As RunSummary; none where its reports are of a time that is gone.
+    /// As RunSummary; nothing if its reports are too old.
     std::optional<double> secondsLeft(const values::RunSummary& run, std::int64_t nowMs) const;
-    /// How old the rates are, s, where that is to be said.
+    /// The age of the rates in seconds; nothing while they are current.
     std::optional<double> oldRatesSeconds(const values::RunSummary& run, std::int64_t nowMs) const;
 
  private:

@@ -59,7 +59,7 @@ std::string userName() {
 
 }  // namespace
 
-// A spec in another encoding is refused where it is read: its bytes go into messages and the store.
+// Rejects other encodings early: the spec's bytes end up in messages and in the run store.
 Status checkSpecText(const std::string& text, const std::string& path) {
     const std::optional<BadByte> bad = findBadByte(text);
     if (!bad.has_value()) {
@@ -139,7 +139,7 @@ Result<values::SubmitReply> submitSurely(client::DaemonClient& client,
     for (int round = 1;; ++round) {
         Result<values::SubmitReply> reply = client.submit(request);
         const bool isLost = reply.status().code() == absl::StatusCode::kUnavailable;
-        // The first failure of all means that there is no daemon: say so at once.
+        // If status() fails as well, no daemon is running: report that at once instead of retrying.
         const bool isWorthWaiting = isLost && client.status().ok();
         if (!isWorthWaiting || round >= tries || request.key.empty()) {
             return reply;
