@@ -5,7 +5,7 @@
 namespace millrace::client {
 namespace {
 
-// Why TLS ends a connection before the daemon has said anything.
+// Why TLS ends a connection before the daemon has answered.
 std::string tlsReasonOf(const std::string& message, bool hasTls) {
     if (message.find("certificate verify failed") != std::string::npos) {
         return "its certificate is not signed by MILLRACE_TLS_CA, or is not of that host";

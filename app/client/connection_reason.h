@@ -1,13 +1,13 @@
 #pragma once
-// Why a connection to a daemon failed, of gRPC's own words for it: shortened to what a person can
+// Turns gRPC's message about a failed connection to a daemon into a short reason that a person can
 // act on.
 //
-// Pure. Failure: none; words that are not known are returned as they are.
+// Pure. Failure: none; unknown messages are returned unchanged.
 #include <string>
 
 namespace millrace::client {
 
-/// `hasTls`: this client came with a certificate.
+/// `hasTls`: this client presented a certificate.
 std::string reasonOf(const std::string& message, bool hasTls);
 
 }  // namespace millrace::client

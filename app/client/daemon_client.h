@@ -1,12 +1,12 @@
 #pragma once
-// A daemon as its clients see it: calls that answer with values, streams that call back.
+// DaemonClient: a daemon as the user interfaces see it. Calls return values, streams call back.
 //
 // Threads: calls may come from any thread and block until the answer or their deadline
 // (proto/convert/rpc_options.h). A stream calls its handler from one named thread of its own, onEnd
-// last and exactly once. Owns: a stream belongs to its Subscription; when that dies the stream is
-// cancelled and its thread joined, so no callback comes afterwards. Never destroy a Subscription
-// inside its own callback. Failure: a daemon that cannot be reached is kUnavailable with a sentence
-// that names the address; other codes are the daemon's own.
+// last and exactly once. Owns: a stream belongs to its Subscription, whose destructor cancels the
+// stream and joins its thread, so no callback comes afterwards. Never destroy a Subscription inside
+// its own callback. Failure: an unreachable daemon is kUnavailable with a sentence that names the
+// address; other codes are the daemon's own.
 #include <functional>
 #include <memory>
 #include <stop_token>
@@ -40,8 +40,8 @@ struct StreamHandler {
 class DaemonClient {
  public:
     virtual ~DaemonClient() = default;
-    /// Ends the calls that are under way with kCancelled, and refuses those that come; streams end
-    /// with their Subscriptions. For good: make another client to go on. Returns at once.
+    /// Ends the calls in progress with kCancelled, and refuses new ones; streams end with their
+    /// Subscriptions. Permanent: make another client to continue. Returns at once.
     virtual void cancelAll() = 0;
     /// "unix:PATH" or "HOST:PORT".
     virtual std::string address() const = 0;
@@ -50,7 +50,7 @@ class DaemonClient {
     virtual Result<values::Handshake> handshake() = 0;
     virtual Result<values::DaemonStatus> status() = 0;
     virtual Result<values::DownReport> down(int graceSeconds) = 0;
-    /// Looks through the run store, minutes where it is large. `isWhole`: also through its indexes.
+    /// Checks the run store, which takes minutes if it is large. `isWhole`: its indexes as well.
     virtual Result<values::StoreCheck> checkStore(bool isWhole) = 0;
 
     virtual Result<values::SubmitReply> submit(const values::SubmitRequest& request) = 0;
@@ -63,11 +63,10 @@ class DaemonClient {
         const values::MetricRangeRequest& request) = 0;
     virtual Result<values::RunSummary> stop(const std::string& run, int graceSeconds,
                                             const std::string& reason) = 0;
-    /// `step`: of a checkpoint; 0: the last one; -1: from the start, whatever checkpoints there
-    /// are.
+    /// `step`: of a checkpoint; 0: the last one; -1: from the start, ignoring all checkpoints.
     virtual Result<values::RunSummary> resume(const std::string& run, std::int64_t step,
                                               const values::RankWish& wish) = 0;
-    /// Hides a run that has ended; `isForGood`: frees what it takes, with no way back.
+    /// Hides a run that has ended; `isForGood`: frees its storage, which cannot be undone.
     virtual Result<values::RemovedRun> remove(const std::string& run, bool isForGood) = 0;
     virtual Result<values::RunSummary> restore(const std::string& run) = 0;
     virtual Result<values::RunSummary> setNote(const std::string& run, const std::string& note) = 0;
@@ -79,7 +78,7 @@ class DaemonClient {
     /// Moves the node's work to other nodes and places nothing new there. `isBack` reverts that.
     /// Returns kNotFound for an unknown node.
     virtual Status drain(const std::string& node, bool isBack) = 0;
-    /// Returns the text of a join file with which the agent of `node` comes in: a secret.
+    /// Returns the text of a join file with which the agent of `node` joins: a secret.
     virtual Result<std::string> invite(const std::string& node) = 0;
     /// Ends the node's agent and its workers and refuses it from then on. kNotFound: never seen.
     virtual Status forget(const std::string& node) = 0;
@@ -90,10 +89,10 @@ class DaemonClient {
     /// Takes seconds; a stop ends it with kCancelled, at the daemon too.
     virtual Result<values::PreviewReply> preview(const values::PreviewRequest& request,
                                                  std::stop_token stop) = 0;
-    /// Evaluations row by row, read at the daemon.
+    /// Compares evaluations row by row, which the daemon reads.
     virtual Result<values::PairReply> pair(const values::PairRequest& request) = 0;
 
-    /// Without ids: all active runs and those that come.
+    /// Without ids: all active runs and new ones.
     virtual std::unique_ptr<Subscription> watchRuns(const std::vector<std::string>& runs,
                                                     StreamHandler<values::RunUpdate> handler) = 0;
     virtual std::unique_ptr<Subscription> watchMetrics(

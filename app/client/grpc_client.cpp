@@ -78,8 +78,8 @@ bool isDaemonsWord(const grpc::Status& status) {
     return status.error_details() == rpc::kDaemonsWord;
 }
 
-// Codes are the same numbers on both sides. What the daemon itself says is passed on as it is; what
-// gRPC says at either end is put into words that help.
+// Codes are the same numbers on both sides. The daemon's own messages are passed on unchanged;
+// gRPC's messages, of either end, become sentences that help.
 Status toStatus(const grpc::Status& from, const Address& address, bool hasTls) {
     if (from.ok()) {
         return okStatus();
@@ -103,10 +103,10 @@ Status toStatus(const grpc::Status& from, const Address& address, bool hasTls) {
     return Status(static_cast<absl::StatusCode>(from.error_code()), from.error_message());
 }
 
-// What a call's or stream's end is called.
+// Turns the end of a call or stream into the status that is returned.
 using Explain = std::function<Status(const grpc::Status&, const std::stop_token&)>;
 
-// A server stream read by a thread of its own.
+// A server stream that a thread of its own reads.
 template <class Message, class Value>
 class StreamReader final : public Subscription {
  public:
@@ -133,7 +133,7 @@ class StreamReader final : public Subscription {
     std::jthread thread_;
 };
 
-// What stands for a stream when there is no connection to open it on.
+// Replaces a stream that has no connection to be opened on: ends at once with the failure.
 template <class Value>
 class FailedStream final : public Subscription {
  public:
@@ -219,7 +219,7 @@ class GrpcClient final : public DaemonClient {
         return convert::fromProto(reply);
     }
 
-    // Piece by piece; from the start again when a receipt became another one meanwhile.
+    // Read in pieces; starts over if the receipt was replaced meanwhile.
     Result<std::string> document(const std::string& run, values::LargeDocument which) override {
         v1::DocumentRequest request;
         request.set_run(run);
@@ -395,7 +395,7 @@ class GrpcClient final : public DaemonClient {
     }
 
  private:
-    // As long as reading the dataset's footers takes.
+    // The deadline allows for reading the dataset's footers.
     template <class Request, class Reply>
     auto inspect(grpc::Status (v1::Inspect::Stub::*method)(grpc::ClientContext*, const Request&,
                                                            Reply*),
@@ -451,7 +451,7 @@ class GrpcClient final : public DaemonClient {
                                                        channelArguments());
     }
 
-    // The sentence for a call or stream that ended so.
+    // The status to return for a call or stream that ended with `status`.
     Status explained(const grpc::Status& status, const std::stop_token& stop) const {
         const bool wasClosed =
             status.error_code() == grpc::StatusCode::UNAVAILABLE && !isDaemonsWord(status);
@@ -460,7 +460,7 @@ class GrpcClient final : public DaemonClient {
                    : toStatus(status, options_.address, !options_.tls.authority.empty());
     }
 
-    // A broken channel on a descriptor never heals: the next call makes another one.
+    // A broken channel on a descriptor never recovers: the next call makes another one.
     bool dropIfBroken(const grpc::Status& status, const ChannelPtr& used) MR_EXCLUDES(mutex_) {
         if (status.error_code() != grpc::StatusCode::UNAVAILABLE || isDaemonsWord(status) ||
             (!options_.address.isUnix() && !options_.address.isSsh)) {
@@ -473,7 +473,7 @@ class GrpcClient final : public DaemonClient {
         return true;
     }
 
-    // False after cancelAll().
+    // Returns false after cancelAll().
     bool begin(grpc::ClientContext* context) MR_EXCLUDES(mutex_) {
         MutexLock lock(mutex_);
         if (!isCancelled_) {
@@ -551,7 +551,7 @@ class GrpcClient final : public DaemonClient {
     }
 
     const GrpcClientOptions options_;
-    std::stop_source stop_;  // by cancelAll()
+    std::stop_source stop_;  // stopped by cancelAll()
     Mutex mutex_;
     ChannelPtr channel_ MR_GUARDED_BY(mutex_);
     std::set<grpc::ClientContext*> underWay_ MR_GUARDED_BY(mutex_);
@@ -560,8 +560,8 @@ class GrpcClient final : public DaemonClient {
 
 }  // namespace
 
-// gRPC writes errors to stderr that it also returns; this client prints the returned ones alone.
-// The environment variable GRPC_VERBOSITY turns gRPC's own output on again.
+// gRPC writes errors to stderr that it also returns; this client prints only the returned ones. The
+// environment variable GRPC_VERBOSITY turns gRPC's own output on again.
 std::unique_ptr<DaemonClient> makeGrpcClient(GrpcClientOptions options) {
     if (std::getenv("GRPC_VERBOSITY") == nullptr) {
         ::gpr_set_log_function([](gpr_log_func_args*) {});

@@ -1,10 +1,10 @@
 #pragma once
-// DaemonClient over gRPC: one channel, remade after it broke.
+// DaemonClient over gRPC: one channel, which is replaced after it broke.
 //
-// A unix socket is connected here and its descriptor given to gRPC, so that paths of any length
-// work and a missing daemon is known at once; HOST:PORT is left to gRPC; another host's socket is
-// dialed by a Way. Threads: as DaemonClient.
-// A call is tried again once when the daemon was restarted since the call before.
+// A unix socket is connected here and its descriptor passed to gRPC, so that paths of any length
+// work and a missing daemon is noticed at once; gRPC itself connects to HOST:PORT; a Way dials
+// another host's socket. Threads: as DaemonClient. A call is retried once if the daemon was
+// restarted since the previous call.
 #include <functional>
 #include <memory>
 #include <stop_token>
@@ -21,11 +21,11 @@ struct ClientTlsFiles {
     std::string authority, certificate, key;
 };
 
-/// How a daemon is reached whose address is not connected to here (ssh://...).
+/// How to reach a daemon whose address this client does not connect to itself (ssh://...).
 struct Way {
     /// A connected socket that ends at the daemon; its errors are whole sentences.
     std::function<Result<UniqueFd>(const std::stop_token&)> dial;
-    /// Why such a socket was closed without a word.
+    /// Why such a socket was closed without an error.
     std::function<Status(const std::stop_token&)> whyClosed;
 };
 
@@ -33,10 +33,10 @@ struct GrpcClientOptions {
     Address address;
     std::string clientName = "millrace";  ///< program and version, for the daemon's log
     ClientTlsFiles tls = {};
-    Way way = {};  ///< of an ssh address
+    Way way = {};  ///< for an ssh address
 };
 
-/// Nothing is connected yet: the first call does that.
+/// Does not connect yet: the first call does that.
 std::unique_ptr<DaemonClient> makeGrpcClient(GrpcClientOptions options);
 
 }  // namespace millrace::client

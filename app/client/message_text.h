@@ -1,8 +1,8 @@
 #pragma once
-// Text on its way to a daemon: protobuf's strings are UTF-8, and a message with any other byte in
-// one would come back as an error about a field number.
+// Checks text before it is sent to a daemon: protobuf's strings are UTF-8, and any other byte would
+// come back as an error about a field number.
 //
-// Pure. Failure: kInvalidArgument naming the first field and where in it the byte stands.
+// Pure. Failure: kInvalidArgument naming the first bad field and the position of the byte in it.
 #include <google/protobuf/message.h>
 
 #include "backend/core/status.h"
