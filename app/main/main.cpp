@@ -1,4 +1,4 @@
-// The program `millrace`: the process's own things (streams, signals, terminal) around runCli().
+// The program `millrace`: sets up the process (streams, signals, terminal) around runCli().
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
@@ -23,7 +23,7 @@ namespace {
 std::atomic<int> interrupts{0};
 static_assert(std::atomic<int>::is_always_lock_free, "set by a signal handler");
 
-// The first asks the command to leave in order; somebody who insists is not kept waiting.
+// The first interrupts ask the command to end in order; the third ends the process at once.
 void onInterrupt(int) {
     if (interrupts.fetch_add(1) >= 2) {
         ::_exit(130);
@@ -36,12 +36,12 @@ void installSignals() {
     ::sigaction(SIGINT, &action, nullptr);
     ::sigaction(SIGTERM, &action, nullptr);
     ::sigaction(SIGHUP, &action, nullptr);
-    // A closed pipe ends writing, not the terminal's restoration.
+    // A closed pipe ends writing, but the terminal must still be restored.
     std::signal(SIGPIPE, SIG_IGN);
 }
 
-// A descriptor that was closed at the start would become the number of the next file or socket:
-// what is printed would go there. A write to this one fails.
+// Fills in standard descriptors that were closed at the start. Otherwise the next file or socket
+// would get such a number, and output would go into it. A write to this descriptor fails.
 void keepStandardDescriptors() {
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         if (::fcntl(fd, F_GETFD) < 0 && ::open("/dev/null", O_RDONLY) < 0) {
@@ -50,7 +50,7 @@ void keepStandardDescriptors() {
     }
 }
 
-// While a full-screen view has the terminal nothing can be asked on it.
+// While a full-screen view has the terminal, no question can be asked on it.
 std::atomic<bool> isScreenOpen{false};
 
 millrace::ssh::Settings sshSettings() {
@@ -116,7 +116,7 @@ int main(int argc, char** argv) {
     };
     const int code = runCli(context, {argv + 1, argv + argc});
     hosts.reset();  // ends what was started for them
-    // gRPC's own tear-down takes longer than most commands: everything of ours is flushed and
+    // gRPC's own shutdown takes longer than most commands: everything of ours is flushed and
     // closed.
     ::_exit(code);
 }
