@@ -22,7 +22,7 @@ namespace {
 constexpr const char* kSocketVariable = "MILLRACE_ASKPASS_SOCKET";
 constexpr std::size_t kQuestionBytesMax = 16'384;
 constexpr int kRestMs = 100;
-// In front of an answer; its absence: given up.
+// Precedes an answer; without it, the question was given up.
 constexpr char kAnswered = '+';
 
 std::string lower(std::string_view text) {
@@ -37,7 +37,7 @@ bool hasOneOf(const std::string& text, std::initializer_list<std::string_view> w
                        [&](std::string_view word) { return text.find(word) != std::string::npos; });
 }
 
-// To the end of what the peer says, or until `wake` is closed; at most kQuestionBytesMax.
+// Reads until the peer closes its end or `wake` is closed; at most kQuestionBytesMax.
 std::string readQuestion(int fd, int wake) {
     std::string text;
     char buffer[1'024];
@@ -61,7 +61,7 @@ std::string readQuestion(int fd, int wake) {
     return text;
 }
 
-// The door's answer, "+ANSWER", byte by byte into memory that is wiped.
+// The listener's answer, "+ANSWER", byte by byte into memory that is wiped.
 std::optional<Secret> readAnswer(int fd) {
     Secret answer;
     bool isFirst = true, isAnswered = false;
@@ -130,7 +130,7 @@ AskpassDoor::~AskpassDoor() {
 }
 
 std::vector<std::string> AskpassDoor::environment(const std::string& program) const {
-    // DISPLAY: what ssh before 8.4 asks for, which knows no SSH_ASKPASS_REQUIRE.
+    // ssh before 8.4 does not know SSH_ASKPASS_REQUIRE; it asks the program only if DISPLAY is set.
     const char* display = std::getenv("DISPLAY");
     return {"SSH_ASKPASS=" + program, "SSH_ASKPASS_REQUIRE=force",
             strCat("DISPLAY=", display != nullptr && *display != '\0' ? display : "none"),
@@ -148,7 +148,8 @@ void AskpassDoor::run(std::stop_token stop) {
         }
         UniqueFd peer(::accept(listener_.get(), nullptr, nullptr));
         if (!peer.isOpen()) {
-            // Out of descriptors: it would be told of the waiting peer again and again.
+            // Out of descriptors: pause, because poll() would report the waiting peer again at
+            // once.
             pollfd ourEnd{wakeRead_.get(), POLLIN, 0};
             ::poll(&ourEnd, 1, kRestMs);
             continue;
@@ -170,7 +171,7 @@ void AskpassDoor::serve(UniqueFd peer, const std::stop_token& stop) {
     question.host = host_;
     question.text = said.substr(std::min(end + 1, said.size()));
     question.kind = kindOf(question.text, said.substr(0, end));
-    // The asker's end, by which a notice is over, is this connection's.
+    // A notice is over when the process that asked closes this connection.
     std::stop_source over;
     const std::stop_callback onStop(stop, [&over] { over.request_stop(); });
     const std::jthread watcher = startThread("mr-asker", [&](std::stop_token done) {

@@ -1,11 +1,11 @@
 #pragma once
-// The way of ssh's questions to this process: ssh runs the program of SSH_ASKPASS with the question
-// as its argument and reads the answer from its output (ssh(1)). That program is this one again; it
-// hands the question over a socket to the process whose connection it is.
+// AskpassDoor: brings ssh's questions to the process that owns the connection. ssh runs the program
+// of SSH_ASKPASS with the question as its argument and reads the answer from its output (ssh(1)).
+// That program is this one again, which sends the question over a socket to the owning process.
 //
-// A door in a directory of this user's alone; peers of another user are turned away. Threads: one
-// ("mr-askpass"), which calls Ask; joined by the destructor. Failure: a question that nobody can
-// answer is given up, and ssh says what came of it.
+// Listens in a directory that only this user can enter, and rejects peers of other users. Threads:
+// one ("mr-askpass"), which calls Ask; joined by the destructor. Failure: a question without an
+// answer is given up, and ssh reports the consequence.
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -28,9 +28,9 @@ class AskpassDoor {
     AskpassDoor(const AskpassDoor&) = delete;
     AskpassDoor& operator=(const AskpassDoor&) = delete;
 
-    /// What ssh's environment needs; `program`: this one.
+    /// The variables that ssh's environment needs; `program`: the path of this program.
     std::vector<std::string> environment(const std::string& program) const;
-    /// Somebody is being asked right now.
+    /// Whether a question is open right now.
     bool isAsking() const { return isAsking_; }
     /// A question was given up, or a host key not accepted.
     bool wasGivenUp() const { return wasGivenUp_; }
@@ -47,8 +47,8 @@ class AskpassDoor {
     std::jthread thread_;
 };
 
-/// In main(), before anything else: when ssh runs this program to ask something, asks it and
-/// returns the exit code; nothing otherwise.
+/// Call first in main(): if ssh runs this program to ask a question, asks it and returns the exit
+/// code; returns nothing otherwise.
 std::optional<int> answerAsAskpass(int argc, char** argv);
 
 }  // namespace millrace::ssh

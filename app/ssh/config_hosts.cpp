@@ -39,7 +39,7 @@ std::vector<std::string> filesOf(std::string pattern, const std::string& directo
     return files;
 }
 
-// "Keyword value ..." or "Keyword=value", quotes taken off.
+// Splits "Keyword value ..." or "Keyword=value" and removes quotes.
 std::vector<std::string> wordsOf(std::string line) {
     const std::size_t equals = line.find('=');
     if (equals != std::string::npos) {

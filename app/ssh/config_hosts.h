@@ -1,9 +1,9 @@
 #pragma once
-// The hosts that a user has named in an ssh configuration, to be offered.
+// Lists the hosts that a user has named in an ssh configuration, to offer them as choices.
 //
-// Names of Host lines without patterns, also of files that it includes (ssh_config(5)), each once,
-// in their order; what Match blocks and patterns stand for is ssh's own affair. Threads: any.
-// Failure: none; a file that cannot be read has no names.
+// Names of Host lines without patterns, in their order and each once, included files as well
+// (ssh_config(5)); Match blocks and patterns are left to ssh. Threads: any. Failure: none; a file
+// that cannot be read has no names.
 #include <string>
 #include <vector>
 

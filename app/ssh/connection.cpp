@@ -22,11 +22,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of what the program said: its end says why it ended.
+// How much of the program's output is kept: the end, which explains why it ended.
 constexpr std::size_t kWordsBytesMax = 16'384, kSaidBytesMax = 65'536;
 constexpr std::chrono::milliseconds kPollEvery{50}, kForwardTimeout{10'000}, kEndWait{1'000};
 constexpr int kSshFailed = 255;
-// In front of what a script says: what the login shell there says by itself is passed over.
+// Printed before a script's own output, to skip what the login shell prints first.
 constexpr std::string_view kMark = "millrace-script begins";
 
 std::string behindMark(std::string text) {
@@ -34,8 +34,8 @@ std::string behindMark(std::string text) {
     return at == std::string::npos ? text : text.substr(at + kMark.size() + 1);
 }
 
-// A path as ssh takes it in -L, where a colon ends it. '%' and "${...}" stand for something of this
-// machine's there and cannot be told from themselves: a host that names its socket so is refused.
+// Escapes a path for ssh's -L, where a colon ends it. ssh would expand '%' and "${...}" with values
+// of this machine, and they cannot be escaped: a socket path that contains them is rejected.
 Result<std::string> forwardWord(const std::string& host, const std::string& path) {
     const auto isControl = [](unsigned char c) { return std::iscntrl(c) != 0; };
     if (path.empty() || path.front() != '/' || path.find('%') != std::string::npos ||
@@ -51,7 +51,7 @@ Result<std::string> forwardWord(const std::string& host, const std::string& path
     return word;
 }
 
-// Reads what is there into the end of `into`; false at the end of the stream.
+// Appends available bytes to `into`; returns false at the end of the stream.
 bool readSome(int fd, std::string& into, std::size_t most) {
     char buffer[8'192];
     const ssize_t n = ::read(fd, buffer, sizeof buffer);
@@ -112,8 +112,8 @@ std::vector<std::string> Connection::masterArguments() const {
     return argv;
 }
 
-// Where ssh cannot go through the connection it makes one of its own, to whatever has the name
-// without the user's configuration: it knows no host's key then, and asks nobody.
+// If ssh cannot use the master, it connects by itself, to whatever has that name without the user's
+// configuration. Such a connection knows no host key and asks nobody, so it fails.
 std::vector<std::string> Connection::commandLine(const std::string& command) const {
     std::vector<std::string> argv = {options_.program, "-S", directory_ + "/ctl", "-F",
                                      "none",           "-T"};
@@ -138,7 +138,7 @@ Status Connection::start() {
     host_ = options_.to.text();
     ASSIGN_OR_RETURN(directory_, makePrivateDirectoryForSockets());
     SubprocessOptions child;
-    child.newSession = true;  // no terminal: what it asks comes through the door
+    child.newSession = true;  // no terminal: its questions come through the askpass socket
     child.argv = masterArguments();
     if (options_.ask != nullptr && !options_.isStrict) {
         ASSIGN_OR_RETURN(askpass_, AskpassDoor::open(directory_, host_, options_.ask));
@@ -149,7 +149,7 @@ Status Connection::start() {
     RETURN_IF_ERROR(makePipe(output_, theirOutput));
     RETURN_IF_ERROR(makePipe(errors_, theirErrors));
     RETURN_IF_ERROR(makePipe(wakeRead_, wakeWrite_));
-    // Others may hold the program's ends beyond its own end: nobody waits for them.
+    // Other processes may hold these pipes open after the program's end: do not block on them.
     ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
     ::fcntl(errors_.get(), F_SETFL, O_NONBLOCK);
     child.stdinFd = theirInput.get();
@@ -160,7 +160,7 @@ Status Connection::start() {
         return failedPrecondition("ssh cannot be started: ", messageOf(started.status()));
     }
     program_.emplace(std::move(*started));
-    // Fits into the pipe: nobody waits.
+    // Fits into the pipe: does not block.
     if (!writeAll(input_.get(), holdScript(options_.to.unixPath))) {
         return errnoStatus(errno, "ssh's input");
     }
@@ -169,7 +169,7 @@ Status Connection::start() {
 }
 
 Connection::~Connection() {
-    input_.reset();  // what runs there ends, and the program with it
+    input_.reset();  // ends the script there, and the program with it
     wakeWrite_.reset();
     if (reader_.joinable()) {
         reader_.join();
@@ -185,7 +185,7 @@ Connection::~Connection() {
     }
 }
 
-// To the end of the program's output, or of this object.
+// Reads until the program's output ends, or this object is destroyed.
 void Connection::read() {
     bool hasOutput = true, hasErrors = true, isOurEnd = false;
     while ((hasOutput || hasErrors) && !isOurEnd) {
@@ -206,9 +206,9 @@ void Connection::read() {
         ++numWords_;
         if (!isUp_ && isWholeLook(said_)) {
             isUp_ = true;
-            words_.clear();  // a banner, a warning: nothing of why it will end
+            words_.clear();  // a banner or a warning: does not explain a later end
         }
-        // The program's children may hold stderr open beyond its end; its output is its own.
+        // The program's children may keep stderr open after its end; stdout is the program's alone.
         if (!hasOutput) {
             break;
         }
@@ -219,7 +219,7 @@ void Connection::read() {
     }
     const int code = endOfProgram();
     MutexLock lock(mutex_);
-    constexpr int kPipesReads = 8;  // of what a pipe holds
+    constexpr int kPipesReads = 8;  // enough to read a full pipe
     for (int i = 0; i < kPipesReads && readSome(errors_.get(), words_, kWordsBytesMax); ++i) {
     }
     exitCode_ = code;
@@ -227,7 +227,8 @@ void Connection::read() {
     changed_.notifyAll();
 }
 
-// Its output is closed: it ends by itself, or is told to after a second and ended after another.
+// Its output is closed: waits a second for it to end by itself, sends SIGTERM, waits another
+// second, then kills it.
 int Connection::endOfProgram() {
     constexpr int kLooks = 20;
     int code = kSshFailed;
@@ -277,7 +278,7 @@ Status Connection::waitUntilUp(const std::stop_token& stop) {
             return unavailable("no connection to ", host_, ": it did not answer in time");
         }
     }
-    // What ended by itself without a look was not sh.
+    // A program that ended by itself and printed no look was not sh.
     const bool isSomethingElse = !isUp_ && exitCode_ != kSshFailed && !said_.empty();
     if (hasEnded_ && !isSomethingElse) {
         return ending(exitCode_);
@@ -294,7 +295,8 @@ Status Connection::state() const {
 Status Connection::failed(const std::string& what, const std::string& words) {
     const std::string said = words.substr(0, words.find_last_not_of("\r\n") + 1);
     MutexLock lock(mutex_);
-    // The connection's end is known a moment later than the end of a command that it took along.
+    // A command that fails because the connection broke may end a moment before the connection
+    // does.
     const Clock::time_point end = Clock::now() + kEndWait;
     while (!hasEnded_ && Clock::now() < end) {
         changed_.waitFor(mutex_, kPollEvery);
@@ -308,7 +310,7 @@ Result<std::string> Connection::forward(const std::string& path) {
         return known->second;
     }
     ASSIGN_OR_RETURN(const std::string word, forwardWord(host_, path));
-    // A number once: an attempt that was given up may have left its socket.
+    // Each number is used once: an attempt that was given up may have left its socket.
     const std::string local = strCat(directory_, "/", numForwards_++);
     SubprocessOptions child;
     child.argv = {options_.program,

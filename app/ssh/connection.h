@@ -1,16 +1,17 @@
 #pragma once
-// One SSH connection to a host, made by a program of its own: the system's ssh or millrace-ssh.
+// One SSH connection to a host, made by a child program: the system's ssh or millrace-ssh. Host
+// opens it and shares it.
 //
-// The program is the master of a private control socket (ssh(1), -M); further commands and the
-// forwarding of the daemon's socket go through it, so that a person is asked once. It lives as long
-// as this object: what runs there waits on its input, which ends with this process however that
-// ends. Agent, X11 and whatever else ~/.ssh/config forwards are left out. A cut link is noticed
-// after kSilence.
+// The program is the master of a private control socket (ssh(1), -M). Further commands and the
+// forwarding of the daemon's socket go through it, so that a person is asked only once. It lives as
+// long as this object: the script on the host waits on its input, which is closed however this
+// process ends. Agent, X11 and all other forwards of ~/.ssh/config are off. A broken link is
+// noticed after kSilence.
 //
-// Threads: any, but open() and the destructor. Inside: one that reads the program's output
-// ("mr-ssh") and the askpass door's. Owns: the program, its directory with the sockets (0700).
-// Failure: as failureOf(); while the program is connecting it is given up kPatience after its last
-// word or question.
+// Threads: any, except open() and the destructor. Inside: one that reads the program's output
+// ("mr-ssh") and the askpass listener's. Owns: the program, its directory with the sockets (0700).
+// Failure: as failureOf(). A program that is connecting is given up kPatience after its last output
+// or question.
 #include <chrono>
 #include <functional>
 #include <map>
@@ -38,10 +39,10 @@ struct ConnectionOptions {
     Address to;                        ///< isSsh
     std::string program = "ssh";       ///< or the path of millrace-ssh
     std::string askpassProgram;        ///< this program's own path (answerAsAskpass)
-    std::string configFile;            ///< in place of ~/.ssh/config; "": that
+    std::string configFile;            ///< instead of ~/.ssh/config; "": that file
     bool isStrict = false;             ///< never asks, takes no new host key
     Ask ask;                           ///< empty: nobody can be asked
-    std::function<bool()> isUnwanted;  ///< asked while it is opened or waited for; empty: never
+    std::function<bool()> isUnwanted;  ///< checked while opening or waiting; empty: never
     std::chrono::seconds connectTimeout{10};
 };
 
@@ -53,25 +54,26 @@ class Connection {
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
 
-    /// The program that made it: "ssh" or "millrace-ssh".
+    /// The program that makes the connection: "ssh" or "millrace-ssh".
     std::string programName() const;
-    /// What was found there when it was opened.
+    /// The facts found on the host when the connection was opened.
     const RemoteFacts& facts() const { return facts_; }
-    /// A connected socket that ends at the unix socket `path` there. That nobody listens there is
-    /// seen when it is used: it is closed then.
+    /// A connected socket that ends at the unix socket `path` there. If nothing listens there, the
+    /// socket is closed at its first use.
     Result<UniqueFd> dial(const std::string& path) MR_EXCLUDES(forwardMutex_);
-    /// Runs a script for sh there; the exit code and both outputs are the script's. kCancelled when
-    /// it is unwanted meanwhile. A script does not end with 255: that is ssh's, and a failure.
+    /// Runs a script for sh there; exit code and both outputs are the script's. kCancelled when the
+    /// connection becomes unwanted. A script must not end with 255: that is ssh's code for a
+    /// failure.
     Result<SubprocessOutput> run(std::string script, std::chrono::milliseconds timeout,
                                  const std::stop_token& stop = {});
-    /// Removes a file of the home there, also when everything is unwanted by now; tells nobody.
+    /// Removes a file of the home there, even when everything is unwanted; reports no failure.
     void remove(const std::string& name, std::chrono::milliseconds timeout);
-    /// The command line of a command there through this connection, for a Subprocess of the
+    /// The command line that runs a command there through this connection, for a Subprocess of the
     /// caller's: its descriptors are the command's.
     std::vector<std::string> commandLine(const std::string& command) const;
-    /// Whether what is done through it is to be given up: after `stop`, or as its options say.
+    /// Whether to give up work on this connection: `stop` is set, or isUnwanted() of the options.
     bool isUnwanted(const std::stop_token& stop) const;
-    /// OK while it stands, else why it ended.
+    /// OK while the connection is up, else why it ended.
     Status state() const MR_EXCLUDES(mutex_);
 
  private:
@@ -97,7 +99,7 @@ class Connection {
     std::string said_ MR_GUARDED_BY(mutex_), words_ MR_GUARDED_BY(mutex_);
     bool isUp_ MR_GUARDED_BY(mutex_) = false, hasEnded_ MR_GUARDED_BY(mutex_) = false;
     int exitCode_ MR_GUARDED_BY(mutex_) = 0;
-    std::uint64_t numWords_ MR_GUARDED_BY(mutex_) = 0;  // outputs heard so far
+    std::uint64_t numWords_ MR_GUARDED_BY(mutex_) = 0;  // outputs read so far
 
     Mutex forwardMutex_;
     int numForwards_ MR_GUARDED_BY(forwardMutex_) = 0;                          // attempts

@@ -10,7 +10,7 @@ bool has(std::string_view text, std::string_view words) {
     return text.find(words) != std::string_view::npos;
 }
 
-// What stands behind the first `words`, up to one of `ends`; "" without them.
+// The text after the first `words`, up to one of `ends`; "" if they are missing.
 std::string_view behind(std::string_view text, std::string_view words, std::string_view ends) {
     const std::size_t at = text.find(words);
     const std::string_view rest =
@@ -18,7 +18,7 @@ std::string_view behind(std::string_view text, std::string_view words, std::stri
     return rest.substr(0, std::min(rest.find_first_of(ends), rest.size()));
 }
 
-// The word in front of the first `words`; "" without one.
+// The word before the first `words`; "" if there is none.
 std::string wordBefore(std::string_view text, std::string_view words) {
     const std::string_view before = text.substr(0, std::min(text.find(words), text.size()));
     const std::size_t blank = before.find_last_of(" \t\r\n");
@@ -79,7 +79,7 @@ struct Known {
     const char* sentence;
 };
 
-// What a person cannot mend at this end; tried again.
+// Failures that a person at this end cannot fix; they are retried.
 constexpr Known kAway[] = {
     {"Could not resolve hostname", "the host name is not known (or there is no network)"},
     {"Connection refused", "no SSH server answers there"},
@@ -93,7 +93,7 @@ constexpr Known kAway[] = {
     {"closed by remote host", "it closed the connection"},
 };
 
-// Files and settings: ssh's own line says which.
+// Files and settings: ssh's own line names the one at fault.
 constexpr const char* kSettings[] = {"Bad configuration option",
                                      "Bad owner or permissions",
                                      "UNPROTECTED PRIVATE KEY FILE",

@@ -1,9 +1,9 @@
 #pragma once
-// Why an SSH connection failed, in a sentence that says what to do: from what ssh (or millrace-ssh,
-// which uses the same words) wrote when it ended.
+// Turns the output of a failed ssh (or of millrace-ssh, which uses the same words) into a sentence
+// that explains the failure and what to do.
 //
-// Pure. Codes: kUnavailable (away; trying again may help), kPermissionDenied (nobody was let in),
-// kFailedPrecondition (a host key, a file, a configuration, an answer: a person has to act).
+// Pure. Codes: kUnavailable (unreachable; a retry may help), kPermissionDenied (the host let nobody
+// in), kFailedPrecondition (a host key, a file, a configuration, an answer: a person has to act).
 #include <string>
 #include <string_view>
 
@@ -17,7 +17,7 @@ struct Ending {
     int exitCode = 255;
     bool wasUp = false;       ///< it was connected before
     bool wasAsked = false;    ///< somebody could be asked: false with --ssh-strict or no terminal
-    bool wasGivenUp = false;  ///< and gave up
+    bool wasGivenUp = false;  ///< the person gave up
     bool isStrict = false;    ///< --ssh-strict
 };
 

@@ -69,7 +69,7 @@ Result<std::string> programOf(const Settings& settings) {
         "OpenSSH's client");
 }
 
-// Short when the host is known to answer soon: one that has come back is then noticed soon.
+// Short if the host is known to answer soon: its return is then noticed soon.
 std::chrono::seconds Host::connectTimeout() const {
     if (!firstTook_.has_value()) {
         return kFirstConnect;
@@ -118,11 +118,11 @@ Result<std::shared_ptr<Connection>> Host::connection(const std::stop_token& stop
     const auto begin = std::chrono::steady_clock::now();
     Result<std::shared_ptr<Connection>> made = attempt(stop);
     const auto took = std::chrono::steady_clock::now() - begin;
-    std::shared_ptr<Connection> old;  // ends without the lock
+    std::shared_ptr<Connection> old;  // destroyed without the lock
     MutexLock lock(mutex_);
     isOpening_ = false;
     ++numAttempts_;
-    // Forgiven while it was under way: whoever waits has not been refused yet.
+    // forgive() was called during the attempt: its refusal must not count against waiting callers.
     last_ =
         std::exchange(isForgiven_, false) && isRefusal(made.status()) ? okStatus() : made.status();
     if (made.ok()) {
@@ -141,7 +141,7 @@ Result<RemoteFacts> Host::look(const std::string& path, const std::stop_token& s
     return parseFacts(output.out, address_.text());
 }
 
-// The socket that was found last; "" where it has to be looked for.
+// The socket that was found last; "" if it must be looked up.
 std::string Host::knownSocket(const Connection& link) {
     MutexLock lock(mutex_);
     if (mustLook_) {
@@ -174,7 +174,7 @@ Result<UniqueFd> Host::dial(const std::string& path, const std::stop_token& stop
 Status Host::whyClosed(const std::string& path, const std::stop_token& stop) {
     {
         MutexLock lock(mutex_);
-        mustLook_ = true;  // a daemon that is started again may listen elsewhere
+        mustLook_ = true;  // a daemon that was restarted may listen elsewhere
         if (connection_ != nullptr) {
             RETURN_IF_ERROR(connection_->state());
         }

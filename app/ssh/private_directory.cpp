@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kPrefix = "ssh-";
 constexpr std::size_t kPathBytesMax = 70;
 
-// "ssh-PID-XXXXXX" of a process that is no more.
+// Whether `name` is "ssh-PID-XXXXXX" of a process that no longer exists.
 bool isLeftBehind(const std::string& name) {
     if (name.rfind(kPrefix, 0) != 0) {
         return false;

@@ -1,9 +1,9 @@
 #pragma once
-// A directory of this process's alone (0700) for sockets with short paths.
+// Makes a directory for this process alone (0700), for sockets with short paths.
 //
-// Below the runtime directory where that leaves room for ssh's names of sockets (108 bytes, of
-// which ssh takes 17 for a temporary one), else below /tmp. Those of processes that were killed are
-// removed. Threads: any.
+// It is below the runtime directory if that leaves room for ssh's socket names (108 bytes, of which
+// ssh takes 17 for a temporary one), else below /tmp. Directories of killed processes are removed.
+// Threads: any.
 #include <string>
 
 #include "backend/core/status.h"

@@ -1,8 +1,8 @@
 #pragma once
-// What an SSH connection asks a person, and who answers.
+// The questions that an SSH connection asks a person, and the callback that answers them.
 //
-// Threads: an Ask is called on a thread of the connection and may block until somebody has
-// answered; it returns soon after `stop`. Failure: nothing, when the person gave up.
+// Threads: an Ask is called on a thread of the connection and may block until the person has
+// answered; it returns soon after `stop`. Failure: returns nothing if the person gave up.
 #include <functional>
 #include <optional>
 #include <stop_token>
@@ -15,8 +15,8 @@ namespace millrace::ssh {
 
 enum class QuestionKind {
     kHostKey,  ///< is this the right host? answered "yes", "no" or by its fingerprint
-    kSecret,   ///< a passphrase, a password, a PIN: typed unseen
-    kCode,     ///< a code that is good once: may be seen
+    kSecret,   ///< a passphrase, a password, a PIN: typed without echo
+    kCode,     ///< a one-time code: may be shown
     kConfirm,  ///< answered "yes" or "no"
     kNotice,   ///< nothing to answer: "touch your key"; shown until `stop`
 };
@@ -29,7 +29,7 @@ struct Question {
 
 using Ask = std::function<std::optional<Secret>(const Question& question, std::stop_token stop)>;
 
-/// What kind of question ssh puts with these words. `hint`: SSH_ASKPASS_PROMPT (ssh(1)).
+/// The kind of the question that ssh asks with these words. `hint`: SSH_ASKPASS_PROMPT (ssh(1)).
 QuestionKind kindOf(std::string_view text, std::string_view hint);
 
 }  // namespace millrace::ssh

@@ -8,9 +8,9 @@ namespace {
 constexpr std::string_view kFirstLine = "millrace-look 1";
 constexpr std::string_view kLastLine = "millrace-look end";
 
-// Without a login shell's PATH: where pip, --install and packages put programs is looked at too.
-// The daemon's socket is where `millrace socket-path` says; without the program, where one of this
-// user would be (backend/core/paths.h).
+// Does not rely on a login shell's PATH: also looks where pip, --install and packages put programs.
+// `millrace socket-path` prints the daemon's socket; without the program, assumes this user's
+// default (backend/core/paths.h).
 constexpr std::string_view kLookScript = R"sh(
 PATH="$PATH:$HOME/.local/bin:/usr/local/bin:/opt/millrace/bin"; export PATH
 echo 'millrace-look 1'

@@ -1,9 +1,9 @@
 #pragma once
-// What stands on the other side: a script for sh there, and what it said.
+// Inspects a host: a script for sh there, and the parser of its output.
 //
-// The script is read from sh's standard input ("sh -s"), so that it passes through any login shell.
-// Pure. Failure: output without the script's first line is kFailedPrecondition with what came
-// instead: a host that runs something else (a jump shell, a menu, a forced command).
+// sh reads the script from its standard input ("sh -s"), so that it passes through any login shell.
+// Pure. Failure: output without the script's first line is kFailedPrecondition and quotes that
+// output: the host runs something else (a jump shell, a menu, a forced command).
 #include <string>
 #include <string_view>
 
@@ -20,23 +20,23 @@ struct RemoteFacts {
     std::string program;             ///< path of millrace; "" not found
     std::string version;             ///< of that program
     std::string socket;              ///< where its daemon listens, or would
-    bool hasSocket = false;          ///< there is one
-    std::string owner;               ///< who owns it, or the directory that it cannot be seen in
+    bool hasSocket = false;          ///< the socket exists
+    std::string owner;               ///< owner of the socket, or of the directory that hides it
 };
 
 using millrace::shellWord;
 
-/// Prints what it finds, then waits until its input ends: as long as it does, the connection lives.
-/// `socket`: the daemon's, "" to be found.
+/// Prints what it finds, then waits until its input ends, which keeps the connection alive.
+/// `socket`: the daemon's, "" to find it.
 std::string holdScript(std::string_view socket);
 /// The same without waiting.
 std::string lookScript(std::string_view socket);
 
-/// The last line of a look, behind which parseFacts() finds it whole.
+/// Whether the output includes a look's last line; parseFacts() can then parse all of it.
 bool isWholeLook(std::string_view output);
 Result<RemoteFacts> parseFacts(std::string_view output, std::string_view host);
 
-/// Why no daemon answers, and what to do.
+/// Explains why no daemon answers, and what to do.
 Status noDaemonThere(const RemoteFacts& facts, std::string_view host);
 
 }  // namespace millrace::ssh

@@ -23,7 +23,7 @@ constexpr std::chrono::milliseconds kScriptTimeout{120'000}, kLocalTimeout{300'0
     kRemoveTimeout{5'000};
 constexpr int kLookMs = 100;
 
-// Who asks for something to be sent, until when.
+// A transfer: its connection, whom to report progress to, and when to give up.
 struct Sending {
     Connection& connection;
     const Progress& progress;
@@ -59,7 +59,7 @@ Result<std::string> runLocal(const Sending& sending, std::vector<std::string> ar
     return output.out;
 }
 
-// A directory of our own that goes with everything in it.
+// A local temporary directory that is removed with all its content.
 class Scratch {
  public:
     static Result<Scratch> make() {
@@ -83,7 +83,7 @@ class Scratch {
     std::string path_;
 };
 
-// `file`'s bytes into `name`, a file in the home there.
+// Copies the bytes of `file` into `name`, a file in the home there.
 Status sendBytes(const Sending& sending, const std::string& file, const std::string& name) {
     UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd.isOpen()) {
@@ -96,10 +96,10 @@ Status sendBytes(const Sending& sending, const std::string& file, const std::str
     ::fcntl(errors.get(), F_SETFL, O_NONBLOCK);
     const UniqueFd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
     SubprocessOptions child;
-    // No words of a shell but these: they mean the same to every login shell.
+    // Only words that mean the same to every login shell.
     child.argv = sending.connection.commandLine("umask 077; cat > " + name);
     child.stdinFd = fd.get();
-    child.stdoutFd = nowhere.get();  // what the login shell there says by itself
+    child.stdoutFd = nowhere.get();  // drops what the login shell there prints
     child.stderrFd = theirErrors.get();
     child.newGroup = true;
     ASSIGN_OR_RETURN(Subprocess sender, Subprocess::start(child));
@@ -115,7 +115,7 @@ Status sendBytes(const Sending& sending, const std::string& file, const std::str
         }
         RETURN_IF_ERROR(sending.connection.state());
         if (sending.progress) {
-            // The child's offset is this descriptor's.
+            // The child shares this descriptor's file offset.
             sending.progress(::lseek(fd.get(), 0, SEEK_CUR), info.st_size);
         }
         ::poll(nullptr, 0, kLookMs);
@@ -133,7 +133,7 @@ Status sendBytes(const Sending& sending, const std::string& file, const std::str
     return okStatus();
 }
 
-// The same; what came of it is removed when not all of it came, also when it was given up.
+// The same; removes a partial copy after a failure, also when the transfer was given up.
 Status send(const Sending& sending, const std::string& file, const std::string& name) {
     const Status status = sendBytes(sending, file, name);
     if (!status.ok()) {
@@ -153,7 +153,7 @@ Result<std::string> runThere(const Sending& sending, const std::string& what, st
 
 Result<std::string> sha256Of(const Sending& sending, const std::string& file) {
     ASSIGN_OR_RETURN(const std::string line, runLocal(sending, {"sha256sum", "--", file}, ""));
-    const std::size_t begin = line.rfind('\\', 0) == 0 ? 1 : 0;  // of names that it escapes
+    const std::size_t begin = line.rfind('\\', 0) == 0 ? 1 : 0;  // sha256sum escapes such names
     return line.substr(begin, line.find(' ') - begin);
 }
 
@@ -161,7 +161,7 @@ std::string incomingName() {
     return strCat(".millrace-incoming-", newUid(0));
 }
 
-// The part of both scripts that trusts nothing before it has been compared.
+// The shared part of both scripts: it trusts no file before its sum was compared.
 constexpr std::string_view kCompare = R"sh(
 set -e
 incoming=$PWD/$incoming
@@ -205,9 +205,8 @@ bool isOfLoader(const std::string& name) {
            name.rfind("libsleef.", 0) == 0;
 }
 
-// The libraries that the loader needs and that are no part of every system: those in lib/, and
-// SLEEF where the system has it. Arrow's kernels it loads when one is first called, so ldd does not
-// tell.
+// The libraries that the loader needs and that not every system has: those in lib/, and SLEEF if
+// the system has it. Arrow loads its kernels at their first call, so ldd does not list them.
 Result<std::vector<std::string>> librariesOf(const Sending& sending, const std::string& directory) {
     std::vector<std::string> files;
     ASSIGN_OR_RETURN(const std::string text,
@@ -243,7 +242,7 @@ Status link(const std::string& file, const std::string& directory) {
     return error ? errnoStatus(error.value(), file) : okStatus();
 }
 
-// A compressed archive of the programs, their libraries and the sums of all.
+// Makes a compressed archive of the programs, their libraries and the sums of all.
 Result<std::string> packed(const Sending& sending, const Programs& programs,
                            const std::string& scratch) {
     const std::string stage = scratch + "/stage";

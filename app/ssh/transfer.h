@@ -1,10 +1,10 @@
 #pragma once
-// Files and programs on their way to a host, through its connection.
+// Copies files and programs to a host, through its connection.
 //
-// What is sent lands aside in the home there, is compared by its SHA-256, and only then takes its
-// place by a rename. Needs sh, cat, tar, gzip and sha256sum there and tar, gzip and sha256sum here.
-// Threads: one caller; blocks. Failure: the remote's own words, what was begun is removed; a place
-// that is full is kResourceExhausted.
+// A copy goes to a temporary name in the home there, its SHA-256 is compared, and only then is it
+// renamed. Needs sh, cat, tar, gzip and sha256sum there and tar, gzip and sha256sum here. Threads:
+// one caller; blocks. Failure: the remote's own words, and the partial copy is removed; a full file
+// system is kResourceExhausted.
 #include <cstdint>
 #include <functional>
 #include <stop_token>
@@ -15,10 +15,10 @@
 
 namespace millrace::ssh {
 
-/// Bytes sent, bytes in all.
+/// Bytes sent, bytes in total.
 using Progress = std::function<void(std::int64_t done, std::int64_t all)>;
 
-/// Sends the file to `directory` there (made, 0700), under its own name; the path it has then.
+/// Sends the file to `directory` there (created, 0700), under its own name; returns its path there.
 Result<std::string> sendFile(Connection& connection, const std::string& file,
                              const std::string& directory, const Progress& progress,
                              const std::stop_token& stop = {});
@@ -29,8 +29,7 @@ struct Programs {
     std::string system;     ///< "Linux x86_64"
 };
 
-/// What `directory` (or the directory around a bin/) has of programs; kNotFound names what is
-/// missing.
+/// The programs in `directory` (or the directory around a bin/); kNotFound names what is missing.
 Result<Programs> programsIn(const std::string& directory, const std::string& version);
 
 struct Installed {
@@ -38,7 +37,7 @@ struct Installed {
     std::int64_t bytes = 0;  ///< sent, compressed
 };
 
-/// Brings them into ~/.local/share/millrace/VERSION there and links ~/.local/bin/millrace to it.
+/// Copies them into ~/.local/share/millrace/VERSION there and links ~/.local/bin/millrace to it.
 Result<Installed> install(Connection& connection, const Programs& programs,
                           const Progress& progress, const std::stop_token& stop = {});
 

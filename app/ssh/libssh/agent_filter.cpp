@@ -17,7 +17,8 @@ namespace {
 constexpr std::size_t kMessageBytes = 256 << 10;
 constexpr char kIdentitiesAnswer = 12;
 
-// A length-prefixed piece at `at`, which moves behind it; false when the message ends before.
+// Reads the length-prefixed piece at `at` and moves `at` past it; false if the message is too
+// short.
 bool takePiece(const std::string& message, std::size_t* at, std::string* piece) {
     if (message.size() < *at + 4) {
         return false;
@@ -66,7 +67,7 @@ AgentFilter::AgentFilter(UniqueFd agent, UniqueFd ours, UniqueFd theirs,
       thread_(startThread("ssh-agent", [this](std::stop_token) { serve(); })) {}
 
 AgentFilter::~AgentFilter() {
-    // Ends the reads under way, also of an agent that is asking somebody.
+    // Ends the reads in progress, even while the agent is asking a person.
     ::shutdown(ours_.get(), SHUT_RDWR);
     ::shutdown(agent_.get(), SHUT_RDWR);
 }

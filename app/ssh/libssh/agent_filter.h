@@ -1,11 +1,11 @@
 #pragma once
-// IdentitiesOnly: an agent that shows only some of its keys.
+// AgentFilter: implements IdentitiesOnly, an agent that shows only some of its keys.
 //
-// libssh offers every key that its agent lists. This stands between the two on a socket of its own
-// and takes the other keys out of the list; signing and all else passes unseen.
-// Source: draft-miller-ssh-agent, IDENTITIES_ANSWER.
-// Threads: one of its own, joined by the destructor. Failure: a broken agent ends the socket, which
-// libssh takes for an agent without keys.
+// libssh offers every key that its agent lists. This filter sits between libssh and the agent, on a
+// socket of its own, and removes the other keys from the list; all other messages, such as signing,
+// pass unchanged. Source: draft-miller-ssh-agent, IDENTITIES_ANSWER. Threads: one of its own,
+// joined by the destructor. Failure: a broken agent ends the socket, which libssh treats as an
+// agent without keys.
 #include <memory>
 #include <string>
 #include <thread>
@@ -22,7 +22,7 @@ class AgentFilter {
     static Result<std::unique_ptr<AgentFilter>> open(const std::string& agent,
                                                      std::vector<std::string> blobs);
     ~AgentFilter();
-    /// The end for libssh, which closes it.
+    /// libssh's end of the socket; libssh closes it.
     int releaseEnd() { return theirs_.release(); }
 
  private:
@@ -34,7 +34,7 @@ class AgentFilter {
     std::jthread thread_;
 };
 
-/// The message (without its length) with only these keys; other messages as they are.
+/// The message (without its length) with only these keys; other messages unchanged.
 std::string filteredIdentities(const std::string& message, const std::vector<std::string>& blobs);
 
 }  // namespace millrace::libssh

@@ -13,7 +13,7 @@
 namespace millrace::libssh {
 namespace {
 
-// A host may itself ask somebody (a telephone) before it answers.
+// The host may itself wait for a person (a phone) before it answers.
 constexpr std::chrono::seconds kAnswerTime{300};
 
 bool isLost(ssh_session session) {
@@ -21,7 +21,7 @@ bool isLost(ssh_session session) {
            (ssh_get_status(session) & (SSH_CLOSED | SSH_CLOSED_ERROR)) != 0;
 }
 
-// An error of the agent's or of one key leaves the session as it is.
+// After an error of the agent or of one key the session is still usable.
 int deniedUnlessLost(ssh_session session, int code) {
     return code == SSH_AUTH_ERROR && !isLost(session) ? SSH_AUTH_DENIED : code;
 }
@@ -32,7 +32,8 @@ void waitForHost(ssh_session session) {
     ::poll(&socket, 1, 1000);
 }
 
-// One of libssh's calls to its end. Its own way to wait goes on with a connection that is gone.
+// Repeats one of libssh's calls until it is done. libssh's own wait never ends if the connection is
+// gone.
 template <class Call>
 int finish(ssh_session session, Call call) {
     const auto end = std::chrono::steady_clock::now() + kAnswerTime;
@@ -50,7 +51,7 @@ std::string textOf(const char* text) {
     return text == nullptr ? "" : text;
 }
 
-// What a host shows is for reading: nothing of it may command a terminal.
+// Makes a host's text safe to print: it must not control the terminal.
 std::string shown(const std::string& text) {
     std::string made = text;
     std::replace_if(

@@ -1,6 +1,6 @@
 #pragma once
-// Who the user is, shown to a host whose key is known: agent, key files, keyboard-interactive and
-// password, in ssh(1)'s order, as many as the host wants.
+// Authenticates the user to a host whose key is known: agent, key files, keyboard-interactive and
+// password, in ssh(1)'s order, as many methods as the host requires.
 //
 // Threads: the session's. Failure: kPermissionDenied with ssh(1)'s line, kUnavailable when the host
 // has ended the connection.
@@ -21,11 +21,11 @@ class Authentication {
     Authentication(ssh_session session, const Settings& settings, Questions& questions)
         : session_(session), settings_(settings), questions_(questions) {}
 
-    /// OK: the host takes channels of this user.
+    /// OK: the host accepts channels of this user.
     Status run();
 
  private:
-    /// Each: an ssh_auth_e. kDenied also when there is nothing to show.
+    /// Each returns an ssh_auth_e. kDenied also if there is nothing to offer.
     int tryMethods(int methods);
     int tryPublicKeys();
     int tryAgent();
@@ -41,7 +41,7 @@ class Authentication {
     Questions& questions_;
     std::unique_ptr<AgentFilter> filter_;
     bool isAgentTried_ = false, isKeyboardTried_ = false, isPasswordTried_ = false;
-    bool hasGivenUp_ = false;  ///< a question about the account was not answered: no other is asked
+    bool hasGivenUp_ = false;  ///< a question about the account was given up: ask no other
     std::set<std::string> triedFiles_;
 };
 

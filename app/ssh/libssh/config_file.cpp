@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kFileBytes = 1 << 20;
 constexpr int kMostIncludes = 16;
 
-// The words of a line's rest; "quoted words" lose their quotes.
+// The words of the rest of a line; "quoted words" lose their quotes.
 std::vector<std::string> wordsOf(const std::string& text) {
     std::vector<std::string> words;
     bool isIn = false, isQuoted = false;
@@ -56,7 +56,7 @@ class Parser {
         return okStatus();
     }
 
-    /// Ends the last block: the next file begins outside of all.
+    /// Ends the last block: the next file begins outside any block.
     void beginFile() { applies_ = true; }
     std::vector<ConfigLine> take() { return std::move(lines_); }
 
@@ -95,7 +95,7 @@ class Parser {
         return okStatus();
     }
 
-    // Commands keep their quotes, which are for the shell.
+    // Commands keep their quotes, which the shell needs.
     static std::string valueOf(const std::string& key, const std::string& rest) {
         if (key == "proxycommand" || key.find("knownhostsfile") != std::string::npos) {
             return rest;
@@ -182,7 +182,7 @@ class Parser {
     std::vector<ConfigLine> lines_;
 };
 
-// Heeded by this program or by libssh.
+// Keys that this program or libssh obeys.
 const std::set<std::string>& heededKeys() {
     static const std::set<std::string> kKeys = {"hostname",
                                                 "port",
@@ -218,7 +218,7 @@ const std::set<std::string>& heededKeys() {
     return kKeys;
 }
 
-// What says how things are that this program never does, and what changes nothing of importance.
+// Keys for features that this program never uses, and keys without an important effect.
 const std::set<std::string>& idleKeys() {
     static const std::set<std::string> kKeys = {"addkeystoagent",
                                                 "checkhostip",

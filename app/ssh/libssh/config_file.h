@@ -1,12 +1,11 @@
 #pragma once
-// ssh_config(5) files: the lines that apply to one host, in the order in which they count.
+// Reads ssh_config(5) files: the lines that apply to one host, in order of precedence.
 //
-// libssh reads these files too, but tells of a host's keys only the first, of ServerAliveInterval,
-// IdentitiesOnly and ProxyJump nothing; it is given what is found here, and reads for itself what
-// is about ciphers. Host, Match (all, host, originalhost, user, localuser, exec) and Include are
-// followed. Source: OpenSSH, ssh_config(5).
-// Threads: any. Failure: a file that is named and cannot be read is an error; without a name a
-// missing file is an empty one.
+// libssh reads these files too, but returns only the first of a host's keys and nothing of
+// ServerAliveInterval, IdentitiesOnly and ProxyJump. It is given the values found here, and reads
+// only ciphers and the like by itself. Host, Match (all, host, originalhost, user, localuser, exec)
+// and Include are followed. Source: OpenSSH, ssh_config(5). Threads: any. Failure: a file that is
+// named and cannot be read is an error; without a name a missing file counts as empty.
 #include <functional>
 #include <string>
 #include <vector>
@@ -16,7 +15,7 @@
 
 namespace millrace::libssh {
 
-/// Who a file is read for, and what Match lines ask.
+/// The host that a file is read for, and what Match lines test.
 struct ConfigSubject {
     std::string host;  ///< as given on the command line
     std::string user;  ///< given there; empty: the file's or this user
@@ -29,7 +28,7 @@ struct ConfigLine {
     std::string key;  ///< in lower case
     std::string value;
     std::string place;  ///< FILE:LINE
-    std::string name;   ///< the key as it is written
+    std::string name;   ///< the key as written in the file
 };
 
 /// The lines for `subject` of `file`, or, when that is empty, of ~/.ssh/config and the system's.
@@ -46,14 +45,14 @@ bool matchesPatterns(const std::string& name, const std::string& patterns);
 /// ~ and ~/ at the beginning, as a shell does.
 std::string expandHome(const std::string& path, const std::string& home);
 
-/// %h %n %p %r %u %d %% (and %L, %l are left); unknown ones stay as they are.
+/// Expands %h %n %p %r %u %d %% (not %L and %l); unknown tokens stay as they are.
 struct Tokens {
     std::string host, originalHost, user, localUser, home;
     int port = 0;
 };
 std::string expandTokens(const std::string& text, const Tokens& tokens);
 
-/// The keys that neither this program nor libssh heeds, each once and as "PLACE: KEY".
+/// The keys that neither this program nor libssh obeys, each once and as "PLACE: KEY".
 std::vector<std::string> unheededKeys(const std::vector<ConfigLine>& lines);
 
 }  // namespace millrace::libssh

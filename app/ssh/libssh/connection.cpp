@@ -14,7 +14,7 @@ namespace millrace::libssh {
 namespace {
 
 constexpr int kMostJumps = 8;
-// For a host that accepts and then says nothing, when nobody gave a time.
+// For a host that accepts and then sends nothing, if no timeout was given.
 constexpr long kHandshakeSeconds = 60;
 
 void setText(ssh_session session, ssh_options_e option, const std::string& value) {
@@ -58,7 +58,8 @@ Status Connection::prepare(const Settings& settings) {
     const bool reads = false;
     ssh_options_set(session, SSH_OPTIONS_PROCESS_CONFIG, &reads);
     setText(session, SSH_OPTIONS_HOST, settings.alias);
-    // What is about ciphers and the like; all else is overwritten below.
+    // libssh reads only ciphers and the like from the file; all other settings are overwritten
+    // below.
     if (settings.configFile != "none" &&
         ssh_options_parse_config(
             session, settings.configFile.empty() ? nullptr : settings.configFile.c_str()) !=
@@ -96,7 +97,7 @@ Status Connection::takeWay(const Settings& settings, const ConnectContext& conte
             on.jumps.assign(settings.jumps.begin(), settings.jumps.end() - 1);
             on.proxyCommand.clear();
         }
-        // A link that hangs is noticed by the session at its end.
+        // The session at the end of the chain notices a link that hangs.
         on.aliveInterval = std::chrono::seconds(0);
         ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection, open(on, context, depth + 1));
         ASSIGN_OR_RETURN(jump_,

@@ -1,8 +1,9 @@
 #pragma once
-// A session with a host that is who it says and takes this user: the way there (TCP, a proxy's
-// command, or a session of ours through another host), the host's key, the user's proof.
+// A session with a host that proved its identity and accepted this user. Sets up the transport
+// (TCP, a proxy command, or a session of ours through another host), checks the host's key,
+// authenticates.
 //
-// Threads: the one that opens it, which also asks the questions; a jump runs a thread of its own
+// Threads: the thread that opens it, which also asks the questions; a jump runs a thread of its own
 // for its session. Owns: the session and those on the way to it. Failure: ssh(1)'s lines, for
 // stderr.
 #include <memory>
@@ -20,7 +21,7 @@ namespace millrace::libssh {
 
 class Jump;
 
-/// Whom and what all sessions of one program are opened for.
+/// The user and the options that all sessions of one program share.
 struct ConnectContext {
     const Invocation& invocation;
     const LocalUser& local;
@@ -42,7 +43,7 @@ class Connection {
     Status takeWay(const Settings& settings, const ConnectContext& context, int depth);
     Status shakeHands(const Settings& settings);
 
-    // What the session goes through outlives it.
+    // Declared first: the transport of the session outlives it.
     std::unique_ptr<Jump> jump_;
     std::optional<Subprocess> proxy_;
     Session session_;

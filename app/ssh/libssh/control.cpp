@@ -27,7 +27,7 @@ std::vector<std::string> requestOf(const Invocation& invocation) {
     }
 }
 
-// The descriptors go with the first bytes; the rest of a long command follows.
+// Sends the descriptors with the first bytes; the rest of a long command follows.
 Status sendRequest(int fd, const std::string& message, bool withStreams) {
     if (!withStreams) {
         return sendFrame(fd, message);

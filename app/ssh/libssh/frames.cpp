@@ -10,7 +10,7 @@
 namespace millrace::libssh {
 namespace {
 
-// So many bytes, or fewer where the stream ends before.
+// Reads `size` bytes, or fewer if the stream ends first.
 Result<std::string> readBytes(int fd, std::size_t size) {
     std::string bytes(size, '\0');
     std::size_t have = 0;

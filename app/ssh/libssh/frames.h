@@ -1,8 +1,8 @@
 #pragma once
-// Messages with their length before them (four bytes, the highest first): between the programs of
-// one master, and to agents.
+// Length-prefixed messages (four bytes, big endian): between the programs of one master, and to
+// agents.
 //
-// Threads: any. Failure: kUnavailable when the other side is gone in the middle of a message,
+// Threads: any. Failure: kUnavailable if the other side closes in the middle of a message,
 // kDataLoss for a message that is longer than allowed.
 #include <cstddef>
 #include <string>
@@ -16,14 +16,14 @@ namespace millrace::libssh {
 std::size_t readLength(const char* bytes);
 std::string lengthBytes(std::size_t length);
 
-/// All block. An empty message: the other side has ended.
+/// All of these block. An empty message means that the other side has closed.
 Status sendBytes(int fd, std::string_view bytes);
 Status sendFrame(int fd, std::string_view message);
 Result<std::string> receiveFrame(int fd, std::size_t maxBytes);
 
-/// Two connected stream sockets that no program that is started gets.
+/// Two connected stream sockets that child programs do not inherit.
 Status makeSocketPair(UniqueFd& one, UniqueFd& other);
-/// The same descriptor again, not for programs that are started; not open when there is none.
+/// Duplicates a descriptor; child programs do not inherit it. Not open if there is none.
 UniqueFd duplicate(int fd);
 
 }  // namespace millrace::libssh

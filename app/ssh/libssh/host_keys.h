@@ -1,6 +1,6 @@
 #pragma once
-// Whether the host is the one that it says to be: its key against the known_hosts files, plain or
-// hashed, and what ssh(1) says and asks when it is not there.
+// Verifies a host's identity: compares its key with the known_hosts files, plain or hashed, and
+// reports and asks as ssh(1) does if the key is missing.
 //
 // Threads: the session's. Failure: kPermissionDenied with ssh(1)'s own lines.
 #include <string>
@@ -13,8 +13,8 @@
 
 namespace millrace::libssh {
 
-/// After the key exchange and before anything is said of the user. `address`: the host's, as far as
-/// it is known; empty behind a proxy.
+/// Call after the key exchange and before authentication. `address`: the host's, if it is known;
+/// empty behind a proxy.
 Status checkHostKey(ssh_session session, const Settings& settings, const std::string& address,
                     Questions& questions);
 
@@ -27,12 +27,12 @@ std::string knownHostsName(const std::string& host, int port);
 /// "SHA256:..."; empty when there is none.
 std::string fingerprintOf(ssh_key key);
 
-/// Where in a known_hosts file the host stands, and how its key there is to `key`.
+/// The host's line in a known_hosts file, and how its key there relates to `key`.
 struct KnownPlace {
     std::string file;
     int line = 0;
     bool isSameType = false;
-    bool isSame = false;  ///< that very key
+    bool isSame = false;  ///< exactly that key
     bool isRevoked = false;
 };
 std::vector<KnownPlace> findKnown(const std::vector<std::string>& files, const std::string& name,

@@ -10,7 +10,7 @@
 namespace millrace::libssh {
 namespace {
 
-// Over when its one stream is, or when the pipe's other end is closed.
+// Ends when its one stream does, or when the pipe's other end is closed.
 class OneStream : public PumpGuest {
  public:
     explicit OneStream(int stop) : stop_(stop) {}

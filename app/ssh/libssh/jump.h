@@ -1,9 +1,9 @@
 #pragma once
-// A host on the way: a session with it, and in that session one channel to the next host, which is
-// a socket here.
+// Jump: a session with a host on the way, and in it one channel to the next host, which is a socket
+// here.
 //
-// Threads: one of its own pumps the session from then on; joined by the destructor. Failure: a
-// channel that the host does not open ends the socket, and says why on stderr.
+// Threads: one of its own pumps the session from then on; joined by the destructor. Failure: if the
+// host does not open the channel, the socket ends and the reason goes to stderr.
 #include <memory>
 #include <string>
 #include <thread>
@@ -15,12 +15,12 @@ namespace millrace::libssh {
 
 class Jump {
  public:
-    /// Through `connection` to host:port as that host sees them.
+    /// Connects through `connection` to host:port as that host sees them.
     static Result<std::unique_ptr<Jump>> open(std::unique_ptr<Connection> connection,
                                               const Settings& settings, const std::string& host,
                                               int port);
     ~Jump();
-    /// The way to the next host; closed by who takes it.
+    /// The socket to the next host; the caller closes it.
     int releaseSocket() { return socket_.release(); }
 
  private:
@@ -29,7 +29,7 @@ class Jump {
 
     std::unique_ptr<Connection> connection_;
     UniqueFd socket_;
-    UniqueFd stop_;  // closed: the thread ends
+    UniqueFd stop_;  // closing it ends the thread
     std::jthread thread_;
 };
 

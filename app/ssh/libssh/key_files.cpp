@@ -12,8 +12,8 @@
 namespace millrace::libssh {
 namespace {
 
-// What libssh asks when a file has a passphrase: notes that it did, and gives the one that is
-// known.
+// Answers libssh when a file has a passphrase: records the request, and returns the passphrase if
+// it is known.
 struct Passphrase {
     const Secret* known = nullptr;
     bool isAsked = false;
@@ -29,7 +29,7 @@ int givePassphrase(const char*, char* buffer, size_t size, int, int, void* user)
     return 0;
 }
 
-// Others may not be able to read a private key that is worth something.
+// Whether other users can read the file, which a private key must not allow.
 bool isOpenToOthers(const std::string& path) {
     struct stat status{};
     constexpr mode_t kOthers = 077;

@@ -1,8 +1,8 @@
 #pragma once
-// Key files: the public half without a question, the private one with its passphrase.
+// Reads key files: the public half without a question, the private half with its passphrase.
 //
-// Threads: the session's. Failure: a file that is not there is an empty Key; one that cannot be
-// read is said on stderr and is an empty Key too, as ssh(1) does.
+// Threads: the session's. Failure: a missing file is an empty Key; an unreadable one is reported on
+// stderr and is an empty Key too, as in ssh(1).
 #include <string>
 
 #include "app/ssh/libssh/libssh_handles.h"
@@ -10,16 +10,17 @@
 
 namespace millrace::libssh {
 
-/// Of PATH.pub, or of PATH itself where its format tells (OpenSSH's does, also with a passphrase).
+/// Reads PATH.pub, or PATH itself if its format contains the public key (OpenSSH's does, even with
+/// a passphrase).
 Key publicKeyOf(const std::string& path);
 
-/// Asks for the passphrase, at most `tries` times, when there is one.
+/// Asks for the passphrase, if there is one, at most `tries` times.
 Key privateKeyOf(const std::string& path, int tries, Questions& questions);
 
 /// PATH-cert.pub, or an empty Key.
 Key certificateOf(const std::string& path);
 
-/// The public key as it is sent; "" when it cannot be.
+/// The public key in its wire format; "" if it cannot be exported.
 std::string blobOf(ssh_key key);
 
 }  // namespace millrace::libssh

@@ -1,7 +1,7 @@
 #pragma once
-// libssh's things with an owner.
+// Owning handles for libssh's objects.
 //
-// Threads: a session and all that belongs to it are one thread's at a time.
+// Threads: a session and all that belongs to it are used by one thread at a time.
 #include <memory>
 #include <string>
 
@@ -19,7 +19,7 @@ struct FreeText {
 };
 using Text = std::unique_ptr<char, FreeText>;
 
-/// Ends the connection at once: who wants the other side to know says ssh_disconnect() before.
+/// Closes the connection at once: call ssh_disconnect() first to notify the other side.
 struct FreeSession {
     void operator()(ssh_session session) const {
         ssh_disconnect(session);
@@ -32,8 +32,8 @@ inline std::string errorOf(ssh_session session) {
     return ssh_get_error(session);
 }
 
-/// "2:Too many authentication failures" when the host has said why it ends the connection, else "".
-/// (Of libssh's error: ssh_get_disconnect_message() overwrites it when there is none.)
+/// The host's reason for ending the connection, as "2:Too many authentication failures", else "".
+/// (From libssh's error: ssh_get_disconnect_message() overwrites it when there is none.)
 inline std::string farewellOf(ssh_session session) {
     const std::string error = errorOf(session), mark = "SSH_MSG_DISCONNECT: ";
     const std::size_t at = error.find(mark);

@@ -1,4 +1,5 @@
-// The program `millrace-ssh`: ssh(1) as Millrace uses it, on libssh, for machines without ssh.
+// The program `millrace-ssh`: the part of ssh(1) that Millrace uses, on libssh, for machines
+// without ssh.
 #include <cerrno>
 #include <csignal>
 #include <memory>
@@ -30,13 +31,13 @@ volatile std::sig_atomic_t signalPipe = -1;
 void onSignal(int number) {
     const int before = errno;
     const char byte = static_cast<char>(number);
-    // A pipe that is full has told of a signal already.
+    // A full pipe has reported a signal already.
     [[maybe_unused]] const ssize_t written = ::write(signalPipe, &byte, 1);
     errno = before;
 }
 
-// From here on a signal ends the loop, which takes its sockets away. (Before there are none, and a
-// signal ends the program and the question that it asks.)
+// From here on a signal ends the loop, which removes its sockets. (Earlier, a signal ends the
+// program and the question that it asks; no sockets exist yet.)
 void catchSignals(int pipe) {
     signalPipe = pipe;
     struct sigaction action{};

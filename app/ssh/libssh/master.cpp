@@ -91,7 +91,7 @@ void Master::act(const PollSet& fds) {
             end(255, strCat("Killed by signal ", static_cast<int>(number), "."));
         }
     }
-    // What they bring anew is polled in the next round.
+    // Descriptors that they add are polled in the next round.
     const std::size_t numForwards = forwards_.size();
     for (const auto& client : clients_) {
         if (isReady(fds, client->polled)) {
@@ -137,7 +137,7 @@ void Master::acceptClient() {
 
 void Master::hear(Client& client) {
     if (client.isAsked) {
-        // It says nothing more: this is its end.
+        // The client sends nothing more: it has ended.
         client.isGone = true;
         return;
     }

@@ -1,10 +1,10 @@
 #pragma once
-// The master: one session with a host, its command, and a control socket for everybody else of this
-// user's who wants something of that host.
+// Master: one session with a host, its command, and a control socket through which this user's
+// other processes reach that host.
 //
 // It ends with its command, with a signal, with "exit" on the control socket, or with the
-// connection; then its sockets are gone, the control socket's and those of all forwards.
-// Threads: one, the pump's. Failure: open() in ssh(1)'s words.
+// connection. Then its sockets are removed: the control socket and those of all forwards. Threads:
+// one, the pump's. Failure: open() in ssh(1)'s words.
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,14 +19,14 @@ namespace millrace::libssh {
 
 class Master : public PumpGuest {
  public:
-    /// Listens on `controlPath`. `signals`: a pipe that gets the number of a signal that came.
+    /// Listens on `controlPath`. `signals`: a pipe that receives the number of each signal.
     static Result<std::unique_ptr<Master>> open(Pump& pump, const std::string& controlPath,
                                                 int signals);
     ~Master() override;
     Master(const Master&) = delete;
     Master& operator=(const Master&) = delete;
 
-    /// Its own command, with this process's stdin, stdout and stderr.
+    /// Runs the master's own command, with this process's stdin, stdout and stderr.
     void start(const std::string& command);
     int exitCode() const { return exitCode_; }
 
@@ -36,14 +36,14 @@ class Master : public PumpGuest {
     Time wakeAt() const override;
 
  private:
-    // Somebody on the control socket.
+    // A process connected to the control socket.
     struct Client {
         UniqueFd fd;
         std::string bytes;            // of the request, so far
         std::vector<UniqueFd> given;  // the descriptors that came with it
-        std::string answer;           // what is left to send
+        std::string answer;           // not sent yet
         Stream* stream = nullptr;     // its command's
-        bool isAsked = false;         // the request is whole
+        bool isAsked = false;         // the request is complete
         bool isGone = false;
         Time since;
         int polled = -1;
@@ -73,7 +73,7 @@ class Master : public PumpGuest {
     int polledDoor_ = -1, polledSignals_ = -1;
     std::vector<std::unique_ptr<Client>> clients_;
     std::vector<Forward> forwards_;
-    int numChannels_ = 0;  // for what is said of one
+    int numChannels_ = 0;  // numbers the channels in messages
     int exitCode_ = 255;
     bool isOver_ = false;
 };

@@ -9,10 +9,11 @@
 namespace millrace::libssh {
 namespace {
 
-// What a value of -o means here.
+// A key of -o, and which values it accepts here.
 struct KnownOption {
     std::string_view key;
-    std::string_view onlyValue;  // "": every value; otherwise the one that says what is so anyway
+    std::string_view onlyValue;  // "": every value; otherwise the value that describes what this
+                                 // program always does
 };
 
 constexpr std::array<KnownOption, 34> kOptions = {{
@@ -61,7 +62,7 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
 }
 
-// Reads arguments as getopt() does: letters together, a value beside or behind its letter.
+// Reads arguments as getopt() does: combined letters, a value attached to its letter or after it.
 class Reader {
  public:
     explicit Reader(const std::vector<std::string>& arguments) : arguments_(arguments) {}
@@ -152,7 +153,7 @@ class Reader {
         }
     }
 
-    // LOCAL:REMOTE, where \: is a colon of a path.
+    // Parses LOCAL:REMOTE, where \: is a colon in a path.
     Status takeForward(const std::string& value) {
         std::vector<std::string> parts(1);
         for (std::size_t i = 0; i < value.size(); ++i) {

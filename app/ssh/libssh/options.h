@@ -1,8 +1,8 @@
 #pragma once
-// The command line of `millrace-ssh`: the part of ssh(1)'s that Millrace uses, and nothing else.
+// Parses the command line of `millrace-ssh`: the part of ssh(1)'s that Millrace uses, and no more.
 //
-// Threads: any. Failure: kInvalidArgument with a sentence; what ssh knows and this program does not
-// do is refused, never passed over.
+// Threads: any. Failure: kInvalidArgument with a sentence; an option of ssh that this program does
+// not support is rejected, never ignored.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,9 +29,9 @@ struct Invocation {
     Mode mode = Mode::kExec;
     std::string controlPath;
     std::string configFile;  ///< empty: the user's and the system's
-    std::string user;        ///< empty: not said
+    std::string user;        ///< empty: not given
     std::string host;        ///< as given: a name or an alias
-    int port = 0;            ///< 0: not said
+    int port = 0;            ///< 0: not given
     std::vector<KeyValue> options;
     std::string command;
     std::string local, remote;  ///< of kForward
@@ -40,7 +40,7 @@ struct Invocation {
 /// `arguments` without the program's name.
 Result<Invocation> parseInvocation(const std::vector<std::string>& arguments);
 
-/// "key=value" or "key value". Refused: unknown keys, and values that ask for what is never done.
+/// "key=value" or "key value". Rejects unknown keys, and values that ask for unsupported behaviour.
 Result<KeyValue> parseOption(std::string_view text);
 
 /// "[USER@]HOST[:PORT]", "[USER@][HOST]:PORT" and the same after "ssh://".
@@ -50,10 +50,11 @@ struct Destination {
 };
 Result<Destination> parseDestination(std::string_view text, bool hasPort);
 
-/// Whether a name may be looked up and handed to another program: no option, no shell's character.
+/// Whether a name may be looked up and passed to another program: not an option, no character that
+/// is special to a shell.
 bool isHostName(std::string_view name);
 bool isUserName(std::string_view name);
-/// 1..65535, or 0 for a text that is none.
+/// 1..65535, or 0 for a text that is not a port.
 int parsePort(std::string_view text);
 
 std::string lowerCase(std::string_view text);

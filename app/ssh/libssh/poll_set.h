@@ -1,5 +1,5 @@
 #pragma once
-// The descriptors that one round of a loop waits for, and the places of its members in it.
+// The descriptors that one round of a loop waits for, and the index of each member in it.
 #include <vector>
 
 #include <poll.h>
@@ -8,13 +8,13 @@ namespace millrace::libssh {
 
 using PollSet = std::vector<pollfd>;
 
-/// The place; a descriptor of -1 is never ready.
+/// Returns the index; a descriptor of -1 is never ready.
 inline int addTo(PollSet& fds, int fd, int events) {
     fds.push_back({fd, static_cast<short>(events), 0});
     return static_cast<int>(fds.size()) - 1;
 }
 
-/// Place -1: not in the set.
+/// Index -1: not in the set.
 inline bool isReady(const PollSet& fds, int place) {
     return place >= 0 && fds[static_cast<std::size_t>(place)].revents != 0;
 }

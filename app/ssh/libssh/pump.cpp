@@ -11,7 +11,7 @@
 namespace millrace::libssh {
 namespace {
 
-// libssh takes 4 KB from its socket in one turn; so many turns before the streams have theirs.
+// libssh reads 4 KB from its socket per turn; after this many turns the streams get theirs.
 constexpr int kTurns = 64;
 
 }  // namespace
@@ -23,7 +23,7 @@ Pump::Pump(ssh_session session, PumpOptions options)
       lastByte_(std::chrono::steady_clock::now()) {
     ssh_set_blocking(session_, 0);
     ssh_set_counters(session_, &socketCount_, &packetCount_);
-    // Whatever a host wants of us (channels to an agent or a window) is refused at once.
+    // Channels that a host asks us for (to an agent or a window) are refused at once.
     ssh_set_message_callback(session_, [](ssh_session, ssh_message, void*) { return 1; }, nullptr);
     ssh_event_add_session(event_, session_);
 }
@@ -59,13 +59,13 @@ Status Pump::run(PumpGuest& guest) {
         }
         hasNew_ = false;
         const Status alive = drive();
-        // Also of a connection that is gone: what came before goes to who waits for it.
+        // Runs even if the connection is gone: bytes that arrived before are still delivered.
         for (const auto& stream : streams_) {
             stream->act(fds);
         }
         reap();
         guest.act(fds);
-        reap();  // what the guest has abandoned
+        reap();  // streams that the guest has abandoned
         if (!guest.isOver()) {
             RETURN_IF_ERROR(alive);
             RETURN_IF_ERROR(keepAlive());
@@ -112,8 +112,7 @@ Status Pump::keepAlive() {
         return unavailable("Timeout, server ", options_.hostName, " not responding.");
     }
     ++unanswered_;
-    // The first call takes note of the last one's answer, the second one asks (both return at
-    // once).
+    // The first call records the last one's answer, the second one asks (both return at once).
     ssh_send_keepalive(session_);
     ssh_send_keepalive(session_);
     return okStatus();

@@ -1,11 +1,11 @@
 #pragma once
-// The loop around one session: its packets, its streams, and whatever else its owner polls.
+// Pump: the loop around one session. It moves the session's packets, its streams, and whatever else
+// its owner polls.
 //
-// The session is non-blocking from here on. It asks the host for a sign of life when nothing came
-// for an interval, and gives it up after so many intervals without one: at most
-// interval * (count + 1) after the last byte.
-// Threads: the one that runs it owns session and streams. Failure: run() says why the connection is
-// gone, in ssh(1)'s words.
+// The session is non-blocking from here on. After an interval without a byte from the host the pump
+// sends a keepalive. It gives the session up after `count` intervals without an answer: at most
+// interval * (count + 1) after the last byte. Threads: the thread that runs it owns session and
+// streams. Failure: run() returns why the connection is gone, in ssh(1)'s words.
 #include <chrono>
 #include <memory>
 #include <string>
@@ -18,7 +18,7 @@
 
 namespace millrace::libssh {
 
-/// What the owner of a pump has in its loop.
+/// Whatever the owner of a pump adds to its loop.
 class PumpGuest {
  public:
     using Time = std::chrono::steady_clock::time_point;
@@ -26,12 +26,12 @@ class PumpGuest {
     virtual void wish(PollSet& fds) = 0;
     virtual void act(const PollSet& fds) = 0;
     virtual bool isOver() const = 0;
-    /// When the loop is to come round at the latest; Time::max(): no matter.
+    /// When the loop must wake up at the latest; Time::max(): not at all.
     virtual Time wakeAt() const { return Time::max(); }
 };
 
 struct PumpOptions {
-    std::string hostName;  ///< for what is said
+    std::string hostName;  ///< for messages
     std::chrono::seconds aliveInterval{0};
     int aliveCountMax = 3;
 };
@@ -43,9 +43,9 @@ class Pump {
     Pump(const Pump&) = delete;
     Pump& operator=(const Pump&) = delete;
 
-    /// The stream stays the pump's; the pointer is good until its end is told.
+    /// The pump owns the stream; the pointer is valid until onEnd is called.
     Stream* add(StreamGoal goal, StreamEnds ends, Stream::OnEnd onEnd);
-    /// Until the guest is over (OK) or the connection is gone (kUnavailable).
+    /// Runs until the guest is over (OK) or the connection is gone (kUnavailable).
     Status run(PumpGuest& guest);
     std::size_t numStreams() const { return streams_.size(); }
 
@@ -55,7 +55,7 @@ class Pump {
     Status keepAlive();
     Status lost() const;
     int timeout(Time guestTime) const;
-    /// That came so far.
+    /// The number of bytes received so far.
     std::uint64_t numBytes() const { return socketCount_.in_bytes + packetCount_.in_bytes; }
     void reap();
 

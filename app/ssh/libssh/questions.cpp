@@ -11,7 +11,7 @@
 namespace millrace::libssh {
 namespace {
 
-// What the program writes until its end; more than fits is read and dropped.
+// Reads the program's output to its end; drops what does not fit.
 std::optional<Secret> readAnswer(int fd) {
     Secret answer;
     char bytes[512];
@@ -74,7 +74,7 @@ std::optional<Secret> NoQuestions::ask(const std::string&) {
 
 void sayOnStderr(const std::string& line) {
     const std::string whole = line + "\n";
-    // Who has closed its stderr does not want to know.
+    // Ignores a failed write: a caller that closed its stderr does not want the message.
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, whole.data(), whole.size());
 }
 

@@ -1,9 +1,9 @@
 #pragma once
-// Questions to the person, put as ssh(1) puts them: the program that SSH_ASKPASS names is run with
-// the prompt as its one argument, and its first line is the answer.
+// Asks the person questions as ssh(1) does: runs the program that SSH_ASKPASS names with the prompt
+// as its one argument, and takes its first line as the answer.
 //
-// Threads: one, a lasting one (the program dies with it). Failure: no answer, when there is no
-// program, it ends with another code than 0, or nothing may be asked (BatchMode).
+// Threads: one, which must be long-lived (the program dies with it). Failure: no answer, when there
+// is no such program, it ends with a code other than 0, or nothing may be asked (BatchMode).
 #include <optional>
 #include <string>
 
@@ -19,7 +19,7 @@ class Questions {
 
 class AskPass : public Questions {
  public:
-    /// Of this process's environment; without a program nothing is ever answered.
+    /// Reads this process's environment; without a program every question stays unanswered.
     static AskPass ofEnvironment();
     explicit AskPass(std::string program) : program_(std::move(program)) {}
     std::optional<Secret> ask(const std::string& prompt) override;
@@ -28,13 +28,13 @@ class AskPass : public Questions {
     std::string program_;
 };
 
-/// BatchMode: nobody is there.
+/// BatchMode: nobody can be asked.
 class NoQuestions : public Questions {
  public:
     std::optional<Secret> ask(const std::string& prompt) override;
 };
 
-/// A line on this process's stderr, as one write.
+/// Writes a line to this process's stderr, in one write.
 void sayOnStderr(const std::string& line);
 
 }  // namespace millrace::libssh

@@ -194,7 +194,7 @@ Result<Settings> make(const Destination& host, const Invocation& invocation,
     return made;
 }
 
-// The host's own name, user and port stand before everything else.
+// The name, user and port given for the host precede every other setting.
 std::vector<KeyValue> saidOf(const Destination& host) {
     std::vector<KeyValue> said;
     if (!host.user.empty()) {
@@ -212,7 +212,7 @@ LocalUser thisUser() {
     LocalUser user;
     const passwd* entry = ::getpwuid(::getuid());
     const char* home = std::getenv("HOME");
-    // As ssh(1) and libssh: HOME says nothing of a user that the system knows.
+    // As in ssh(1) and libssh, HOME is ignored for a user that the system knows.
     user.name = entry == nullptr ? strCat(::getuid()) : std::string(entry->pw_name);
     user.home = entry != nullptr ? entry->pw_dir : home != nullptr ? home : "";
     return user;
@@ -232,8 +232,8 @@ Result<Settings> settingsFor(const Invocation& invocation, const LocalUser& loca
 
 Result<Settings> settingsForJump(const Destination& jump, const Invocation& invocation,
                                  const LocalUser& local) {
-    // What is said of the last host is not said of those on the way. (ssh -J hands on none of
-    // these; but who asks that nothing be asked means every host.)
+    // Options for the last host do not apply to jump hosts. (ssh -J passes on none of these; but a
+    // caller that forbids questions means every host.)
     static const std::set<std::string> kForAll = {
         "batchmode",      "stricthostkeychecking", "userknownhostsfile",     "globalknownhostsfile",
         "connecttimeout", "addressfamily",         "numberofpasswordprompts"};

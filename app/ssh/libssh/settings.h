@@ -1,6 +1,6 @@
 #pragma once
-// What is to be done for one host: the command line, then the configuration's lines, then what
-// ssh(1) takes when nobody says anything. The first that says something counts.
+// Settings for one host: from the command line, then the configuration's lines, then ssh(1)'s
+// defaults. The first that sets a value wins.
 //
 // Threads: any. Failure: kInvalidArgument with the option that is wrong.
 #include <chrono>
@@ -16,7 +16,7 @@ enum class StrictHostKeys { kAsk, kYes, kAcceptNew, kNo };
 
 struct Settings {
     std::string alias;        ///< the host as given
-    std::string hostName;     ///< what is looked up
+    std::string hostName;     ///< the name that is looked up
     std::string hostKeyName;  ///< HostKeyAlias; empty: hostName (and the port)
     std::string user;
     int port = 22;
@@ -24,7 +24,7 @@ struct Settings {
     std::string proxyCommand;        ///< a command for the shell; empty: none
     std::vector<Destination> jumps;  ///< in the order in which they are passed; empty: none
     std::vector<std::string> identityFiles;
-    bool isIdentityGiven = false;  ///< the files were named by somebody
+    bool isIdentityGiven = false;  ///< the files were named explicitly
     bool isIdentitiesOnly = false;
     std::string identityAgent;  ///< a socket; empty: SSH_AUTH_SOCK; "none": no agent
     bool isBatch = false;
@@ -32,24 +32,24 @@ struct Settings {
     int prompts = 3;
     StrictHostKeys strict = StrictHostKeys::kAsk;
     std::vector<std::string> userKnownHosts, globalKnownHosts;
-    std::chrono::seconds connectTimeout{0};  ///< 0: what the system gives
-    std::chrono::seconds aliveInterval{0};   ///< 0: never asked
+    std::chrono::seconds connectTimeout{0};  ///< 0: the system's limit
+    std::chrono::seconds aliveInterval{0};   ///< 0: no keepalives
     int aliveCountMax = 3;
     std::string configFile;
     std::vector<std::string> unheeded;  ///< as unheededKeys()
 };
 
-/// Who runs this program.
+/// The user that runs this program.
 struct LocalUser {
     std::string name, home;
 };
 LocalUser thisUser();
 
-/// Of the host that the command line names.
+/// Settings for the host that the command line names.
 Result<Settings> settingsFor(const Invocation& invocation, const LocalUser& local);
 
-/// Of a host on the way: its own lines of the configuration, and of the command line what is about
-/// asking and keys, not about the host itself.
+/// Settings for a jump host: its own lines of the configuration, and of the command line only the
+/// options about questions and keys, not those about the host itself.
 Result<Settings> settingsForJump(const Destination& jump, const Invocation& invocation,
                                  const LocalUser& local);
 

@@ -13,7 +13,7 @@ namespace millrace::libssh {
 namespace {
 
 constexpr std::size_t kPieceBytes = 32 << 10;
-// What a pipe or socket that poll() calls writable takes without blocking.
+// Bytes that a pipe or socket which poll() calls writable takes without blocking.
 constexpr std::size_t kSafeBytes = 4096;
 
 bool isWritableNow(int fd) {
@@ -107,7 +107,7 @@ int Stream::openChannel() {
     return SSH_ERROR;
 }
 
-// Each call goes on where the last one had to wait for an answer.
+// Each call resumes where the last one had to wait for an answer.
 void Stream::open() {
     if (state_ == State::kOpening) {
         const int code = openChannel();
@@ -208,7 +208,7 @@ void Stream::sendPending() {
     }
 }
 
-// libssh's callback, also in the middle of other calls of its: takes into the buffer, no more.
+// libssh's callback, which may run inside other libssh calls: only appends to the buffer.
 int Stream::take(const char* data, std::size_t size, Sink& sink) {
     if (sink.isDead || isOver_) {
         return static_cast<int>(size);
@@ -226,7 +226,7 @@ void Stream::refill(Sink& sink, bool isError) {
     if (waiting <= 0) {
         return;
     }
-    // All of it: libssh opens its window again with the first byte that is read.
+    // Read everything: libssh reopens its window after the first byte that is read.
     std::string bytes(static_cast<std::size_t>(waiting), '\0');
     const int n = ssh_channel_read_nonblocking(channel_, bytes.data(),
                                                static_cast<uint32_t>(waiting), isError ? 1 : 0);
@@ -277,7 +277,7 @@ void Stream::settle() {
             error_.fd.reset();
         }
     }
-    // Nobody reads what the other side says: it is told by the channel's end.
+    // Nobody reads the other side's output: closing the channel notifies it.
     const bool isDeaf = out_.isDead;
     const bool isEnded = isRemoteClosed_ || (ends_.isSocket && isRemoteEof_ && isEofSent_);
     if (isDeaf || (isEnded && isDrained)) {

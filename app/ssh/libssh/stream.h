@@ -1,12 +1,12 @@
 #pragma once
-// One channel of a session and the descriptors at its end here: bytes go both ways, each as far as
-// the other side takes them, so that no stream holds up another.
+// Stream: one channel of a session and its descriptors at this end. Bytes go both ways, each as
+// fast as the other side takes them, so that no stream holds up another.
 //
-// Bounded: what is read here waits for the channel's window, one piece at a time; what comes from
-// there waits in a buffer of kHighBytes and, behind it, in libssh's window (1.3 MB a channel).
-// A descriptor that was given by another process keeps its flags: it is written to when poll() says
-// so, and then no more than cannot block.
-// Threads: the pump's. Owns: channel and descriptors. Failure: told to the stream's `onEnd`.
+// Bounded: bytes read here wait for the channel's window, one piece at a time; bytes from the host
+// wait in a buffer of kHighBytes and, behind it, in libssh's window (1.3 MB a channel). A
+// descriptor of another process keeps its flags: it is written to only when poll() allows it, and
+// then no more than cannot block. Threads: the pump's. Owns: channel and descriptors. Failure:
+// passed to the stream's `onEnd`.
 #include <functional>
 #include <optional>
 #include <string>
@@ -20,7 +20,7 @@
 
 namespace millrace::libssh {
 
-/// What is at the other end.
+/// The target at the other end.
 struct StreamGoal {
     enum class Kind { kCommand, kUnixSocket, kTcp };
     Kind kind = Kind::kCommand;
@@ -28,7 +28,7 @@ struct StreamGoal {
     int port = 0;
 };
 
-/// What is at this end. Of a socket only `in` is set, which goes both ways.
+/// The descriptors at this end. For a socket only `in` is set, which goes both ways.
 struct StreamEnds {
     UniqueFd in, out, error;
     bool isSocket = false;
@@ -36,7 +36,7 @@ struct StreamEnds {
 
 struct StreamEnd {
     bool isOpened = false;
-    std::string failure;  ///< "connect failed: open failed", as ssh(1) says it; empty: none
+    std::string failure;  ///< "connect failed: open failed", as ssh(1) prints it; empty: none
     int exitCode = 255;   ///< of a command
 };
 
@@ -50,14 +50,14 @@ class Stream {
     Stream(const Stream&) = delete;
     Stream& operator=(const Stream&) = delete;
 
-    /// What is to be polled; nothing is read while the session has bytes left to send.
+    /// Adds the descriptors to poll; reads nothing while the session has bytes left to send.
     void wish(PollSet& fds, bool sessionTakes);
-    /// Moves what can be moved, after poll().
+    /// Moves all bytes that can be moved, after poll().
     void act(const PollSet& fds);
     bool isOver() const { return isOver_; }
-    /// Told once, by the pump, when it is over.
+    /// Called once, by the pump, when the stream is over.
     void tellEnd();
-    /// Ends it from here, and tells nobody: whoever wanted it is gone.
+    /// Ends it from this end without calling onEnd: its requester is gone.
     void abandon() {
         onEnd_ = nullptr;
         isOver_ = true;
@@ -71,7 +71,7 @@ class Stream {
         std::size_t at = 0;      // written so far
         int polled = -1;         // its place in the poll set
         bool isRefused = false;  // libssh holds more
-        bool isDead = false;     // nobody reads any more
+        bool isDead = false;     // nobody reads it any more
         bool isEmpty() const { return at == bytes.size() && !isRefused; }
     };
 
@@ -103,11 +103,11 @@ class Stream {
     StreamEnd end_;
 };
 
-/// What ssh(1) says of the failure of its channel with this number.
+/// ssh(1)'s message for the failure of its channel with this number.
 std::string sentenceOf(int number, const StreamEnd& end);
 
-/// "connect failed: open failed" of libssh's "Channel opening failure: channel 1 error (2) open
-/// failed".
+/// Turns libssh's "Channel opening failure: channel 1 error (2) open failed" into "connect failed:
+/// open failed".
 std::string openFailureOf(const std::string& error);
 
 }  // namespace millrace::libssh

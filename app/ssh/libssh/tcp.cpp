@@ -21,7 +21,7 @@ struct FreeAddresses {
     void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
 };
 
-// 0, or the errno of what failed.
+// Returns 0, or the errno of the failure.
 int finishConnect(int fd, std::chrono::seconds timeout) {
     const auto end = Clock::now() + timeout;
     while (true) {

@@ -1,5 +1,5 @@
 #pragma once
-// A TCP connection to a host by its name: each of its addresses in turn, within a time.
+// Opens a TCP connection to a host by name: tries each of its addresses in turn, within a timeout.
 //
 // Threads: any. Failure: kUnavailable with ssh(1)'s line.
 #include <chrono>
@@ -15,7 +15,7 @@ struct TcpConnection {
     std::string address;  ///< "127.0.0.1"
 };
 
-/// `family`: AF_UNSPEC for any. `timeout` 0: as long as the system waits.
+/// `family`: AF_UNSPEC for any. `timeout` 0: the system's limit.
 Result<TcpConnection> connectTcp(const std::string& host, int port, int family,
                                  std::chrono::seconds timeout);
 
