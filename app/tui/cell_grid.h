@@ -1,8 +1,8 @@
 #pragma once
-// The picture that a terminal view draws: cells with a character and a tone, in memory.
+// CellGrid: the picture that a terminal view draws, in memory: cells with a character and a tone.
 //
-// Views draw into a CellGrid; a Screen shows it. So a view is tested without a terminal. Everything
-// drawn outside the grid is cut off, never an error. Threads: one owner; copy it freely.
+// Views draw into a CellGrid; a Screen shows it. So a view is tested without a terminal. Drawing
+// outside the grid is cut off, never an error. Threads: one owner; copy it freely.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,8 +33,8 @@ class CellGrid {
     Rect area() const { return {0, 0, width_, height_}; }
     const Cell& at(int x, int y) const { return cells_[static_cast<std::size_t>(y * width_ + x)]; }
 
-    /// Writes `text` (made printable) from (x, y) up to column `end` (default: the grid's edge),
-    /// cut with "…" where it does not fit. Returns the column after the last one written.
+    /// Writes `text` (made printable) from (x, y) up to column `end` (default: the grid's edge).
+    /// Text that does not fit is cut with "…". Returns the column after the last one written.
     int put(int x, int y, std::string_view text, Tone tone = Tone::kPlain, int end = -1);
     /// Writes `text` so that it ends before column `end`.
     void putRight(int end, int y, std::string_view text, Tone tone = Tone::kPlain);
@@ -44,7 +44,7 @@ class CellGrid {
     /// Sets one cell; `glyph` is one character of one column.
     void set(int x, int y, std::string_view glyph, Tone tone);
 
-    /// The rows as text, blanks at their ends removed: for tests and for plain output.
+    /// The rows as text, without trailing blanks: for tests and for plain output.
     std::vector<std::string> lines() const;
     std::string text() const;
 

@@ -39,10 +39,11 @@ double pickOne(std::span<const double> values, Pick pick) {
     return pick == Pick::kMax ? range.high
            : pick == Pick::kMin
                ? range.low
-               : std::clamp(sum / count, range.low, range.high);  // a sum of equal values rounds
+               : std::clamp(sum / count, range.low, range.high);  // the mean of equal values may
+                                                                  // round out of the range
 }
 
-// Dots of 2x4 a cell, as the braille characters number them.
+// A canvas of 2x4 dots per cell, numbered like the braille characters.
 class BrailleCanvas {
  public:
     BrailleCanvas(int width, int height) : width_(width), height_(height) {
@@ -82,8 +83,8 @@ class BrailleCanvas {
     std::vector<unsigned char> bits_;
 };
 
-// One series as strokes between neighbouring columns of dots; each column shows its least and
-// greatest value.
+// Draws one series as strokes between neighbouring columns of dots; each column shows its smallest
+// and largest value.
 void plot(BrailleCanvas& canvas, const ChartSeries& series, const Range& xs, const Range& ys) {
     const auto column = [&](double x) {
         return static_cast<int>(std::lround((x - xs.low) / xs.span() * (canvas.dotsX() - 1)));

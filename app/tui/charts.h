@@ -1,8 +1,10 @@
 #pragma once
-// Small charts of characters: progress bars, sparklines, line charts in braille dots.
+// Small charts made of characters for the terminal views: progress bars, sparklines, line charts in
+// braille dots.
 //
-// Values that are not finite are holes. A column that stands for several values shows all of them
-// (a stroke from the least to the greatest), so a spike is never lost. Without UTF-8: ASCII.
+// Values that are not finite are gaps. A column of a line chart that covers several values shows
+// all of them (a stroke from the smallest to the largest), so a spike is never lost. Without UTF-8:
+// ASCII.
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,10 +17,10 @@ namespace millrace::tui {
 /// A bar of `width` columns, `fraction` in [0, 1] of it filled.
 std::string progressBar(double fraction, int width, bool isUtf8 = true);
 
-/// Which value stands for several: dips matter for a throughput, spikes for a stall.
+/// Which of several values a column shows: dips matter for a throughput, spikes for a stall.
 enum class Pick { kMean, kMax, kMin };
 /// The last values, at most `width` columns; scaled from `low` to `high`, or to the values' own
-/// range where low >= high.
+/// range if low >= high.
 std::string sparkline(std::span<const double> values, int width, bool isUtf8 = true,
                       Pick pick = Pick::kMean, double low = 0, double high = 0);
 
@@ -29,7 +31,7 @@ struct ChartSeries {
     std::vector<ChartPoint> points;  ///< by rising x
     Tone tone = Tone::kInfo;
 };
-/// Axes with rounded labels and the series inside `rect`; "no values yet" where there are none.
+/// Draws axes with rounded labels and the series inside `rect`; "no values yet" if there are none.
 void drawLineChart(CellGrid& grid, const Rect& rect, const std::vector<ChartSeries>& series,
                    std::string_view xTitle = "");
 

@@ -1,6 +1,6 @@
 #pragma once
-// Tones of runs, and figures of runs and machines as rows of terminal views and tables have them.
-// How a figure is written: session/figures.h.
+// Tones of runs, and figures of runs and machines, for rows of terminal views and tables.
+// session/figures.h formats the figures themselves.
 #include <string>
 
 #include "app/session/figures.h"
@@ -12,13 +12,13 @@
 namespace millrace::tui {
 
 Tone toneOf(values::RunState state);
-/// Of its state, or of what is wrong with it while it goes on.
+/// The tone of the run's state, or of its trouble while it is active.
 Tone toneOf(const values::RunSummary& run);
-/// "no GPU", with the daemon's reason where it has one.
+/// "no GPU", with the daemon's reason if it reports one.
 std::string noGpuText(const values::NodeInfo& node);
 /// "no GPU", "83 %", "n/a": the mean of a machine's GPUs.
 std::string gpuText(const session::LiveNode& node);
-/// "22:13:20 +01:00" at the right of a bar; narrow ones have no zone.
+/// "22:13:20 +01:00" for the right end of a bar; narrow bars omit the zone.
 std::string barTime(std::int64_t nowMs, int width);
 /// "120/630", "120".
 std::string stepText(const values::Progress& progress);

@@ -22,7 +22,7 @@ std::size_t sequenceLength(unsigned char first) {
     return first >= 0xf0 && first < 0xf5 ? 4 : 0;
 }
 
-// The bytes of the valid character at `at`, or 0.
+// The length in bytes of the valid character at `at`, or 0.
 std::size_t validLength(std::string_view text, std::size_t at) {
     const std::size_t length = sequenceLength(static_cast<unsigned char>(text[at]));
     if (length == 0 || at + length > text.size()) {
@@ -36,7 +36,7 @@ std::size_t validLength(std::string_view text, std::size_t at) {
     return length;
 }
 
-// Unicode's Bidi_Control: what stands behind one of them is shown elsewhere in the line.
+// Unicode's Bidi_Control: such a character moves the text after it elsewhere in the line.
 bool isBidiControl(std::string_view glyph) {
     static constexpr std::string_view kControls[] = {"\u061c", "\u200e", "\u200f", "\u202a",
                                                      "\u202b", "\u202c", "\u202d", "\u202e",

@@ -1,5 +1,6 @@
 #pragma once
-// Text as terminal columns: cleaned of what a terminal would obey, cut and padded by width.
+// Text as terminal columns, for all terminal output: control characters removed, cut and padded by
+// width.
 //
 // Threads: any. Failure: none; invalid UTF-8 and control characters become '?' or blanks, so that
 // neither a run's name nor a log line can move the cursor or switch a colour.
@@ -9,7 +10,7 @@
 
 namespace millrace::tui {
 
-/// A character with its combining marks, and the columns it takes (1 or 2).
+/// A character with its combining marks, and its width in columns (1 or 2).
 struct Glyph {
     std::string_view bytes;
     int width = 1;
@@ -19,15 +20,14 @@ struct Glyph {
 std::vector<Glyph> glyphsOf(std::string_view text);
 
 /// Tabs and line ends become one blank, other control characters and invalid bytes '?'. Without
-/// `isUtf8` every character beyond ASCII becomes a look-alike or '?'.
+/// `isUtf8` every non-ASCII character becomes a look-alike or '?'.
 std::string printable(std::string_view text, bool isUtf8 = true);
 
-/// At most `width` columns; what is cut is marked by "…" (or ".." in ASCII), in the middle or at
-/// the end.
+/// At most `width` columns; a cut is marked by "…" (or ".." in ASCII), in the middle or at the end.
 std::string elideMiddle(std::string_view text, int width, bool isUtf8 = true);
 std::string elideEnd(std::string_view text, int width, bool isUtf8 = true);
 
-/// Blanks added up to `width` columns; longer text stays as it is.
+/// Adds blanks up to `width` columns; longer text is unchanged.
 std::string padRight(std::string_view text, int width);
 std::string padLeft(std::string_view text, int width);
 

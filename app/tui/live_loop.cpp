@@ -4,7 +4,7 @@ namespace millrace::tui {
 namespace {
 
 constexpr std::chrono::milliseconds kFrame{50};
-constexpr std::int64_t kIdleRedrawMs = 1'000;  // clocks and ages move on
+constexpr std::int64_t kIdleRedrawMs = 1'000;  // clocks and ages advance
 constexpr int kEventsAFrame = 5'000;
 
 bool isLeaving(const KeyPress& key) {

@@ -1,8 +1,8 @@
 #pragma once
 // The loop of a full-screen view: takes events, draws at most 20 times a second, reads keys.
 //
-// Threads: one; it returns when the user leaves, when the process is asked to end, or (leaveAtEnd)
-// when everything that is followed has ended. The terminal is the Screen's.
+// Threads: one. It returns when the user leaves, when the process is asked to end, or (leaveAtEnd)
+// when everything that is followed has ended. The Screen owns the terminal.
 #include <atomic>
 
 #include "app/session/follower.h"
@@ -15,7 +15,7 @@ class View {
  public:
     virtual ~View() = default;
     virtual void draw(CellGrid& grid, const session::LiveModel& model, std::int64_t nowMs) = 0;
-    /// False: not a key of this view.
+    /// Returns false if this view does not use the key.
     virtual bool press(const KeyPress& key, const session::LiveModel& model) = 0;
 };
 

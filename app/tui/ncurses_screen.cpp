@@ -13,7 +13,7 @@
 namespace millrace::tui {
 namespace {
 
-// A colour pair a tone, after Okabe and Ito; 8-colour terminals get the nearest.
+// One colour pair per tone, after Okabe and Ito; 8-colour terminals get the nearest.
 struct Ink {
     Tone tone;
     short rich, plain;
@@ -107,7 +107,7 @@ class NcursesScreen final : public Screen {
         ::attr_set(attributes, hasColor_ ? pairOf(tone) : 0, nullptr);
     }
 
-    // Cells of one tone are written in one go.
+    // Writes neighbouring cells of one tone in one call.
     void drawRow(const CellGrid& grid, int y) const {
         std::string text;
         Tone tone = Tone::kPlain;
@@ -133,7 +133,7 @@ class NcursesScreen final : public Screen {
     bool isUtf8_;
 };
 
-// False for TERM=dumb and the like, which newterm() takes.
+// False for TERM=dumb and the like, which newterm() accepts.
 bool canMoveCursor() {
     const char* cup = ::tigetstr("cup");
     return cup != nullptr && cup != reinterpret_cast<const char*>(-1);

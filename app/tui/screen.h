@@ -1,9 +1,9 @@
 #pragma once
-// A terminal in full-screen use: shows grids, reads keys, and gives the terminal back as it was.
+// Screen: a terminal in full-screen mode, for the terminal views. Shows grids, reads keys, and
+// restores the terminal.
 //
-// Threads: one. Owns: the terminal's modes; the destructor restores them and the text that was
-// there. Failure: openScreen() is kFailedPrecondition where there is no terminal or TERM is
-// unknown.
+// Threads: one. Owns: the terminal's modes; the destructor restores them and the previous text.
+// Failure: openScreen() is kFailedPrecondition without a terminal or if TERM is unknown.
 #include <chrono>
 #include <memory>
 
@@ -28,7 +28,7 @@ enum class Key {
 
 struct KeyPress {
     Key key = Key::kNone;
-    char character = 0;  ///< of kCharacter
+    char character = 0;  ///< for kCharacter
 };
 
 class Screen {

@@ -1,12 +1,12 @@
 #pragma once
-// What a piece of text means, not which colour it has: the writers (ANSI, ncurses) choose that from
-// a palette that colour-blind eyes can tell apart (after Okabe and Ito).
+// The meaning of a piece of text, not its colour: the writers (ANSI, ncurses) choose colours from a
+// palette that colour-blind eyes can tell apart (after Okabe and Ito).
 
 namespace millrace::tui {
 
 enum class Tone {
     kPlain,
-    kDim,     ///< labels, rules, what matters less
+    kDim,     ///< labels, rules, less important text
     kStrong,  ///< names, headings
     kGood,    ///< bluish green
     kBad,     ///< vermillion

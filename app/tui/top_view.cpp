@@ -33,10 +33,10 @@ std::vector<double> values(const std::deque<double>& history) {
     return {history.begin(), history.end()};
 }
 
-constexpr int kLabelWidth = 5;  // of gauges and of the rows below them
+constexpr int kLabelWidth = 5;  // width of the labels of gauges and of the rows below them
 
-// "cpu  ████░░░░  43 %": a label, a bar and its figure, up to the column `end`; returns the column
-// behind it. The bar is at most `width` wide and makes room for the figure.
+// Draws "cpu  ████░░░░  43 %": a label, a bar and its figure, up to the column `end`. Returns the
+// column after it. The bar is at most `width` wide and makes room for the figure.
 int gauge(CellGrid& grid, int x, int y, std::string_view label, const std::optional<double>& part,
           int width, const std::string& figure, int end) {
     constexpr int kLeastBar = 4;
@@ -50,21 +50,20 @@ int gauge(CellGrid& grid, int x, int y, std::string_view label, const std::optio
     return grid.put(x, y, figure, Tone::kPlain, end);
 }
 
-// Puts `text` two columns behind `x` if all of it fits before `end`; returns the column behind what
-// is there then.
+// Puts `text` two columns after `x` if all of it fits before `end`. Returns the column after the
+// last one in use.
 int putWhole(CellGrid& grid, int x, int y, const std::string& text, int end,
              Tone tone = Tone::kPlain) {
     return x + 2 + displayWidth(text) > end ? x : grid.put(x + 2, y, text, tone, end);
 }
 
-// Where the columns of the run list end (name: where it ends; the others are to the right of it);
-// 0: the column does not fit.
+// The right edge of each column of the run list; 0: the column does not fit.
 struct RunColumns {
     int name, state, step, rate, loss, stall, cpu, memory, eta;
     bool isWide;
 };
 
-// Where the width is less than all need, some make room for id, name and state.
+// If not all columns fit, drops some to keep id, name and state readable.
 void placeNarrow(RunColumns& c, int width) {
     constexpr int kNameLeast = 18, kState = 10;
     std::vector<std::pair<int RunColumns::*, int>> fromRight = {{&RunColumns::eta, 8},
@@ -143,7 +142,7 @@ Usage usageOf(const session::LiveModel& model, const std::string& runId) {
     return usage;
 }
 
-// "r-abc23  feed 38 %  data0 97 %  412 MB": who works for a run on a node, CPU of one core each.
+// "r-abc23  feed 38 %  data0 97 %  412 MB": a run's workers on a node, CPU in percent of one core.
 std::string workText(const values::NodeSample& sample, const std::string& runId) {
     std::string text = runId;
     std::uint64_t memory = 0;
@@ -164,7 +163,7 @@ std::set<std::string> runsOn(const values::NodeSample& sample) {
     return runs;
 }
 
-// Of a node that is drawn whole: title, processors, traffic, GPUs and work.
+// The number of rows of a node that is drawn in full: title, processors, traffic, GPUs and work.
 int rowsOf(const LiveNode& node, bool isOneOfSeveral) {
     if (!session::isThere(node.info)) {
         return 2;
@@ -189,6 +188,7 @@ std::vector<const LiveNode*> headFirst(const session::LiveModel& model) {
     return nodes;
 }
 
+// Draws a node as one row:
 // "node-2    cpu ████░░░░  43 %  mem 12 of 64 GB  gpu 97 %  in 1.2 GB/s  out 0 B/s  data0 98 %".
 void drawNodeRow(CellGrid& grid, int y, const LiveNode& node, std::int64_t nowMs) {
     constexpr int kBarWidth = 12, kRoomForBar = 64;
@@ -229,7 +229,7 @@ void drawNodeRow(CellGrid& grid, int y, const LiveNode& node, std::int64_t nowMs
     }
 }
 
-// Where there are several nodes: a row for each run that has workers on this one.
+// Used with several nodes: draws a row for each run that has workers on this one.
 int drawWork(CellGrid& grid, int y, const values::NodeSample& sample) {
     for (const std::string& run : runsOn(sample)) {
         if (y >= grid.height() - 6) {
@@ -241,12 +241,12 @@ int drawWork(CellGrid& grid, int y, const values::NodeSample& sample) {
     return y;
 }
 
-// Its row, and one more with what is wrong with it or what it waits for; returns the row below.
+// Draws the run's row, and a second one for its trouble or what it waits for. Returns the next row.
 int drawRun(CellGrid& grid, int y, const LiveRun& run, const RunColumns& c, const Usage& usage,
             std::int64_t nowMs) {
     const values::RunSummary& summary = run.summary;
     const bool isEnded = values::isEnded(summary.state);
-    // A rate of a time that is gone is no rate: how old it is stands in its place.
+    // An old rate must not look current: its age is shown instead.
     const std::optional<double> oldSeconds = run.oldRatesSeconds(nowMs);
     grid.put(1, y, summary.id, Tone::kAccent, 10);
     grid.put(10, y, session::labelOf(summary, static_cast<std::size_t>(c.name - 11)),
@@ -270,7 +270,8 @@ int drawRun(CellGrid& grid, int y, const LiveRun& run, const RunColumns& c, cons
                   usage.isKnown ? formatBytes(static_cast<double>(usage.memoryBytes)) : "-");
     }
     putFigure(grid, c.eta, y, live(session::clockText(run.secondsLeft(nowMs))));
-    const bool isQueued = summary.state == values::RunState::kQueued;  // many may be
+    const bool isQueued = summary.state == values::RunState::kQueued;  // there may be many queued
+                                                                       // runs
     const std::string& why =
         summary.trouble.empty() && !isQueued ? summary.queuedReason : summary.trouble;
     if (isEnded || why.empty() || y + 1 >= grid.height() - 1) {
@@ -388,7 +389,7 @@ int TopView::drawNode(CellGrid& grid, int y, const LiveNode& node, bool isOneOfS
           session::usedText(s.memoryUsedBytes, s.memoryTotalBytes), end);
     ++y;
     grid.put(1, y, "disk", Tone::kDim);
-    x = kLabelWidth - 1;  // what follows is two columns on
+    x = kLabelWidth - 1;  // putWhole() adds two columns
     x = putWhole(grid, x, y, "r " + session::rateText(s.diskReadBytesPerSecond), memoryX - 1);
     x = putWhole(grid, x, y, "w " + session::rateText(s.diskWriteBytesPerSecond), memoryX - 1);
     if (s.diskFreeBytes) {
@@ -406,7 +407,8 @@ int TopView::drawNode(CellGrid& grid, int y, const LiveNode& node, bool isOneOfS
     return isOneOfSeveral ? drawWork(grid, y, s) : y;
 }
 
-// Whole where they leave half of the rows to the runs, else a row each; of very many the first.
+// Draws nodes in full if that leaves half of the rows to the runs, else one row each; if there are
+// too many, the first ones.
 int TopView::drawNodes(CellGrid& grid, int y, const session::LiveModel& model,
                        std::int64_t nowMs) const {
     if (model.nodes.empty()) {

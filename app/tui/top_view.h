@@ -1,5 +1,5 @@
 #pragma once
-// `millrace top`: the machines (CPU, memory, disk, network, GPUs) and the runs, those that go
+// `millrace top`: shows the machines (CPU, memory, disk, network, GPUs) and the runs, active ones
 // first.
 #include "app/tui/live_loop.h"
 
@@ -16,7 +16,7 @@ class TopView final : public View {
                  std::int64_t nowMs) const;
     int drawGpus(CellGrid& grid, int y, const session::LiveNode& node) const;
     void drawRuns(CellGrid& grid, int y, const session::LiveModel& model, std::int64_t nowMs) const;
-    int first_ = 0;  ///< of the runs shown
+    int first_ = 0;  ///< index of the first run shown
 };
 
 }  // namespace millrace::tui

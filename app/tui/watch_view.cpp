@@ -16,14 +16,14 @@ using session::LiveRun;
 namespace metric = values::metric;
 
 constexpr int kListMax = 9;
-constexpr int kWide = 130;  // from here on the log stands beside the chart
+constexpr int kWide = 130;  // from this width on the log is beside the chart
 
 struct FigureRow {
     std::string metric, label, text;
     const session::Series* series = nullptr;      // by step, or
-    const std::deque<double>* history = nullptr;  // one a second
+    const std::deque<double>* history = nullptr;  // one value per second
     Pick pick = Pick::kMean;
-    double low = 0, high = 0;  // of the sparkline; equal: the values' own range
+    double low = 0, high = 0;  // for the sparkline; equal: the values' own range
 };
 
 constexpr std::size_t kSparkPoints = 600;
@@ -78,7 +78,7 @@ FigureRow metricRow(const LiveRun& run, const std::string& name, std::int64_t no
     return row;
 }
 
-// What the machine does: from its samples of the last two minutes.
+// The machine's figures, from its samples of the last two minutes.
 std::vector<FigureRow> machineRows(const session::LiveNode* node, std::int64_t nowMs) {
     FigureRow cpu{.label = "CPU", .text = "-", .pick = Pick::kMax, .high = 100};
     FigureRow gpu{.label = "GPU", .text = "-", .pick = Pick::kMax, .high = 100};
@@ -112,7 +112,7 @@ std::vector<std::string> evaluationNames(const LiveRun& run) {
     return session::inUsualOrder(session::eachOnce(std::move(names)));
 }
 
-// The rows that count first; what does not fit is left out from the end.
+// Rows by importance: if they do not all fit, the last ones are omitted.
 std::vector<FigureRow> figureRows(const LiveRun& run, const session::LiveNode* node,
                                   std::int64_t nowMs) {
     std::vector<FigureRow> rows;
@@ -138,8 +138,8 @@ std::vector<FigureRow> figureRows(const LiveRun& run, const session::LiveNode* n
     return rows;
 }
 
-// "rank0 142 %  feed 38 %  data0 97 % on node-2  412 MB": the run's workers, of one core each, and
-// where they are not where the run is; several ranks have rows of their own.
+// "rank0 142 %  feed 38 %  data0 97 % on node-2  412 MB": the run's workers in percent of one core,
+// with their node if it is not the run's. Several ranks have rows of their own.
 std::string workersText(const LiveRun& run, const session::LiveModel& model) {
     std::string text;
     std::uint64_t memory = 0;
@@ -159,7 +159,7 @@ std::string workersText(const LiveRun& run, const session::LiveModel& model) {
     return memory > 0 ? text + formatBytes(static_cast<double>(memory)) : text;
 }
 
-// Of one core, "" where it is not known.
+// In percent of one core; "" if unknown.
 std::string cpuOf(const session::LiveModel& model, const std::string& run, int rank) {
     const std::string worker = strCat("rank", rank);
     for (const auto& [name, node] : model.nodes) {
@@ -316,7 +316,7 @@ int WatchView::drawList(CellGrid& grid, int y, const session::LiveModel& model) 
 
 namespace {
 
-// The bar with step and time left, then rows, time and state, then what is on its way to the head.
+// Draws the bar with step and time left, then rows, time and state, then the copy to the head.
 int drawProgress(CellGrid& grid, int y, const LiveRun& run, const session::LiveModel& model,
                  std::int64_t nowMs) {
     const values::Progress& progress = run.summary.progress;
@@ -349,7 +349,7 @@ int drawProgress(CellGrid& grid, int y, const LiveRun& run, const session::LiveM
     return y + (handOver.empty() ? 2 : 3);
 }
 
-// Those that do not get on first, then by number.
+// Ranks without progress first, then by number.
 std::vector<values::RankNow> ranksToShow(std::vector<values::RankNow> ranks) {
     std::stable_partition(ranks.begin(), ranks.end(),
                           [](const values::RankNow& rank) { return rank.standsSinceMs != 0; });
@@ -369,7 +369,7 @@ void drawRank(CellGrid& grid, int y, const values::RankNow& rank, const std::str
                                                   : Tone::kPlain;
     grid.put(10, y, state, tone, 36);
     grid.put(38, y, rank.step > 0 ? "step " + formatCount(rank.step) : "", Tone::kPlain, 52);
-    // A time of a step that is long gone says nothing of now.
+    // An old step time must not look current.
     if (const auto old = session::oldStepSeconds(rank, nowMs)) {
         grid.put(53, y, session::clockText(old) + " old", Tone::kDim, 66);
     } else if (rank.stepMs) {
@@ -379,7 +379,7 @@ void drawRank(CellGrid& grid, int y, const values::RankNow& rank, const std::str
     grid.put(78, y, cpu.empty() ? "" : "CPU " + cpu, Tone::kDim);
 }
 
-// Of a run with several: a row each, as far as there is room.
+// For a run with several ranks: draws one row each, while there is room.
 int drawRanks(CellGrid& grid, int y, const LiveRun& run, const session::LiveModel& model,
               std::int64_t nowMs) {
     if (run.summary.ranks.size() < 2 || values::isEnded(run.summary.state)) {
@@ -400,7 +400,7 @@ int drawRanks(CellGrid& grid, int y, const LiveRun& run, const session::LiveMode
     return y;
 }
 
-// Rows of label, figure and sparkline; returns the row below.
+// Draws rows of label, figure and sparkline. Returns the row below.
 int drawFigures(CellGrid& grid, const Rect& area, const std::vector<FigureRow>& rows,
                 std::size_t chosen) {
     int y = area.y;
@@ -478,7 +478,7 @@ void WatchView::draw(CellGrid& grid, const session::LiveModel& model, std::int64
     const int bottom = grid.height() - 1;
     const bool isWide = grid.width() >= kWide;
     const int left = isWide ? grid.width() * 3 / 5 : grid.width();
-    // CPU and GPU stay even where there is room for little else.
+    // The CPU and GPU rows stay even if there is room for little else.
     const int figures = std::clamp((bottom - y) / 2 - 2, 5, grid.height() >= 40 ? 14 : 9);
     y = drawFigures(grid, {0, y, left, std::min(figures, bottom - y)}, rows, metric_);
     if (isWide) {

@@ -1,6 +1,6 @@
 #pragma once
-// `millrace watch`: one run with its progress, figures, a chart and its last log lines; several
-// runs as a list above, one of them chosen.
+// `millrace watch`: shows one run with its progress, figures, a chart and its last log lines.
+// Several runs appear as a list above, with one of them selected.
 #include <string>
 #include <vector>
 
@@ -23,11 +23,12 @@ class WatchView final : public View {
 
     std::vector<std::string> runIds_;
     std::size_t chosen_ = 0;
-    std::size_t metric_ = 0, numMetrics_ = 1;  ///< the row that the chart shows, of so many
-    bool hasChosen_ = false;  ///< by a key: otherwise the view follows the run that is going
+    std::size_t metric_ = 0, numMetrics_ = 1;  ///< selected row, drawn in the chart; the number of
+                                               ///< rows
+    bool hasChosen_ = false;  ///< by a key: otherwise the view follows the active run
 };
 
-/// What stands in the last row: the connection when it is not well, else `keys`.
+/// Draws the last row: the connection's trouble if it has any, else `keys`.
 void drawStatusRow(CellGrid& grid, const session::LiveModel& model, std::int64_t nowMs,
                    std::string_view keys);
 
