@@ -8,7 +8,7 @@
 namespace millrace::cli {
 namespace {
 
-// What --color says; "" and "auto" leave what was found.
+// Applies --color; "" and "auto" keep the detected colours.
 void chooseColors(CliContext& context, const std::string& when) {
     if (when != "always" && when != "never") {
         return;
@@ -78,7 +78,7 @@ int runCli(CliContext& context, const std::vector<std::string>& words) {
     try {
         code = dispatch(context, words);
     } catch (const std::exception& error) {
-        // Libraries below us may throw (memory, file system): still one sentence.
+        // Libraries may throw (memory, file system): report that as one sentence too.
         fail(context, internalError(error.what()));
     }
     code = endOfOutput(context, code);

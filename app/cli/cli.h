@@ -1,5 +1,5 @@
 #pragma once
-// The command line: words in, output and an exit code out.
+// The command line's entry point: takes words, writes output and returns an exit code.
 //
 // Threads: one. Failure: never throws; an error is one sentence on context.err and an exit code.
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace millrace::cli {
 
-/// `words` without the program's name. Fills in context.terminal's colours from --color.
+/// `words` without the program's name. Sets context.terminal's colours from --color.
 int runCli(CliContext& context, const std::vector<std::string>& words);
 
 }  // namespace millrace::cli

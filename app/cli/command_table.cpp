@@ -12,7 +12,7 @@ namespace {
 
 const ArgumentSpec kOneRun{"RUN", 1, 1, "id, uid or name, or the beginning of one",
                            Completes::kRun};
-// As many as a shell takes in one line.
+// About as many as fit on one command line.
 constexpr int kRunsMost = 100'000;
 const ArgumentSpec kRuns{"RUN", 1, kRunsMost, "ids, uids or names, or their beginnings",
                          Completes::kRun};
@@ -434,7 +434,7 @@ std::vector<CommandSpec> nodeCommands() {
     };
 }
 
-// What a command needs to know of connections to other hosts.
+// The options for connections to other hosts.
 std::vector<options::OptionSpec> sshOptions() {
     return {flag("--ssh-strict", "asks nothing and takes no new host key"),
             choice("--ssh-transport", "WAY",

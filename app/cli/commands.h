@@ -1,6 +1,5 @@
 #pragma once
-// The functions behind the command table that need a daemon or none of the data. Each returns an
-// exit code.
+// The command table's functions that need a daemon or no data. Each returns an exit code.
 #include "app/cli/frame/command.h"
 
 namespace millrace::cli {

@@ -25,15 +25,15 @@ using values::RunDetail;
 using values::RunSummary;
 
 constexpr int kCompareMax = 100;
-/// More runs than this stand in rows, fewer side by side in columns.
+/// Up to this many runs are columns, side by side; more runs are rows.
 constexpr std::size_t kColumnsMax = 4;
-/// Terminal columns of a value of the spec beside others.
+/// Width in terminal columns of a spec's value beside others.
 constexpr int kValueWidth = 24;
 constexpr std::string_view kOtherLabel = "other label";
 constexpr std::string_view kRate = values::metric::kSamplesPerSecond;
 constexpr std::string_view kStall = values::metric::kInputStallPercent;
 
-/// What there is to compare.
+/// The runs and everything that is compared.
 struct Comparison {
     std::vector<RunDetail> runs;
     std::vector<RunSummary> summaries;
@@ -42,7 +42,7 @@ struct Comparison {
     Figures figures;
     bool isOneStream = true;
     values::PairReply pairs;
-    std::string unpaired;  ///< why some are not paired; ""
+    std::string unpaired;  ///< why some runs are not paired; ""
 
     const session::BestAndLast* figuresOf(std::size_t run, const std::string& metric) const {
         return find(figures, summaries[run].id, metric);
@@ -106,7 +106,7 @@ Result<std::vector<RunDetail>> chosenRuns(client::DaemonClient& daemon, const Pa
     return runs;
 }
 
-// The last value and, where one before it was better, the best: each with its step.
+// Adds the last value and, if an earlier one was better, the best: each with its step.
 void addMetric(const Comparison& all, const std::string& name, auto addRow) {
     bool hasBest = false, hasSteps = false;
     for (std::size_t i = 0; i < all.summaries.size(); ++i) {
@@ -134,7 +134,7 @@ void addMetric(const Comparison& all, const std::string& name, auto addRow) {
     }
 }
 
-// Values of which the table shows a part: lists, and texts that are too long for it.
+// Prints values that the table truncates: lists, and long texts.
 void printInFull(CliContext& context, const Comparison& all) {
     const auto isWhole = [&](const Difference& difference) {
         for (std::size_t i = 0; i < difference.values.size(); ++i) {
@@ -157,7 +157,7 @@ void printInFull(CliContext& context, const Comparison& all) {
     }
 }
 
-// Side by side: one column a run.
+// Prints the runs side by side: one column per run.
 void printColumns(CliContext& context, const Comparison& all) {
     const std::vector<RunSummary>& runs = all.summaries;
     std::vector<Column> columns = {{"", Align::kLeft, 14}};
@@ -214,7 +214,7 @@ void printColumns(CliContext& context, const Comparison& all) {
     printInFull(context, all);
 }
 
-// Of runs that trained on other rows, losses say nothing: they are left out, and why.
+// Explains why losses are omitted: runs that trained on other rows cannot be compared by loss.
 void saySeparateStreams(CliContext& context, const Comparison& all) {
     if (!all.isOneStream) {
         context.out << paint(context.terminal, Tone::kWarn, "Losses are not compared:")
@@ -223,7 +223,7 @@ void saySeparateStreams(CliContext& context, const Comparison& all) {
     }
 }
 
-// "batch.epochs=1, features.ids +tailnum, without model.bottom": keys that are gone come last.
+// "batch.epochs=1, features.ids +tailnum, without model.bottom": removed keys come last.
 std::string changeText(const std::vector<Difference>& differences, std::size_t run,
                        std::size_t base) {
     std::string text, gone;
@@ -242,7 +242,7 @@ std::string changeText(const std::vector<Difference>& differences, std::size_t r
     return text + (text.empty() || gone.empty() ? "" : ", ") + gone;
 }
 
-// Many runs: results as rows, then what each changes against the first.
+// For many runs: results as rows, then the changes of each against the first.
 void printRows(CliContext& context, const Comparison& all, bool hasChosenMetrics) {
     const std::vector<RunSummary>& runs = all.summaries;
     context.out << resultTable(runs, context.terminal,
@@ -266,7 +266,7 @@ Json valueJson(const std::optional<session::StepValue>& value) {
     return value ? Json{{"value", jsonNumber(value->value)}, {"step", value->step}} : Json();
 }
 
-// Rows that two models scored tell more than two means.
+// A comparison on the same rows is sharper than one of two means.
 void readPairs(client::DaemonClient& daemon, Comparison& all) {
     values::PairRequest request;
     for (const RunSummary& run : all.summaries) {
@@ -346,7 +346,7 @@ void printJson(CliContext& context, const Comparison& all, SameRows same) {
     Json best = Json::object(), last = Json::object(), endsInside = Json::object();
     for (const RunDetail& run : all.runs) {
         list.push_back(jsonOf(run.summary));
-        list.back()["metrics"].erase(kStall);  // of some seconds; the whole run's is below
+        list.back()["metrics"].erase(kStall);  // covers only some seconds; the whole run's is below
         endsInside[run.summary.id] = run.receipt ? Json(run.receipt->endsInsideSegment) : Json();
     }
     for (const Difference& difference : all.differences) {

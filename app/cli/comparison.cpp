@@ -26,7 +26,7 @@ std::optional<std::vector<std::string>> itemsOf(const std::string& text) {
     return items;
 }
 
-// What `from` has and `without` has not, as often as it has it more.
+// The multiset difference: items of `from`, each as many times as `without` lacks it.
 std::vector<std::string> less(std::vector<std::string> from, std::vector<std::string> without) {
     std::vector<std::string> rest;
     for (std::string& item : from) {

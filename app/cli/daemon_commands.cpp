@@ -59,7 +59,7 @@ Result<std::vector<std::string>> daemonArguments(const CliContext& context, cons
     return argv;
 }
 
-// The daemon goes to the background by itself and its starter ends when it serves.
+// Starts a daemon: it moves to the background by itself, and its starter ends when it serves.
 Result<values::DaemonStatus> startDaemon(CliContext& context, const ParsedArgs& args,
                                          const Address& address) {
     SubprocessOptions options;
@@ -88,7 +88,7 @@ Result<values::DaemonStatus> startOnHost(CliContext& context, const ParsedArgs& 
     return context.connect(address)->status();
 }
 
-// Options that mean nothing for this address, as a sentence; "" when there are none.
+// Reports options that do not apply to this address, as a sentence; "" if there are none.
 std::string misplaced(const ParsedArgs& args, const Address& address) {
     const std::vector<const char*> wrong =
         address.isSsh ? std::vector<const char*>{"--tls-cert", "--tls-key", "--tls-ca",
@@ -107,8 +107,8 @@ std::string misplaced(const ParsedArgs& args, const Address& address) {
                                                             : "";
 }
 
-// Settings that are asked for and that the running daemon does not have; "": none. Relative paths
-// on another host are not known here.
+// Requested settings that the running daemon does not have; "": none. Relative paths on another
+// host cannot be compared here.
 std::string otherSettings(const ParsedArgs& args, const values::DaemonStatus& there, bool isSsh) {
     struct Setting {
         const char* option;
@@ -121,7 +121,7 @@ std::string otherSettings(const ParsedArgs& args, const values::DaemonStatus& th
     const auto add = [&](const auto&... words) {
         strAppend(&others, others.empty() ? "" : ", ", words...);
     };
-    const bool isTold = !there.configFile.empty();  // an older daemon does not say the rest
+    const bool isTold = !there.configFile.empty();  // an older daemon does not report the rest
     for (const Setting& one :
          {Setting{"--state-dir", there.stateDir, true}, Setting{"--bin-dir", there.binDir, true},
           Setting{"--log-file", there.logFile, true}, Setting{"--config", there.configFile, true},

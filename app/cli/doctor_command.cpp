@@ -1,4 +1,4 @@
-// `millrace doctor`: what is wrong with the daemon and its run store.
+// `millrace doctor`: reports problems of the daemon and its run store.
 #include "app/cli/commands.h"
 #include "app/cli/frame/table.h"
 #include "app/tui/charts.h"

@@ -97,7 +97,7 @@ Outcome followInLines(CliContext& context, client::DaemonClient& daemon, const F
     }
 }
 
-// The runs as they are now, in the order in which they were asked for.
+// The runs as they are now, in the order in which they were requested.
 std::vector<values::RunDetail> lastWord(client::DaemonClient& daemon, const FollowJob& job) {
     std::vector<values::RunDetail> details;
     for (const values::RunSummary& run : job.runs) {
@@ -197,7 +197,7 @@ int followRuns(CliContext& context, client::DaemonClient& daemon, const FollowJo
         outcome = followInLines(context, daemon, job);
     }
     if (outcome.ending == Ending::kOutputLost) {
-        return kExitOk;  // the runs go on, and nobody is there to be told
+        return kExitOk;  // the runs continue, and nobody reads the rest
     }
     const std::vector<values::RunDetail> details = lastWord(daemon, job);
     std::vector<values::RunSummary> runs;

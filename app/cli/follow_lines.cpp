@@ -16,7 +16,7 @@ using tui::Tone;
 
 constexpr std::int64_t kLineEveryNs = 2'000'000'000;
 
-// "  cpu 98 %  gpu 83 %"; a machine without a GPU was said to have none before.
+// "  cpu 98 %  gpu 83 %"; introduction() has already reported that a machine has no GPU.
 std::string machineText(const session::LiveNode* node) {
     if (node == nullptr || node->receivedMs == 0) {
         return "";
@@ -25,7 +25,7 @@ std::string machineText(const session::LiveNode* node) {
     return node->sample.gpus.empty() ? text : text + "  gpu " + tui::gpuText(*node);
 }
 
-// "vm: 2 cores, AMD EPYC, no GPU (no NVIDIA driver)": what trains.
+// "vm: 2 cores, AMD EPYC, no GPU (no NVIDIA driver)": the machine that trains.
 std::string introduction(const values::NodeInfo& node) {
     std::string text = strCat(node.name, ": ", session::countText(node.cores, "core"));
     if (!node.cpuModel.empty()) {
@@ -68,8 +68,8 @@ std::string progressText(const session::LiveRun& run, const session::LiveNode* n
     return text;
 }
 
-// What makes another line: not the figure behind the colon of what a run waits for ("reads its
-// checkpoints: 1.2 GB so far").
+// A change in this text prints another line. It omits the figure after the colon of what a run
+// waits for ("reads its checkpoints: 1.2 GB so far").
 std::string newsOf(const values::RunSummary& run) {
     const bool hasEnded = values::isEnded(run.state);
     return strCat(run.stateWord(), "\n", run.attempt, "\n", hasEnded ? "" : run.trouble, "\n",
@@ -159,7 +159,7 @@ void LinePrinter::takeMetrics(const session::MetricsAdded& added, const session:
             }
         }
     }
-    // Who comes late to a long run is told the newest evaluation, not all of them.
+    // A reader that joins a long run late gets only the newest evaluation.
     const bool isFirst = heardMetrics_.insert(added.runId).second;
     while (isFirst && evaluations.size() > 1) {
         evaluations.erase(evaluations.begin());

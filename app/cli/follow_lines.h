@@ -1,5 +1,6 @@
 #pragma once
-// What following prints without a screen: lines for people, or one JSON object a line.
+// Prints what happens while runs are followed without a screen: lines for people, or one JSON
+// object per line.
 #include <map>
 #include <set>
 #include <string>
@@ -12,11 +13,12 @@ namespace millrace::cli {
 class FollowPrinter {
  public:
     virtual ~FollowPrinter() = default;
-    /// `model` has the event applied already.
+    /// Call after `model` has applied the event.
     virtual void take(const session::FollowEvent& event, const session::LiveModel& model) = 0;
 };
 
-/// A line a change of state and an evaluation, and one every two seconds while a run trains.
+/// Prints a line per change of state and per evaluation, and one every two seconds while a run
+/// trains.
 class LinePrinter final : public FollowPrinter {
  public:
     LinePrinter(CliContext& context, bool isQuiet) : context_(context), isQuiet_(isQuiet) {}

@@ -28,7 +28,7 @@ int widthOf(const Terminal& terminal) {
     return terminal.width > 0 ? std::clamp(terminal.width, 40, 100) : 100;
 }
 
-// "  LEFT   what it does", the second column wrapped.
+// "  LEFT   what it does", with the second column wrapped.
 std::string twoColumns(const Terminal& terminal, const std::string& left, int leftWidth,
                        const std::string& right) {
     std::string text;
@@ -95,7 +95,7 @@ std::string longNames(const CommandSpec& command) {
     return names;
 }
 
-// What bash offers for a command's words: "run", "file", or the words themselves.
+// What bash completes for a command's words: "run", "file", or the words themselves.
 std::string wordsOf(const CommandSpec& command) {
     if (command.name == "completion") {
         return "bash zsh fish";
@@ -117,7 +117,7 @@ std::string wordsOf(const CommandSpec& command) {
     return "";
 }
 
-// "--sink) words='hash null'": options take a value; files where it is not one of a few.
+// "--sink) words='hash null'": completes an option's value; with files unless it has fixed values.
 std::string valueCases() {
     std::map<std::string, std::string> cases;
     for (const CommandSpec& command : commandTable()) {

@@ -1,5 +1,5 @@
 #pragma once
-// Texts made from the command table: help, the Markdown reference, completion scripts.
+// Texts generated from the command table: help, the Markdown reference, completion scripts.
 #include <string>
 
 #include "app/cli/command_table.h"
@@ -10,7 +10,7 @@ std::string generalHelp(const Terminal& terminal);
 std::string commandHelp(const CommandSpec& command, const Terminal& terminal);
 /// docs/reference/cli.md
 std::string markdownReference();
-/// kInvalidArgument for a shell that is not known.
+/// kInvalidArgument for an unknown shell.
 Result<std::string> completionScript(const std::string& shell);
 
 }  // namespace millrace::cli

@@ -49,7 +49,7 @@ ListColumn bestColumn(const std::string& title, const std::string& metric, int d
             }};
 }
 
-// Of a run that has ended the mean; of one that goes on the newest, with its age where it is old.
+// The mean for a run that has ended; for an active one the newest, with its age if it is old.
 std::string rateText(const RunSummary& run, std::int64_t nowMs) {
     const std::string rate = session::numberText(run.rate());
     return rate == "-" ? rate : session::withAge(rate, session::oldRateSeconds(run, nowMs));
@@ -163,7 +163,7 @@ Result<std::vector<ListColumn>> columnsOf(const ParsedArgs& args) {
     return columns;
 }
 
-// Pages until `limit` runs are there.
+// Reads pages until it has `limit` runs.
 Result<values::RunPage> listRuns(client::DaemonClient& daemon, values::ListRequest request,
                                  int limit) {
     values::RunPage all;
@@ -182,7 +182,7 @@ Result<values::RunPage> listRuns(client::DaemonClient& daemon, values::ListReque
     return all;
 }
 
-// The runs of one submit stand together where the newest of them is, the base first.
+// Keeps the runs of one submit together, at the position of the newest, the base first.
 void groupSubmits(std::vector<RunSummary>& runs) {
     std::map<std::string, std::size_t> place;
     for (const RunSummary& run : runs) {
@@ -196,7 +196,7 @@ void groupSubmits(std::vector<RunSummary>& runs) {
               [&](const RunSummary& a, const RunSummary& b) { return key(a) < key(b); });
 }
 
-// "filter, character 9: ..." -> the filter itself and a caret below the place.
+// "filter, character 9: ..." -> the filter itself and a caret below the position.
 std::string caretBelow(const std::string& filter, std::string_view message) {
     const std::size_t at = message.find("character ");
     const int column = at == std::string_view::npos || filter.empty()
@@ -242,7 +242,7 @@ TableCell endCell(double value, int rank) {
     return TableCell(strCat(session::shortNumber(value), " (rank ", rank, ")"));
 }
 
-// Where ranks differ: both ends and who holds them, step by step and over all that is shown.
+// If ranks differ: prints minimum and maximum with their ranks, per step and over all steps shown.
 void printRanks(CliContext& context, const values::MetricSeries& series) {
     Table table({{"STEP", Align::kRight},
                  {"LEAST", Align::kRight},

@@ -28,7 +28,7 @@ void printLogLine(CliContext& context, const values::LogLine& line, bool isJson)
                 << shown(context.terminal, line.text) << '\n';
 }
 
-// Prints lines as they come, until all has been told or Ctrl-C.
+// Prints lines as they arrive, until the stream ends or Ctrl-C.
 int streamLogs(CliContext& context, client::DaemonClient& daemon,
                const session::FollowOptions& options, bool isJson) {
     session::Follower follower(daemon, context.clock, options);
@@ -76,8 +76,8 @@ int streamLogs(CliContext& context, client::DaemonClient& daemon,
     return kExitOk;
 }
 
-// Events until every node that is there has a sample with its processors' use, which a probe's
-// first one lacks, or five seconds have gone.
+// Reads events until every connected node has sent a sample with its CPU use, which a probe's first
+// sample lacks, or until five seconds have passed.
 void gather(CliContext& context, session::Follower& follower, session::LiveModel& model) {
     const std::int64_t end = context.clock.steadyNs() + kFirstSampleNs;
     const auto isSampled = [&] {
@@ -123,7 +123,7 @@ int topOnce(CliContext& context, client::DaemonClient& daemon, bool isJson,
     tui::CellGrid grid(width, height, context.terminal.isUtf8);
     tui::TopView().draw(grid, model, context.clock.wallMs());
     std::vector<std::string> lines = grid.lines();
-    lines.pop_back();  // the keys
+    lines.pop_back();  // the line with the keys
     while (!lines.empty() && lines.back().empty()) {
         lines.pop_back();
     }

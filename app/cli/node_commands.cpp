@@ -41,7 +41,7 @@ const char* roleOf(const values::NodeInfo& node) {
     return node.isClosed ? "head, trains no run" : node.isHead ? "head" : "node";
 }
 
-// Nothing is heard of the others.
+// Other nodes send nothing.
 std::set<std::string> attached(const std::vector<values::NodeInfo>& nodes) {
     std::set<std::string> names;
     for (const values::NodeInfo& node : nodes) {
@@ -59,7 +59,7 @@ session::FollowOptions samplesAlone() {
     return options;
 }
 
-// The first sample of each node that is there; without those that do not come in time.
+// The first sample of each attached node; omits nodes whose sample does not arrive in time.
 Samples firstSamples(client::DaemonClient& daemon, const Clock& clock,
                      const std::set<std::string>& names) {
     session::Follower follower(daemon, clock, samplesAlone());
@@ -80,8 +80,8 @@ Samples firstSamples(client::DaemonClient& daemon, const Clock& clock,
     return samples;
 }
 
-// An agent goes to the background by itself. Returns what it says where another one has its
-// directory: that one outlived its head, and comes back by itself.
+// Starts an agent, which moves to the background by itself. If another agent has the directory,
+// returns its message: that agent outlived its head and reconnects by itself.
 Result<std::string> startAgent(const CliContext& context, const ParsedArgs& args,
                                const values::DaemonStatus& daemon, const std::string& name,
                                const std::string& joinFile) {
@@ -110,7 +110,7 @@ Result<std::string> startAgent(const CliContext& context, const ParsedArgs& args
                               "): ", starter.err.substr(0, starter.err.find('\n')));
 }
 
-// A node that comes shows itself by its sample; it is asked for a little sooner.
+// A joining node's first sample wakes this loop, so that the list is read a little sooner.
 Result<std::set<std::string>> awaitNodes(CliContext& context, client::DaemonClient& daemon,
                                          const std::set<std::string>& wanted) {
     session::Follower follower(daemon, context.clock, samplesAlone());
@@ -142,7 +142,7 @@ std::vector<std::string> hostsOf(const ParsedArgs& args) {
     return hosts;
 }
 
-// A node's name is its host's.
+// Starts agents on hosts; a node has its host's name.
 Status bringHosts(CliContext& context, const std::vector<std::string>& hosts,
                   client::DaemonClient& daemon, const std::set<std::string>& there,
                   std::set<std::string>& wanted) {
@@ -163,14 +163,14 @@ Status bringHosts(CliContext& context, const std::vector<std::string>& hosts,
     return okStatus();
 }
 
-// The names of all that are attached then, the daemon's own too: beside those that were asked for,
-// others may be.
+// Returns the names of all nodes attached then, the daemon's own too: they may be more than were
+// requested.
 Result<std::set<std::string>> bringNodes(CliContext& context, const ParsedArgs& args,
                                          const Address& address,
                                          const values::DaemonStatus& daemon) {
     const auto client = context.connect(address);
     std::set<std::string> wanted;
-    std::string said;  // by agents that did not get their directories
+    std::string said;  // messages of agents that did not get their directories
     Status failed = okStatus();
     for (int i = 1; i < args.number("--nodes", 1); ++i) {
         const std::string name = strCat("node", i);
@@ -227,7 +227,7 @@ Result<std::vector<std::string>> nodesArguments(const ParsedArgs& args) {
 int startNodes(CliContext& context, const ParsedArgs& args, const Address& address,
                const values::DaemonStatus& daemon) {
     const bool isWanted = args.number("--nodes", 1) > 1 || args.has("--hosts");
-    if (!isWanted || address.isSsh) {  // of a host, millrace there has done it
+    if (!isWanted || address.isSsh) {  // on a host, millrace there has done it
         return kExitOk;
     }
     const Result<std::set<std::string>> nodes = bringNodes(context, args, address, daemon);
@@ -243,7 +243,7 @@ int startNodes(CliContext& context, const ParsedArgs& args, const Address& addre
 
 namespace {
 
-// "gone": the daemon knows no such node (any more).
+// "gone": the daemon does not know this node (any more).
 std::string stateOf(const std::vector<values::NodeInfo>& nodes, const std::string& name) {
     const auto node = std::ranges::find(nodes, name, &values::NodeInfo::name);
     return node == nodes.end() ? "gone" : node->state;
@@ -253,8 +253,8 @@ bool isBeingLeft(const std::string& state) {
     return state == "draining" || state == "leaving";
 }
 
-// Until nothing is left on them that is heard of, or until there are more interrupts than
-// `interruptsBefore`. `says`: as it comes.
+// Waits until the connected ones have no work left, or until there are more interrupts than
+// `interruptsBefore`. `says`: prints progress.
 Status awaitDrained(CliContext& context, client::DaemonClient& daemon, std::set<std::string> names,
                     int interruptsBefore, bool says) {
     session::Follower follower(daemon, context.clock, samplesAlone());
@@ -275,12 +275,12 @@ Status awaitDrained(CliContext& context, client::DaemonClient& daemon, std::set<
                                      "'millrace nodes undrain' reverts it");
 }
 
-// The file's text goes to the output, or into the file; how to use it stands beside it.
+// Writes the join file's text to the output, or into the file; also prints how to use it.
 int inviteNode(CliContext& context, client::DaemonClient& daemon, const ParsedArgs& args) {
     const std::string& name = args.words[1];
     const std::string path = args.text("--output");
     std::error_code error;
-    // A link to a file that is not there would make that file.
+    // Writing through a dangling link would create the link's target.
     if (std::filesystem::exists(std::filesystem::symlink_status(path, error)) &&
         !args.has("--force")) {
         return fail(context, failedPrecondition(path, ": exists; --force replaces it"));
@@ -325,7 +325,7 @@ int forgetNodes(CliContext& context, client::DaemonClient& daemon, const ParsedA
     return kExitOk;
 }
 
-// Those that the daemon may refuse come first: where it does, it has drained none.
+// Sorts nodes that the daemon may refuse first: if it refuses one, none has been drained.
 Result<std::vector<std::string>> doubtfulFirst(client::DaemonClient& daemon,
                                                const std::set<std::string>& names) {
     ASSIGN_OR_RETURN(const auto nodes, daemon.nodes());
@@ -337,7 +337,7 @@ Result<std::vector<std::string>> doubtfulFirst(client::DaemonClient& daemon,
     return ordered;
 }
 
-// The names by what their nodes are by now.
+// The names, grouped by the present state of their nodes.
 Result<Json> drainedJson(client::DaemonClient& daemon, const std::set<std::string>& names) {
     ASSIGN_OR_RETURN(const auto nodes, daemon.nodes());
     Json drained = Json::array(), draining = Json::array();
@@ -382,7 +382,7 @@ int drainNodes(CliContext& context, client::DaemonClient& daemon, const ParsedAr
     return kExitOk;
 }
 
-// Whether `words` are a thing to do and as many nodes as it takes.
+// Whether `words` are an action with the right number of nodes.
 bool isChange(const std::vector<std::string>& words) {
     static const std::set<std::string> kOfSome = {"forget", "drain", "undrain"};
     return words.front() == "invite" ? words.size() == 2

@@ -1,6 +1,6 @@
 #pragma once
-// The nodes of a daemon: agents beside it on this machine (`up --nodes`, for trying and for tests)
-// and on other hosts (`up --hosts`).
+// The commands for a daemon's nodes: agents beside it on this machine (`up --nodes`, for trials and
+// tests) and on other hosts (`up --hosts`).
 //
 // Threads: the command's own. Failure: as an exit code, with a sentence on stderr.
 #include <string>
@@ -10,13 +10,12 @@
 
 namespace millrace::cli {
 
-/// Of `up --nodes`, the daemon's own among them.
+/// For `up --nodes`, including the daemon's own node.
 inline constexpr int kNodesMost = 64;
 
-/// What `up` tells the daemon of agents that are to come.
+/// The daemon's arguments that announce the agents of `up`.
 Result<std::vector<std::string>> nodesArguments(const ParsedArgs& args);
-/// Starts the agents that `up` asks for and that are not there, and waits until the daemon has
-/// them.
+/// Starts the missing agents that `up` asks for, and waits until the daemon has them.
 int startNodes(CliContext& context, const ParsedArgs& args, const Address& address,
                const values::DaemonStatus& daemon);
 

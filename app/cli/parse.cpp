@@ -13,7 +13,7 @@ bool takesValue(std::string_view word) {
     return word == "--host" || word == "--color" || word == "--ssh-transport";
 }
 
-// Where the command's name stands: the first word that is neither an option nor an option's value.
+// The index of the command's name: the first word that is neither an option nor an option's value.
 std::size_t commandIndex(const std::vector<std::string>& words) {
     for (std::size_t i = 0; i < words.size(); ++i) {
         if (words[i].empty() || words[i].front() != '-') {
@@ -68,7 +68,7 @@ Status checkWords(const CommandSpec& command, const std::vector<std::string>& wo
     return okStatus();
 }
 
-// Declares the options to CLI11, parses, and moves the findings to `args`.
+// Declares the options to CLI11, parses, and moves the results to `args`.
 Status parseOptions(const CommandSpec& command, std::vector<std::string> words, ParsedArgs& args,
                     bool& wantsHelp) {
     const std::vector<options::OptionSpec> options = optionsOf(command);

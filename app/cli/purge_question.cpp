@@ -17,7 +17,7 @@ std::string submitOf(const RunSummary& run) {
     return run.variationOf.empty() ? run.id : run.variationOf;
 }
 
-// Runs of the same submit that are kept: not among those that go, and not purged before.
+// Runs of the same submit that are kept: not being purged now, and not purged before.
 Result<std::vector<RunSummary>> keptOf(client::DaemonClient& daemon, const std::string& submit,
                                        const std::vector<RunSummary>& going) {
     values::ListRequest request;

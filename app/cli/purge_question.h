@@ -7,8 +7,8 @@
 
 namespace millrace::cli {
 
-/// A line for each run that goes and what is lost with it: the base that other runs are compared
-/// with, the only evaluation of its submit. Reads the runs of the submits concerned.
+/// A line for each run to be deleted and what is lost with it: the base that other runs are
+/// compared with, the only evaluation of its submit. Reads the runs of the submits concerned.
 Result<std::vector<std::string>> whatPurgeFrees(client::DaemonClient& daemon,
                                                 const std::vector<values::RunSummary>& runs);
 

@@ -17,7 +17,7 @@ namespace {
 using tui::Tone;
 namespace metric = values::metric;
 
-// auc and normalised entropy, of every head where there are several; loss where neither is known.
+// auc and normalised entropy, for every head if there are several; loss if neither is known.
 std::vector<std::string> metricsToShow(const std::vector<values::RunSummary>& runs) {
     std::vector<std::string> names;
     for (const char* ending : {metric::kAuc, metric::kNormalizedEntropy, metric::kCalibration}) {
@@ -39,7 +39,7 @@ std::string rowsText(std::int64_t rows) {
     return rows > 0 ? formatCount(rows) : "-";
 }
 
-/// Of the evaluation hashes that there are.
+/// The versions of the runs' evaluation hashes.
 std::set<int> hashVersions(const std::vector<values::RunSummary>& runs) {
     std::set<int> versions;
     for (const values::RunSummary& run : runs) {
@@ -117,7 +117,7 @@ std::string countedRowsText(const std::vector<values::RunDetail>& runs, const Te
 std::string resultTable(const std::vector<values::RunSummary>& runs, const Terminal& terminal,
                         const std::vector<std::string>& metrics) {
     const std::vector<std::string> names = metrics.empty() ? metricsToShow(runs) : metrics;
-    // What all have in common is told last: a state only counts where one did not finish.
+    // If all runs finished, STATE is the first column to be omitted.
     const bool isAllFinished = std::all_of(runs.begin(), runs.end(), [](const auto& run) {
         return run.state == values::RunState::kFinished;
     });

@@ -30,7 +30,7 @@ Status takeTags(const ParsedArgs& args, values::SubmitRequest& request) {
     return checkSets(args);
 }
 
-// --name is --set name=: a name that the spec itself or a variation gives is replaced.
+// --name is --set name=: it replaces a name that the spec itself or a variation gives.
 Status takeName(const ParsedArgs& args, values::SubmitRequest& request) {
     request.sets = args.list("--set");
     if (!args.has("--name")) {
@@ -50,7 +50,7 @@ Status takeName(const ParsedArgs& args, values::SubmitRequest& request) {
     return okStatus();
 }
 
-// The spec as it lies here, or its name where it lies on the host.
+// Reads the spec from this machine, or only names it if it is on the host.
 Result<values::SubmitRequest> readSpec(const CliContext& context, const ParsedArgs& args) {
     if (!args.has("--there")) {
         return session::readSubmission(args.words.front(), context.clock);
@@ -102,7 +102,7 @@ Result<values::SubmitRequest> requestOf(CliContext& context, const ParsedArgs& a
     return request;
 }
 
-// Runs that were submitted before with this key keep the name that they got then.
+// Runs that were submitted earlier with this key keep the name that they got then.
 Status checkKnownName(const ParsedArgs& args, const values::SubmitReply& reply) {
     const std::string name = args.text("--name");
     if (!args.has("--name") || !reply.wasKnown || reply.runs.empty() ||
@@ -156,9 +156,9 @@ Result<std::vector<RunSummary>> findRuns(client::DaemonClient& daemon,
     return runs;
 }
 
-// Calls `change` for every run that the words name; all are tried, the first error decides. `done`
-// is said of each and may be set by `change`. `isDocument`: with --json the runs are printed as
-// they are then.
+// Calls `change` for every run that the words name; tries all, and returns the first error. Prints
+// `done` for each; `change` may set it. `isDocument`: with --json, prints the runs as they are
+// then.
 template <class Change>
 int changeRuns(CliContext& context, const ParsedArgs& args, const std::string& done, Change change,
                bool isDocument = true) {
@@ -188,7 +188,7 @@ int changeRuns(CliContext& context, const ParsedArgs& args, const std::string& d
     return code;
 }
 
-// Nothing is freed yet, and when it will be.
+// Says that nothing is freed yet, and when it will be.
 std::string hiddenText(const values::RemovedRun& removed) {
     std::string text = "hidden; --undo shows it again";
     if (removed.heldBytes > 0) {
@@ -257,7 +257,7 @@ int runSubmit(CliContext& context, const ParsedArgs& args) {
 
 namespace {
 
-// Until all have ended; as JSON one document of the runs as they are then.
+// Waits until all have ended; as JSON prints one document of the runs as they are then.
 int waitFor(CliContext& context, client::DaemonClient& daemon,
             const std::vector<std::string>& words, bool isJson, int timeoutSeconds) {
     Result<std::vector<RunSummary>> runs = findRuns(daemon, words);
@@ -272,7 +272,7 @@ int waitFor(CliContext& context, client::DaemonClient& daemon,
     if (!isJson) {
         return followRuns(context, daemon, job);
     }
-    // One document at the end: the lines between are for nobody.
+    // One document at the end: the lines in between are dropped.
     std::ostream nowhere(nullptr);
     CliContext silent{nowhere,
                       context.err,
@@ -287,7 +287,7 @@ int waitFor(CliContext& context, client::DaemonClient& daemon,
     const int code = followRuns(silent, daemon, job);
     std::vector<std::string> ids;
     for (const RunSummary& run : job.runs) {
-        ids.push_back(run.id);  // another run may bear a name by now
+        ids.push_back(run.id);  // another run may have the name by now
     }
     runs = findRuns(daemon, ids);
     if (runs.ok()) {
@@ -308,7 +308,7 @@ int runWait(CliContext& context, const ParsedArgs& args) {
 
 namespace {
 
-// Whether somebody is at the terminal who can be asked.
+// Whether a person at the terminal can be asked.
 bool canAsk(const CliContext& context) {
     return context.errorTerminal.isTty && context.isInputTty && context.readLine;
 }
@@ -319,7 +319,7 @@ bool agrees(CliContext& context, const std::string& question) {
     return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-// Whether the user takes a start at step 0 where a run has nothing to go on from.
+// Whether the user accepts a start at step 0 if a run has nothing to resume from.
 bool takesStart(CliContext& context, const values::RunDetail& run, const Status& refused) {
     const bool isRefused = absl::IsFailedPrecondition(refused) && run.checkpoints.empty() &&
                            run.summary.state != values::RunState::kFinished;
@@ -394,12 +394,12 @@ int runStop(CliContext& context, const ParsedArgs& args) {
         return fail(context, daemon.status());
     }
     const int code = waitFor(context, **daemon, args.words, args.isJson(), 0);
-    return code == kExitCancelled ? static_cast<int>(kExitOk) : code;  // as was asked for
+    return code == kExitCancelled ? static_cast<int>(kExitOk) : code;  // as requested
 }
 
 namespace {
 
-// Names what goes and asks. An error: it is not to go, and why.
+// Lists what will be deleted and asks. An error: do not delete, and why.
 Status askForPurge(CliContext& context, const std::vector<std::string>& words) {
     ASSIGN_OR_RETURN(const Daemon daemon, openDaemon(context));
     ASSIGN_OR_RETURN(const std::vector<RunSummary> runs, findRuns(*daemon, words));
@@ -444,7 +444,7 @@ int runRemove(CliContext& context, const ParsedArgs& args) {
             }
             ASSIGN_OR_RETURN(values::RemovedRun removed, daemon.remove(run.id, isForGood));
             if (isForGood && !removed.run.isPurged()) {
-                // A daemon that knows no purge hides the run and passes over the rest of the wish.
+                // A daemon too old for purges hides the run and ignores the rest of the request.
                 return failedPrecondition("run ", run.id, " is hidden and not purged: this daemon ",
                                           "is of a version that frees nothing");
             }

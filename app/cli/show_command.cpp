@@ -73,13 +73,13 @@ std::string specDirectory(const RunDetail& detail) {
     return spec.ok() ? jsonString(*spec, "base_dir") : "";
 }
 
-// `path` as seen from the spec's directory, where it is inside of it.
+// `path` relative to the spec's directory, if it is inside.
 std::string fromSpec(const std::string& directory, const std::string& path) {
     const bool isInside = !directory.empty() && path.starts_with(directory + "/");
     return isInside ? path.substr(directory.size() + 1) : path;
 }
 
-// When, and whether there is a way back.
+// When the run was deleted, and whether it can be restored.
 std::string deletedText(const values::RunSummary& run) {
     if (run.isPurged()) {
         return timeText(run.purgedMs) + ", for good: its files, metrics and plan are gone";
@@ -150,7 +150,7 @@ std::string ownParams(const RunDetail& detail) {
     return text;
 }
 
-// What the variation changes: the keys whose values differ from the base's.
+// Shows the keys whose values the variation changes from the base's.
 void showChanges(Page& page, const RunDetail& detail, const RunDetail* base) {
     std::string sets;
     for (const std::string& set : detail.sets) {
@@ -191,7 +191,7 @@ void showMetrics(Page& page, const RunDetail& detail) {
                  {"STEP", Align::kRight},
                  {"BEST", Align::kRight, 6, 1}});
     for (const values::RunFigure& point : detail.summary.latestMetrics) {
-        // The last second's waiting says nothing of the run: its share stands above.
+        // The last second's stall does not describe the run: the run's share is shown above.
         const bool isStall = point.name == values::metric::kInputStallPercent;
         if (!isStall && !session::isInternalMetric(point.name, point.value)) {
             const values::RunFigure* best = detail.summary.best(point.name);
@@ -203,8 +203,8 @@ void showMetrics(Page& page, const RunDetail& detail) {
     page.table(table);
 }
 
-// The rows on their way: read, after each step with its reasons, kept, trained; a bar shows what is
-// left.
+// The path of the rows: read, left after each step with reasons, kept, trained; a bar shows the
+// share that is left.
 Table funnelOf(const values::Receipt& receipt, const Terminal& terminal) {
     Table table({{"ROWS", Align::kLeft, 10},
                  {"COUNT", Align::kRight},
@@ -233,7 +233,7 @@ Table funnelOf(const values::Receipt& receipt, const Terminal& terminal) {
         }
     }
     row("kept", receipt.rowsKept, Tone::kStrong);
-    // Rows of the last segment behind the run's end were not dropped by any step.
+    // No step dropped the rows of the last segment after the run's end.
     receipt.endsInsideSegment ? apart("trained", receipt.rowsTrained, Tone::kStrong)
                               : row("trained", receipt.rowsTrained, Tone::kStrong);
     return table;
@@ -304,7 +304,7 @@ void showCosts(Page& page, const std::vector<values::RoleCost>& costs) {
 
 void showReceipt(Page& page, const RunDetail& detail) {
     if (detail.summary.dataset.empty()) {
-        return;  // its command reads what it likes
+        return;  // the run's command reads its own data
     }
     page.heading("Data");
     page.field("plan", strCat(session::countText(detail.planFiles, "file"), ", ",
@@ -366,7 +366,7 @@ void showCheckpoints(Page& page, const RunDetail& detail) {
     page.table(table);
 }
 
-// A script tells all that is installed beside it: of these a line shows what it knows.
+// A script's packages are all those installed beside it: the line shows only known ones.
 std::string packagesText(const std::map<std::string, std::string>& packages) {
     constexpr std::size_t kAllShown = 8;
     constexpr std::array kKnown = {"arrow", "millrace", "numpy", "torch", "torchrec"};
@@ -441,7 +441,7 @@ void showParams(Page& page, const RunDetail& detail) {
     page.table(table);
 }
 
-// Name of the daemon's machine; "": not known.
+// Name of the daemon's machine; "": unknown.
 std::string headOf(client::DaemonClient& daemon) {
     const auto nodes = daemon.nodes();
     for (const values::NodeInfo& node : nodes.ok() ? *nodes : std::vector<values::NodeInfo>()) {
@@ -452,7 +452,7 @@ std::string headOf(client::DaemonClient& daemon) {
     return "";
 }
 
-// A document as it is stored, however large.
+// Prints a document as it is stored, however large.
 int printLarge(CliContext& context, client::DaemonClient& daemon, const std::string& id,
                values::LargeDocument which) {
     const Result<std::string> text = daemon.document(id, which);

@@ -1,6 +1,6 @@
 #pragma once
-// The commands about specs and data: they run millrace-loader as their own child and need no
-// daemon. Each returns an exit code.
+// The commands for specs and data: they run millrace-loader as a child process and need no daemon.
+// Each returns an exit code.
 #include "app/cli/frame/command.h"
 
 namespace millrace::cli {

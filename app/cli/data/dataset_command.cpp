@@ -25,7 +25,7 @@ std::string partName(const Json& answer) {
     return isParquet(answer) ? "row group" : "split";
 }
 
-// "-" where the member is absent.
+// Prints "-" for an absent member.
 void printHead(CliContext& context, const std::string& path, const Json& answer) {
     const Terminal& terminal = context.terminal;
     context.out << paint(terminal, Tone::kStrong, shown(terminal, path)) << "  "

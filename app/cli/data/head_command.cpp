@@ -12,7 +12,7 @@ using tui::Tone;
 
 constexpr int kDefaultRows = 10, kMostRows = 1000;
 
-// The last columns go first in a narrow terminal.
+// A narrow terminal omits the last columns first.
 void printRows(CliContext& context, const Json& answer) {
     std::vector<Column> columns;
     const Json& list = jsonMember(answer, "columns");

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A path as a spec in `directory` has to write it: relative where it was, unless it lies elsewhere.
+// A path as a spec in `directory` must write it: a relative one becomes relative to `directory`.
 std::string pathForSpec(const std::string& path, const fs::path& directory) {
     if (path.find("://") != std::string::npos || fs::path(path).is_absolute()) {
         return path;
@@ -39,7 +39,7 @@ std::string nameFor(const std::string& output, const std::string& path) {
     return first == std::string::npos ? "first" : name.substr(first);
 }
 
-// What `millrace check` says about the text: it is to be right from the start.
+// The result of `millrace check` for the text: a new spec must be valid.
 Status checkText(const CliContext& context, const std::string& text, const fs::path& directory) {
     const Result<Json> answer = askLoader(
         context,
@@ -51,7 +51,7 @@ Status checkText(const CliContext& context, const std::string& text, const fs::p
                                                ": ", errors.front().message);
 }
 
-// What it learnt within a few steps is no figure to go by: only that it does.
+// Metrics after a few steps mean nothing: reports only that the model trains.
 std::string trialText(const Json& trial) {
     if (trial.is_null()) {
         return "not tried: this installation trains nothing (a wheel has no millrace-trainer)";
@@ -71,7 +71,7 @@ std::string rangeText(const Json& profile) {
                                    : "-";
 }
 
-// A line a column: what it became and why.
+// Prints a line per column: its role and the reason.
 void printGuesses(CliContext& context, const Json& answer, bool explains) {
     Table table = explains ? Table({{"COLUMN", Align::kLeft, 10},
                                     {"TYPE", Align::kLeft, 6},
@@ -151,7 +151,7 @@ int runInit(CliContext& context, const ParsedArgs& args) {
         return answer->exitCode;
     }
     const std::string text = jsonString(answer->document, "spec");
-    // What does not stand a check is not written.
+    // A spec that fails the check is not written.
     const Status checked = checkText(context, text, directory);
     if (!checked.ok() && !args.isJson()) {
         return fail(context, checked);

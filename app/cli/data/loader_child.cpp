@@ -20,7 +20,7 @@ namespace {
 constexpr std::chrono::milliseconds kTimeout{120'000};
 constexpr std::int64_t kOutputBytes = std::int64_t{64} << 20;
 
-// The loader beside the millrace that the host has.
+// The loader next to the host's millrace program.
 Result<std::vector<std::string>> loaderThere(ssh::Connection& connection, const Address& address) {
     const ssh::RemoteFacts& facts = connection.facts();
     if (facts.program.empty()) {
@@ -49,7 +49,7 @@ Result<Json> askLoader(const CliContext& context, Json question) {
             ASSIGN_OR_RETURN(options.argv, loaderThere(*connection, place.address));
             ASSIGN_OR_RETURN(question["base_dir"], session::directoryThere(host, place.remoteDir));
             question["place"] = {{"directory", question["base_dir"]}};
-            options.memoryLimitBytes = 0;  // of ssh, not of the loader
+            options.memoryLimitBytes = 0;  // the limit would apply to ssh, not to the loader
         }
     }
     options.input = dumpJson(question);

@@ -1,7 +1,7 @@
 #pragma once
-// `millrace-loader inspect`, run as a child of this process or on a host that ssh reaches: how
-// check, dataset and sample ask without a daemon. Threads: one. Failure: a program that is missing,
-// too slow or crashes is one sentence.
+// Runs `millrace-loader inspect` as a child of this process, or on a host that ssh reaches: check,
+// dataset and sample use it to work without a daemon. Threads: one. Failure: a missing, slow or
+// crashed program is one sentence.
 #include <atomic>
 #include <string>
 #include <vector>
@@ -12,30 +12,30 @@
 
 namespace millrace::cli {
 
-/// One question, one answer (daemon/worker/loader/questions/inspect.h says which there are). Where
-/// the daemon is behind ssh, of the loader there: its paths are then that host's, relative ones
-/// begin at the named host's remote_dir or the home. kCancelled when this process was interrupted
-/// meanwhile; the child has ended then.
+/// Sends one question and returns its answer (daemon/worker/loader/questions/inspect.h lists the
+/// questions). If the daemon is behind ssh, asks the loader there: paths are then that host's, and
+/// relative ones begin at the named host's remote_dir or the home. kCancelled if this process was
+/// interrupted meanwhile; the child has ended then.
 Result<Json> askLoader(const CliContext& context, Json question);
 
-/// What a role of the loader printed. Its progress and errors went to this process's stderr.
+/// The output of a role of the loader. Its progress and errors went to this process's stderr.
 struct RoleAnswer {
-    int exitCode = 0;  ///< of this program: an input error is kExitFailed
-    Json document;     ///< null when there is none
+    int exitCode = 0;  ///< this program's: an input error is kExitFailed
+    Json document;     ///< null if there is none
 };
 
-/// Runs `millrace-loader ARGUMENTS...`, which prints one JSON document. Ctrl-C is handed on.
+/// Runs `millrace-loader ARGUMENTS...`, which prints one JSON document. Forwards Ctrl-C.
 Result<RoleAnswer> runLoaderRole(const CliContext& context,
                                  const std::vector<std::string>& arguments);
 
-/// The child's exit code; a signal that this process gets is handed on (a terminal's Ctrl-C reaches
-/// both by itself).
+/// Returns the child's exit code. Forwards signals that this process gets (a terminal's Ctrl-C
+/// reaches both by itself).
 int waitForwarding(Subprocess& child, const std::atomic<int>& interrupts);
 
-/// A worker tells input errors (4) and others (5) apart for the daemon; here both have failed.
+/// For the daemon, a worker distinguishes input errors (4) from others (5); here both mean failure.
 int exitCodeOfLoader(int code);
 
-/// A spec's file as the members that questions share: text, file_name, base_dir, sets.
+/// A spec's file as the members that all questions share: text, file_name, base_dir, sets.
 Result<Json> specQuestion(const ParsedArgs& args, const std::string& op);
 
 /// The options --format, --delimiter and --csv as arguments of the loader.
@@ -44,8 +44,8 @@ Result<std::vector<std::string>> readingArguments(const ParsedArgs& args);
 
 /// A question about the files of args.words: path, base_dir, format, csv. As above.
 Result<Json> datasetQuestion(const ParsedArgs& args, const std::string& op);
-/// Its answer; what is worth to know of how the files were read is printed as notes. Failure: the
-/// first thing that is wrong with them.
+/// The answer to such a question; prints notes on how the files were read. Failure: the first error
+/// in the files.
 Result<Json> askDataset(CliContext& context, Json question);
 
 /// The errors or warnings of an answer.

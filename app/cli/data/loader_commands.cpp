@@ -27,7 +27,7 @@ int reportErrors(CliContext& context, const ParsedArgs& args,
     return kExitFailed;
 }
 
-// How weights move: once of runs that have it alike.
+// Prints how each run is optimised, once for runs that do it alike.
 void printOptimisation(CliContext& context, const Json& runs) {
     std::set<std::string> told;
     for (const Json& run : runs) {
@@ -64,7 +64,7 @@ void printChecked(CliContext& context, const Json& runs) {
     printOptimisation(context, runs);
 }
 
-// Whether the run that train.init_from names can be started from: "" or what is wrong.
+// Why the run that train.init_from names cannot be used as a start; "" if it can.
 std::string whyNotFrom(client::DaemonClient& daemon, const std::string& name, bool isBest) {
     const Result<values::RunDetail> run = daemon.get(name);
     if (!run.ok()) {
@@ -81,7 +81,8 @@ std::string whyNotFrom(client::DaemonClient& daemon, const std::string& name, bo
                : "";
 }
 
-// Checks train.init_from, which only a daemon can; without one a warning says that nobody looked.
+// Checks train.init_from, which needs a daemon; without one, a warning says that it was not
+// checked.
 void checkInitFrom(CliContext& context, const Json& runs, std::vector<values::SpecError>& errors,
                    std::vector<values::SpecError>& warnings) {
     std::set<std::pair<std::string, bool>> wanted;
@@ -110,7 +111,7 @@ void checkInitFrom(CliContext& context, const Json& runs, std::vector<values::Sp
     }
 }
 
-// The resolved specs as documents in place of texts.
+// Replaces the text of each resolved spec by the parsed document.
 Result<Json> withSpecs(Json runs) {
     for (Json& run : runs) {
         ASSIGN_OR_RETURN(run["spec"], parseJson(jsonString(run, "resolved_spec"), "resolved spec"));
@@ -163,7 +164,7 @@ int runCheck(CliContext& context, const ParsedArgs& args) {
 
 namespace {
 
-// As it was typed; what the loader prints is the command's.
+// Passes the arguments on unchanged; the loader's output is the command's.
 int runLoader(CliContext& context, const ParsedArgs& args, const std::string& role) {
     const Status sets = checkSets(args);
     if (!sets.ok()) {

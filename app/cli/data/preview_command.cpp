@@ -15,7 +15,7 @@ namespace {
 using tui::Tone;
 using Format = std::string (*)(double);
 
-constexpr double kLeastShareShown = 0.03;  ///< of the processor time: what costs less is no line
+constexpr double kLeastShareShown = 0.03;  ///< of the processor time: cheaper parts get no line
 
 std::string count(double value) {
     return formatCount(static_cast<std::int64_t>(std::llround(value)));
@@ -33,7 +33,7 @@ std::string duration(double seconds) {
     return seconds < 10 ? absl::StrFormat("%.2f s", seconds) : formatDuration(seconds);
 }
 
-// An estimate as value and 95 % interval.
+// Formats an estimate as value and 95 % interval.
 class HeadFigures {
  public:
     void add(const std::string& name, const Json& estimate, Format format) {

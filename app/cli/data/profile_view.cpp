@@ -33,15 +33,15 @@ std::string member(const Json& object, const char* key) {
     return value.is_number() ? number(value.get<double>()) : "-";
 }
 
-// A value of a column: dates (days since 1970) and times (microseconds) as people read them.
+// A column's value: dates (days since 1970) and times (microseconds) become readable.
 std::string valueText(const std::string& type, const Json& object, const char* key) {
     const Json& value = jsonMember(object, key);
-    const std::string element = type.substr(0, type.find('['));  // a list's are its elements'
+    const std::string element = type.substr(0, type.find('['));  // a list has its elements' type
     const bool isDate = element == "date", isTime = element == "timestamp";
     const double ms = !value.is_number() ? NAN
                       : isDate           ? value.get<double>() * 86'400'000
                                          : value.get<double>() / 1e3;
-    // formatTime knows the years 0 to 9999.
+    // formatTime() supports the years 0 to 9999.
     if ((!isDate && !isTime) || !(std::abs(ms) < 2.5e14) || ms < -6.2e13) {
         return member(object, key);
     }
@@ -49,7 +49,7 @@ std::string valueText(const std::string& type, const Json& object, const char* k
     return isDate ? text.substr(0, 10) : text.substr(0, 10) + " " + text.substr(11, 8);
 }
 
-// Nulls of all rows stand in the footers; else those of the rows that were read.
+// The count of nulls in all rows if the footers have it; else the share in the rows that were read.
 std::string nullsText(const Json& column, const Json& profile) {
     if (column.contains("nulls")) {
         return formatCount(jsonInt(column, "nulls"));
@@ -121,7 +121,7 @@ void printAdvice(CliContext& context, const Json& advice) {
                                                              : (command.empty() ? "+" : "!")))
                     << ' ' << absl::StrJoin(lines, "\n    ") << '\n';
         if (!command.empty()) {
-            // A command is copied: it is never broken into lines.
+            // A command is never broken into lines, so that it can be copied.
             context.out << "    " << paint(terminal, Tone::kInfo, shown(terminal, command)) << '\n';
         }
     }

@@ -18,7 +18,7 @@ using tui::Tone;
 
 constexpr int kDefaultRows = 10, kMostRows = 1000;
 
-// A stage of the answer, looked up by column and row.
+// One stage of the answer, with access by column and row.
 struct Stage {
     explicit Stage(const Json& json) : json(json) {
         for (const Json& id : jsonMember(json, "row_ids")) {
@@ -48,7 +48,7 @@ struct Stage {
     }
 
     const Json& json;
-    std::map<std::int64_t, std::size_t> rows;  ///< id -> place
+    std::map<std::int64_t, std::size_t> rows;  ///< id -> index
     std::map<std::string, const Json*> columns;
 };
 
@@ -56,7 +56,7 @@ TableCell cellOf(const Stage& stage, const std::string& column, std::int64_t row
     return valueCell(stage.value(column, row), stage.isNull(column, row), tone);
 }
 
-// What a step did, beside its table.
+// The effect of a step, shown beside its table.
 struct Effect {
     std::vector<std::string> added, removed;  ///< columns
     std::int64_t rowsRemoved = 0;
@@ -96,7 +96,7 @@ std::string listed(const std::vector<std::string>& names) {
     return names.size() > kMost ? strCat(text, " and ", names.size() - kMost, " more") : text;
 }
 
-/// " (no partner: 2)", as far as the step counted anything.
+/// " (no partner: 2)": the reasons that the step counted at least once.
 std::string reasonsOf(const Stage& after) {
     std::string text;
     for (const Json& reason : jsonMember(after.json, "reasons")) {
@@ -133,7 +133,7 @@ std::string sentenceOf(const Stage& after, const Effect& effect) {
     return strCat(text.empty() ? "changes nothing in these rows" : text, reasonsOf(after));
 }
 
-// Columns that the step made or changed stay in a narrow terminal; the last others go first.
+// A narrow terminal keeps the columns that the step made or changed; the last others go first.
 Table tableOf(const Stage& stage, const Stage* before, const Effect& effect) {
     std::vector<Column> columns = {{"", Align::kLeft, 1}, {"ROW", Align::kRight}};
     const auto& list = jsonMember(stage.json, "columns");
@@ -150,7 +150,7 @@ Table tableOf(const Stage& stage, const Stage* before, const Effect& effect) {
     return Table(std::move(columns));
 }
 
-// Rows that were there before the step, those it removed marked and with the values they had.
+// Prints the rows before the step; rows that it removed are marked and show their old values.
 void printRows(CliContext& context, const Stage& stage, const Stage* before, const Effect& effect) {
     Table table = tableOf(stage, before, effect);
     for (const auto& [row, place] : (before != nullptr ? *before : stage).rows) {

@@ -20,7 +20,7 @@ std::string lineOf(const std::string& text, int number) {
     return at == std::string::npos ? "" : text.substr(at, text.find('\n', at) - at);
 }
 
-// The source line with a caret below; long lines show the part around the column.
+// The source line with a caret below; a long line is cut around the column.
 std::string excerpt(const std::string& line, int column, const Terminal& terminal) {
     if (line.empty()) {
         return "";

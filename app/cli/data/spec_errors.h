@@ -1,5 +1,5 @@
 #pragma once
-// Errors of a spec as an editor reads them: FILE:LINE:COLUMN: message, the line, a caret.
+// Formats errors of a spec as compilers do: FILE:LINE:COLUMN: message, the line, a caret.
 #include <string>
 #include <vector>
 
@@ -8,8 +8,9 @@
 
 namespace millrace::cli {
 
-/// `specText` is what was read; `fileName` stands for errors that name none. `word` is "error" or
-/// "warning". With `hasSets` an error that has no place may come from --set, and is said so.
+/// `specText` is the text that was read; `fileName` is used for errors without a file. `word` is
+/// "error" or "warning". With `hasSets`, adds to an error without a position that --set may cause
+/// it.
 std::string describe(const std::vector<values::SpecError>& errors, const std::string& fileName,
                      const std::string& specText, const char* word, const Terminal& terminal,
                      bool hasSets = false);

@@ -1,6 +1,6 @@
 #pragma once
 // A command as data: its options, its words, and the function that runs it. Help, completion and
-// docs/reference/cli.md are made from these, so they cannot disagree with what is parsed.
+// docs/reference/cli.md are generated from it, so they always agree with the parser.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace millrace::cli {
 
-/// What the shell offers after a word.
+/// What the shell completes after a word.
 enum class Completes { kNothing, kRun, kFile, kCommand, kHostAction };
 
 struct ArgumentSpec {
@@ -20,7 +20,7 @@ struct ArgumentSpec {
     Completes completes = Completes::kNothing;
 };
 
-/// What was typed, checked against the command's options.
+/// The command line's values, checked against the command's options.
 class ParsedArgs {
  public:
     bool has(std::string_view option) const;
@@ -44,7 +44,7 @@ struct CommandSpec {
     int (*run)(CliContext& context, const ParsedArgs& args) = nullptr;
     bool printsData = true;   ///< takes --json
     bool needsDaemon = true;  ///< takes --host
-    bool looksThere = false;  ///< without a daemon, and with --host ssh://HOST on that host
+    bool looksThere = false;  ///< needs no daemon; --host ssh://HOST runs it on that host
 };
 
 /// Whether every --set is KEY=VALUE.

@@ -1,5 +1,5 @@
 #pragma once
-// What a command works with: where it writes, how it reaches a daemon, what the user's machine is.
+// The environment of a command: where it writes, how it reaches a daemon, the user's machine.
 //
 // Everything is passed in, so that a test runs a command without a terminal and without a daemon.
 #include <atomic>
@@ -37,35 +37,35 @@ struct CliContext {
     /// How often Ctrl-C was pressed, or the process was asked to end.
     const std::atomic<int>& interrupts;
     std::string hostOption;   ///< --host as given
-    bool isInputTty = false;  ///< somebody can press keys
-    /// A line of what is typed; "" at its end. Asked for only when isInputTty.
+    bool isInputTty = false;  ///< a person can press keys
+    /// Reads a typed line; returns "" at the end of the input. Call only if isInputTty.
     std::function<std::string()> readLine;
     std::string_view build = {};           ///< buildId(), for `millrace version`
-    ssh::Hosts* hosts = nullptr;           ///< of ssh addresses; null: there are none
+    ssh::Hosts* hosts = nullptr;           ///< for ssh addresses; null: not supported
     std::string hostBook = {};             ///< the file of named hosts
-    bool looksThere = false;               ///< the command asks the loader of a host behind ssh
-    const OutputBuffer* output = nullptr;  ///< behind `out`; null: `out` is no descriptor
+    bool looksThere = false;               ///< the command runs the loader of a host behind ssh
+    const OutputBuffer* output = nullptr;  ///< behind `out`; null: `out` is not a descriptor
 
-    /// Nobody reads what is printed from now on. Commands that print until something ends look at
-    /// it; all others print on, and runCli() says what became of it.
+    /// Whether nobody reads the output any more. Commands that print until something ends check it;
+    /// all others keep printing, and runCli() reports the loss.
     bool isOutputLost() const {
         return !out.good() || (output != nullptr && output->hasNoReader());
     }
 };
 
-/// The daemon that --host, MILLRACE_HOST or the default name; greeted, so that a newer one is
-/// named.
+/// Connects to the daemon of --host, MILLRACE_HOST or the default name, and greets it, so that a
+/// newer one is reported as such.
 Result<std::unique_ptr<client::DaemonClient>> openDaemon(const CliContext& context);
-/// The same address without connecting, and what its name says beside it.
+/// The same address without a connection, and the settings of a named host.
 Result<Address> daemonAddress(const CliContext& context);
 Result<session::DaemonPlace> daemonPlace(const CliContext& context);
 
-/// "millrace: SENTENCE" on stderr; the exit code that goes with it.
+/// Prints "millrace: SENTENCE" on stderr; returns the matching exit code.
 ExitCode fail(CliContext& context, const Status& status);
 ExitCode failUsage(CliContext& context, std::string_view sentence);
 
-/// Adds schema_version and prints one document (on a terminal indented, else one line), or one line
-/// of a stream of objects.
+/// Adds schema_version and prints one document (indented on a terminal, else on one line), or one
+/// line of a stream of objects.
 void printDocument(CliContext& context, Json document);
 void printLine(CliContext& context, Json object);
 

@@ -1,5 +1,5 @@
 #pragma once
-// The exit codes of `millrace`, as its help and docs/reference/cli.md name them.
+// The exit codes of `millrace`, as documented in its help and docs/reference/cli.md.
 #include "backend/core/status.h"
 
 namespace millrace::cli {

@@ -64,7 +64,7 @@ void addTimes(Json& json, const std::optional<values::PhaseTimes>& times) {
     json["stall_percent"] = times && times->sum() > 0 ? jsonNumber(times->stallPercent()) : Json();
 }
 
-// Of a run that goes on: what each of its ranks does now.
+// For an active run: the present activity of each rank.
 Json ranksJson(const values::RunSummary& run) {
     Json ranks = Json::array();
     for (const values::RankNow& rank : run.ranks) {
@@ -132,7 +132,7 @@ Json jsonOf(const values::RunSummary& run) {
     for (const values::RunFigure& point : run.bestMetrics) {
         best[point.name] = {{"value", jsonNumber(point.value)}, {"step", point.step}};
     }
-    // Without a dataset there are none to count.
+    // Rows are counted only if there is a dataset.
     const auto rows = [&](std::int64_t count) {
         return run.dataset.empty() ? Json() : Json(count);
     };
@@ -295,7 +295,7 @@ Json jsonOf(const values::SpecError& error) {
             {"column", orNull(static_cast<std::int64_t>(error.column))}};
 }
 
-// What several ranks said: "value" beside it is their median.
+// The values of several ranks: "value" beside it is their median.
 Json jsonOf(const values::RankSpread& ranks) {
     return {{"count", ranks.numRanks},
             {"least", jsonNumber(ranks.least)},

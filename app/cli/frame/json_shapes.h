@@ -1,5 +1,5 @@
 #pragma once
-// The documented --json shapes (docs/reference/json.md): values -> JSON.
+// Converts values to the documented --json shapes (docs/reference/json.md).
 //
 // Times are RFC 3339 in UTC or null; unknown figures are null, never 0; hashes are hex strings; NaN
 // and infinities are the strings "NaN", "Infinity", "-Infinity".
@@ -38,7 +38,7 @@ Json jsonList(const List& values) {
     }
     return all;
 }
-/// null for 0.
+/// Null for 0.
 Json jsonTime(std::int64_t utcMs);
 
 }  // namespace millrace::cli

@@ -40,8 +40,8 @@ std::vector<int> Table::naturalWidths(const Terminal& terminal) const {
     return widths;
 }
 
-// First text columns shrink to their least width, the widest first; then columns are left out; then
-// text shrinks as far as it goes.
+// First shrinks text columns to their minimum, the widest first; then omits columns; then shrinks
+// text as far as possible.
 void Table::fit(std::vector<int>& widths, int limit) const {
     const std::vector<int> natural = widths;
     const auto shrinkTo = [&](bool isLast) {

@@ -1,6 +1,6 @@
 #pragma once
-// Tables that fit the terminal: numbers to the right and never cut, text cut in the middle, columns
-// that matter least left out where even that does not fit.
+// Tables that fit the terminal: numbers on the right and never cut, text cut in the middle. If that
+// is not enough, the least important columns are omitted.
 //
 // Failure: none. Cells may hold any text; it is made printable.
 #include <string>
@@ -16,8 +16,8 @@ enum class Align { kLeft, kRight };
 struct Column {
     std::string title;
     Align align = Align::kLeft;
-    int minWidth = 8;      ///< text is not cut below this while other columns can be left out
-    int drop = 0;          ///< 0: never left out; the highest goes first
+    int minWidth = 8;      ///< text is not cut below this while other columns can be omitted
+    int drop = 0;          ///< 0: never omitted; the highest goes first
     bool cutsEnd = false;  ///< sentences lose their end, names their middle
 };
 
@@ -31,10 +31,10 @@ struct TableCell {
 class Table {
  public:
     explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
-    /// One cell a column; missing ones are empty.
+    /// One cell per column; missing ones are empty.
     void add(std::vector<TableCell> row);
     bool isEmpty() const { return rows_.empty(); }
-    /// Lines with line ends; the first has the titles. Columns without any text are left out.
+    /// Lines with line ends; the first has the titles. Omits columns without any text.
     std::string render(const Terminal& terminal) const;
 
  private:

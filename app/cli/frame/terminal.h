@@ -1,8 +1,8 @@
 #pragma once
-// What the reader of the output can show: width, colours, characters.
+// The capabilities of the output: width, colours, characters.
 //
-// NO_COLOR (any value) and TERM=dumb switch colours off, --color always|never decides over both.
-// COLUMNS decides over the terminal's own width. A pipe has no width: nothing is cut.
+// NO_COLOR (any value) and TERM=dumb switch colours off; --color always|never overrides both.
+// COLUMNS overrides the terminal's own width. A pipe has no width: nothing is cut.
 #include <functional>
 #include <string>
 #include <string_view>
@@ -22,19 +22,19 @@ struct Terminal {
 };
 
 using Environment = std::function<std::string(const char* name)>;
-/// This process's variables; "" where unset.
+/// This process's variables; "" if unset.
 std::string processEnvironment(const char* name);
 
-/// The environment decides; `isTty`: whether colours may be shown at all without being asked for.
+/// Decided by the environment; `isTty`: whether colours may be used without --color always.
 int colorsOf(ColorChoice color, bool isTty, const Environment& environment);
 /// With the colours of ColorChoice::kAuto.
 Terminal detectTerminal(int fd, const Environment& environment);
 
-/// `text` in the tone's colour, or as it is where there are none.
+/// `text` in the tone's colour, or unchanged without colours.
 std::string paint(const Terminal& terminal, tui::Tone tone, std::string_view text);
-/// `text` in characters that the terminal shows.
+/// `text` in characters that the terminal can show.
 std::string shown(const Terminal& terminal, std::string_view text);
-/// Words in lines of at most `width` columns; 0: one line.
+/// Breaks text into lines of at most `width` columns; 0: one line.
 std::vector<std::string> wrapped(const std::string& text, int width);
 
 }  // namespace millrace::cli

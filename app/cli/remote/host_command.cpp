@@ -1,4 +1,5 @@
-// `millrace host`: names of hosts, and what stands between this machine and a daemon there.
+// `millrace host`: manages names of hosts, and tests each step between this machine and a daemon
+// there.
 #include <chrono>
 
 #include "app/cli/frame/table.h"
@@ -17,11 +18,11 @@ struct Step {
     std::string name;
     bool isOk = false;
     double seconds = 0;
-    std::string text;  ///< what was found, or the sentence for what failed
+    std::string text;  ///< the finding, or the sentence for a failure
     ExitCode code = kExitFailed;
 };
 
-// Runs the steps in order; those behind one that failed are not tried.
+// Runs the steps in order; stops at the first that fails.
 class HostTest {
  public:
     HostTest(CliContext& context, const Address& address)
@@ -46,7 +47,7 @@ class HostTest {
                 }
                 return strCat(facts_.program, ", version ", facts_.version);
             });
-        // A daemon may be there without a program on the PATH.
+        // A daemon may run there without a program on the PATH.
         if (!facts_.socket.empty()) {
             daemonSteps();
         }

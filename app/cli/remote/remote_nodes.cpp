@@ -1,4 +1,4 @@
-// `millrace up --hosts a,b`: agents of nodes on other hosts, started there over ssh.
+// `millrace up --hosts a,b`: starts agents of nodes on other hosts over ssh.
 #include "app/cli/remote/remote_commands.h"
 #include "backend/core/exit_codes.h"
 #include "backend/system/agent_script.h"

@@ -1,5 +1,5 @@
 #pragma once
-// How far a file is on its way to a host, on one line of the terminal.
+// Shows on one line of the terminal how much of a file was sent to a host.
 #include <string>
 
 #include "app/cli/frame/context.h"
@@ -7,7 +7,7 @@
 
 namespace millrace::cli {
 
-/// Nothing where stderr is no terminal. `what`: "movies.csv", "the programs".
+/// Empty if stderr is not a terminal. `what`: "movies.csv", "the programs".
 ssh::Progress progressOf(CliContext& context, const std::string& what);
 
 }  // namespace millrace::cli

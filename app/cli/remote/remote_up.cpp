@@ -1,4 +1,4 @@
-// `millrace up --host ssh://...`: a daemon on another host, started there by millrace there.
+// `millrace up --host ssh://...`: starts a daemon on another host, through millrace there.
 #include "app/cli/remote/remote_commands.h"
 #include "app/cli/remote/remote_progress.h"
 #include "app/ssh/transfer.h"
@@ -13,7 +13,7 @@ std::string firstLine(const std::string& text) {
     return text.substr(0, std::min(text.find('\n'), text.size()));
 }
 
-// What `millrace up` is told there: paths are those of the host.
+// The `millrace up` command to run there: paths are those of the host.
 std::string upCommand(const ParsedArgs& args, const std::string& program, const Address& address) {
     std::string command = ssh::shellWord(program) + " up --json";
     if (!address.unixPath.empty()) {

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kLookMs = 100;
 
-// What is typed is not shown, for as long as this lives.
+// Switches echo off for the lifetime of this object.
 class Unseen {
  public:
     explicit Unseen(int fd) : fd_(fd), isSet_(::tcgetattr(fd, &before_) == 0) {
@@ -49,7 +49,7 @@ void say(int fd, const std::string& text) {
     (void)!::write(fd, text.data(), text.size());
 }
 
-// Lines without what a terminal would obey, and without ssh's own last line where ours replaces it.
+// The question without control characters, and without ssh's own last line if ours replaces it.
 std::string shownText(const ssh::Question& question) {
     std::string text;
     for (std::string_view rest = question.text; !rest.empty();) {
@@ -74,7 +74,7 @@ class TerminalAsk {
         if (isTaken_) {
             return std::nullopt;
         }
-        // Before the question: what answers it at once is not seen either.
+        // Before the question is printed: an answer that was typed ahead is not echoed either.
         std::optional<Unseen> unseen;
         if (question.kind == ssh::QuestionKind::kSecret) {
             unseen.emplace(terminal_.get());
@@ -97,7 +97,7 @@ class TerminalAsk {
     }
 
  private:
-    // An empty line trusts nothing.
+    // An empty line trusts no key.
     std::optional<Secret> keyAnswer(const std::stop_token& stop) {
         std::optional<Secret> answer = line(stop);
         return answer.has_value() && answer->view().empty() ? std::optional(Secret("no"))
@@ -114,7 +114,7 @@ class TerminalAsk {
         }
     }
 
-    // To the end of the line; nothing when it is given up.
+    // Reads to the end of the line; returns nothing if it is given up.
     std::optional<Secret> line(const std::stop_token& stop) {
         Secret typed;
         while (true) {
