@@ -27,7 +27,7 @@ ConsoleApp::ConsoleApp(const Parts& parts, const ConsoleOptions& options)
                              parts_.settings,
                              parts_.makePage,
                              parts_.nowMs};
-    connectDaemon();  // before the window: what it hears of a delivery is in the tables then
+    connectDaemon();  // before the window: the first delivery is then already in the tables
     window_ = std::make_unique<MainWindow>(window);
     window_->restoreLayout();
     connectProbe();
@@ -43,7 +43,7 @@ void ConsoleApp::restore(const ConsoleOptions& options) {
     for (const std::string& address : options.connect) {
         const QString text = QString::fromStdString(address);
         const Result<std::string> added = daemons_.add(text);
-        // One that is in the bar already is gone to as well.
+        // An address that is in the bar already becomes the current one as well.
         daemons_.setCurrent(added.ok() ? *added : address);
     }
     const QString page = settings.value(QStringLiteral("window/page")).toString();
@@ -87,7 +87,7 @@ void ConsoleApp::connectDaemon() {
     runs_.setNow(parts_.nowMs());
 }
 
-// The others in the bar are only asked whether they are there.
+// The other daemons in the bar are only probed.
 void ConsoleApp::connectProbe() {
     connect(&probe_, &DaemonProbe::changed, this,
             [this](const QString& address) { takeProbe(address.toStdString()); });
@@ -110,7 +110,7 @@ void ConsoleApp::connectQuestions() {
     connect(window_.get(), &MainWindow::questionGivenUp, questions, &SshQuestions::giveUp);
 }
 
-// What cannot be read offers nothing; the command line says why.
+// An unreadable file offers no hosts; the command line reports the error.
 void ConsoleApp::readHosts() {
     bridge_.readHosts(this, [this](Result<DaemonBridge::HostNames> names) {
         if (names.ok()) {

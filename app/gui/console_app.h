@@ -1,8 +1,9 @@
 #pragma once
-// What lives as long as the console: the bridge, the tables it fills, and the window.
+// ConsoleApp: owns the objects that live as long as the console: the bridge, the tables it fills,
+// and the window.
 //
-// Threads: the GUI thread. Owns: everything named here. Failure: a daemon that cannot be reached is
-// a sentence in the connection bar, never an end.
+// Threads: the GUI thread. Owns: everything named here. Failure: an unreachable daemon is reported
+// as a sentence in the connection bar and never ends the program.
 #include <QObject>
 #include <QSettings>
 #include <memory>
@@ -29,15 +30,15 @@ class ConsoleApp final : public QObject {
         ThemeControl& theme;
         std::string ownAddress;  ///< of the daemon that is known without being added
         std::function<std::int64_t()> nowMs;
-        DaemonBridge::Elsewhere elsewhere = {};  ///< of daemons on other hosts
-        SshQuestions* questions = nullptr;       ///< of ssh connections; null: there are none
-        /// Somebody wants a daemon tried again, whatever it said before.
+        DaemonBridge::Elsewhere elsewhere = {};  ///< for daemons on other hosts
+        SshQuestions* questions = nullptr;       ///< for ssh connections; null: not supported
+        /// Called when the user wants a daemon retried, whatever it answered before.
         std::function<void(const std::string& address)> forgive = {};
     };
     ConsoleApp(const Parts& parts, const ConsoleOptions& options);
     ~ConsoleApp() override;
 
-    /// Shows the window, then connects: the first paint waits for nobody.
+    /// Shows the window, then connects: the first paint does not wait for the daemon.
     void start();
     MainWindow& window() { return *window_; }
     DaemonBridge& daemon() { return bridge_; }

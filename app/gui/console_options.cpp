@@ -92,7 +92,7 @@ constexpr OptionText kOptions[] = {
     {"--scale", "FACTOR", "device pixels per pixel of the window, from 0.5 to 4", readScale},
 };
 
-// At most 78 columns, the text indented behind the names.
+// At most 78 columns; the text is indented to the right of the names.
 std::string helpLine(const std::string& names, const std::string& help) {
     constexpr std::size_t kIndent = 24, kWidth = 78;
     std::string text = "  " + names, line;

@@ -1,7 +1,7 @@
 #pragma once
-// The command line of millrace-console as plain values.
+// Parses the command line of millrace-console into plain values.
 //
-// Threads: any. Failure: a sentence that names the option and says what it takes; main() exits 2.
+// Threads: any. Failure: a sentence that names the option and what it accepts; main() exits with 2.
 #include <string>
 #include <vector>
 
@@ -12,18 +12,18 @@
 namespace millrace::gui {
 
 struct ConsoleOptions {
-    std::vector<std::string> connect;  ///< the last one is gone to
+    std::vector<std::string> connect;  ///< the last one becomes the current one
     std::optional<PageName> page;
     std::optional<ThemeChoice> theme;
     std::string spec;           ///< a file to open in Launch and Data
-    std::string screenshotDir;  ///< "": a window for people
+    std::string screenshotDir;  ///< "": show a window
     int width = 1440, height = 900;
     double scale = 1;
     bool wantsHelp = false, wantsVersion = false;
 };
 
 Result<ConsoleOptions> parseConsoleOptions(const std::vector<std::string>& arguments);
-/// What --help prints.
+/// The text that --help prints.
 std::string consoleHelp();
 std::string consoleVersion();  ///< "0.1.0"
 

@@ -1,7 +1,7 @@
 #pragma once
-// The pages of the console, in the order of the side bar: the one table that knows them all.
+// The one table of all pages of the console, in the order of the side bar.
 //
-// A page more is a name in page.h, a line here, and its own folder. Threads: the GUI thread.
+// A new page needs a name in page.h, a line here, and its own folder. Threads: the GUI thread.
 #include <functional>
 #include <memory>
 #include <span>
@@ -19,13 +19,13 @@ struct PageEntry {
     std::unique_ptr<Page> (*make)(const PageContext& context);
 };
 
-/// The place of an entry is the value of its name.
+/// The index of an entry is the value of its name.
 std::span<const PageEntry> allPages();
 const PageEntry& entryOf(PageName name);
 
 using MakePage = std::function<std::unique_ptr<Page>(PageName name, const PageContext& context)>;
 
-/// The real ones.
+/// Makes the real page; tests pass their own.
 std::unique_ptr<Page> makePage(PageName name, const PageContext& context);
 
 }  // namespace millrace::gui

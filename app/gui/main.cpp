@@ -1,5 +1,5 @@
-// The program millrace-console: the process's own things (options, signals, TLS files, settings)
-// around ConsoleApp.
+// The program millrace-console: sets up the process (options, signals, TLS files, settings) around
+// ConsoleApp.
 #include <QApplication>
 #include <QSocketNotifier>
 #include <QTemporaryDir>
@@ -35,7 +35,7 @@ std::string environment(const char* name) {
     return value == nullptr ? "" : value;
 }
 
-// A handler may do next to nothing: it writes a byte, the event loop reads it.
+// A signal handler may call almost nothing: it writes a byte, which the event loop reads.
 void onSignal(int) {
     const char byte = 1;
     if (::write(signalPipe[1], &byte, 1) < 0) {
@@ -54,7 +54,7 @@ bool installSignals() {
     }
     struct sigaction action{};
     action.sa_handler = onSignal;
-    // The second one ends it at once.
+    // The second signal ends the process at once.
     action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
     ::sigaction(SIGINT, &action, nullptr);
     ::sigaction(SIGTERM, &action, nullptr);
@@ -63,12 +63,12 @@ bool installSignals() {
     return true;
 }
 
-// The ways to daemons of this process: the connections to other hosts, and what they ask.
+// This process's connections to daemons on other hosts, and the questions that they ask.
 class Ways {
  public:
     Ways() : hosts_(settings()), directories_(hosts_) {}
 
-    /// Nobody waits for anything any more: there is no window that could ask.
+    /// Gives up all waits: the window that could ask is gone.
     void leave() { isLeft_ = true; }
 
     gui::ConsoleApp::Parts parts(QSettings& kept, gui::ThemeControl& theme,
@@ -116,7 +116,7 @@ class Ways {
     }
 
     std::unique_ptr<client::DaemonClient> makeClient(const std::string& text) {
-        // Addresses were read by KnownDaemons before; an empty one answers with its own sentence.
+        // KnownDaemons has checked addresses already; an empty one gets its own error.
         return session::openClient(
             Address::parse(text).value_or(Address{}), "millrace-console " + gui::consoleVersion(),
             {environment("MILLRACE_TLS_CA"), environment("MILLRACE_TLS_CERT"),
@@ -130,8 +130,8 @@ class Ways {
     session::DirectoriesThere directories_;
 };
 
-// The offscreen platform remarks once a window that it cannot size, raise or mask one: nothing that
-// whoever asked for pictures needs to know. Everything else is told as usual.
+// Drops the offscreen platform's warnings that it cannot size, raise or mask a window: they do not
+// matter for screenshots. All other messages are passed on.
 void tellMessage(QtMsgType type, const QMessageLogContext& context, const QString& message) {
     const bool isRemark = message.startsWith(QLatin1String("This plugin does not support ")) &&
                           QGuiApplication::platformName() == QLatin1String("offscreen");
@@ -146,7 +146,7 @@ std::int64_t nowMs() {
         .count();
 }
 
-// What is known before there is a window: answers, or nothing when the window is wanted.
+// Handles options that need no window, such as --help; returns nothing if the window is needed.
 std::optional<int> answerAtOnce(const Result<gui::ConsoleOptions>& options) {
     if (!options.ok()) {
         std::cerr << "millrace-console: " << messageOf(options.status()) << '\n';
@@ -215,7 +215,7 @@ int main(int argc, char** argv) {
         QSettings settings(QStringLiteral("millrace"), QStringLiteral("console"));
         return runConsole(application, *options, settings);
     }
-    // Pictures are the same for everybody: nobody's settings are read or changed.
+    // Screenshots must be the same for every user: no settings are read or changed.
     QTemporaryDir folder;
     QSettings settings(folder.filePath(QStringLiteral("console.ini")), QSettings::IniFormat);
     return runConsole(application, *options, settings);

@@ -32,7 +32,7 @@
 namespace millrace::gui {
 namespace {
 
-// tests/bench/gui/start_bench listens to it.
+// tests/bench/gui/start_bench reads this category.
 Q_LOGGING_CATEGORY(startLog, "millrace.start", QtWarningMsg)
 
 constexpr int kStatusTickMs = 500;
@@ -45,12 +45,12 @@ QString titleOf(PageName name) {
     return QCoreApplication::translate("PageName", entryOf(name).title);
 }
 
-// A page stands in the viewport of its scroll area.
+// The scroll area around a page, whose viewport is the page's parent.
 QWidget* areaOf(const Page& page) {
     return page.parentWidget()->parentWidget();
 }
 
-// Where a "?" is a letter.
+// Whether the focus is in a field that takes "?" as a letter.
 bool isTyping() {
     const QWidget* focus = QApplication::focusWidget();
     return qobject_cast<const QLineEdit*>(focus) != nullptr ||
@@ -129,7 +129,7 @@ void MainWindow::addShortcut(const QKeySequence& key, std::function<void()> run)
 
 void MainWindow::makeShortcuts() {
     for (const Command& command : ownCommands()) {
-        // "?" is handled in keyPressEvent: fields must be able to take it.
+        // keyPressEvent() handles "?", so that fields can take it as a letter.
         if (!command.key.isEmpty() && command.key != QKeySequence(QStringLiteral("?"))) {
             addShortcut(command.key, command.run);
         }
@@ -150,7 +150,7 @@ void MainWindow::connectDaemon() {
     DaemonBridge& daemon = parts_.pages.daemon;
     connect(&daemon, &DaemonBridge::linkChanged, this, [this] { showDaemon(); });
     connect(&parts_.daemons, &KnownDaemons::changed, this, &MainWindow::showDaemon);
-    // With the lanes, so that both show the same.
+    // In step with the lanes, so that both show the same.
     connect(&daemon, &DaemonBridge::runsChanged, this, &MainWindow::refreshStatus);
     auto* tick = new QTimer(this);
     tick->setInterval(kStatusTickMs);
@@ -273,7 +273,7 @@ std::vector<PageCommands> MainWindow::allCommands() {
     for (const PageEntry& entry : allPages()) {
         const PageName name = entry.name;
         if (name != current_) {
-            // A command of another page needs that page in front.
+            // A command of another page first brings that page to the front.
             PageCommands other{titleOf(name), page(name).commands()};
             for (Command& command : other.commands) {
                 command.run = [this, name, run = command.run] {
@@ -348,14 +348,14 @@ void MainWindow::keyPressEvent(QKeyEvent* event) {
         openShortcuts();
         return;
     }
-    // Single keys are the page's, also while the focus is in the top bar.
+    // Single keys belong to the page, even while the focus is in the top bar.
     Page& shown = page(current_);
     const QWidget* focus = QApplication::focusWidget();
     if (isHandingOn_ || isTyping() || focus == &shown || shown.isAncestorOf(focus)) {
         QMainWindow::keyPressEvent(event);
         return;
     }
-    isHandingOn_ = true;  // what the page leaves comes back here
+    isHandingOn_ = true;  // a key that the page ignores comes back here
     QCoreApplication::sendEvent(&shown, event);
     isHandingOn_ = false;
 }
@@ -364,7 +364,7 @@ bool MainWindow::event(QEvent* event) {
     const bool isTaken = QMainWindow::event(event);
     if (event->type() == QEvent::Paint && !hasPainted_) {
         hasPainted_ = true;
-        // Behind the children's first paint.
+        // After the children's first paint.
         QTimer::singleShot(0, this, [this] {
             qCDebug(startLog) << "painted";
             Q_EMIT painted();

@@ -1,10 +1,11 @@
 #pragma once
-// The window: side bar, connection bar, the pages, status line, notices, palette and sheet.
+// MainWindow: side bar, connection bar, the pages, status line, notices, palette and shortcut
+// sheet.
 //
-// Pages are made when they are first shown, or one by one after the first paint. The window
-// forwards: pages say where to go and what to tell, the bridge says what runs; it decides nothing
-// about runs. Threads: the GUI thread. Owns: its widgets and pages; what WindowParts names outlives
-// it.
+// Pages are made when they are first shown, or one by one after the first paint. The window only
+// forwards: pages request navigation and notices, the bridge reports runs. It makes no decision
+// about runs. Threads: the GUI thread. Owns: its widgets and pages; all that WindowParts refers to
+// outlives it.
 #include <QMainWindow>
 #include <QPointer>
 #include <functional>
@@ -45,15 +46,15 @@ class MainWindow final : public QMainWindow {
 
     void showPage(PageName name);
     PageName currentPage() const { return current_; }
-    /// Made when there is none yet.
+    /// Makes the page if it does not exist yet.
     Page& page(PageName name);
-    /// Makes the pages that nobody has opened yet, one a turn of the event loop.
+    /// Makes the pages that were not opened yet, one per turn of the event loop.
     void makeOtherPages();
     void goTo(const Destination& destination);
     void tell(const Notice& notice);
     void openPalette(const QString& query = {});
     void openShortcuts();
-    /// Asks it in a dialog; nothing: closes that.
+    /// Asks it in a dialog; without a question closes the dialog.
     void askAbout(const std::optional<SshQuestion>& question);
     void saveState() const;
     void restoreLayout();

@@ -38,7 +38,7 @@ void Screenshot::start() {
         end(kExitFailed, "cannot make the directory " + options_.screenshotDir);
         return;
     }
-    // No button looks as if the mouse were on it.
+    // Moves the mouse away, so that no button is drawn as hovered.
     QCursor::setPos(-1, -1);
     app_.window().resize(options_.width, options_.height);
     app_.start();
@@ -58,7 +58,7 @@ void Screenshot::poll() {
         quiet_.start();
     }
     const bool isQuiet = quiet_.isValid() && quiet_.elapsed() >= kQuietMs;
-    // A page that never rests is drawn as it stands.
+    // A page that never comes to rest is drawn as it is.
     if (isQuiet || since_.elapsed() > kSettleMsMax) {
         draw();
     }
@@ -138,7 +138,7 @@ void Screenshot::draw() {
 
 void Screenshot::end(int code, const std::string& sentence) {
     timer_.stop();
-    // Also heard when it ends before the event loop begins.
+    // Deferred, because onDone has no effect before the event loop runs.
     QTimer::singleShot(0, this, [this, code, sentence] { onDone_(code, sentence); });
 }
 

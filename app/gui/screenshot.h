@@ -1,9 +1,9 @@
 #pragma once
-// --screenshot: draws every page of a live daemon into PNG files, without anybody at the keyboard.
+// --screenshot: draws every page of a live daemon into PNG files, without user input.
 //
-// A chain of steps on timers, no nested event loop: connect, then for each theme and picture go
-// there, wait until nothing is on the way any more, draw. Threads: the GUI thread. Failure: a
-// daemon that does not answer in time, or a file that cannot be written, ends it with a sentence.
+// A chain of timer steps, without a nested event loop: connect, then for each theme and picture
+// open the page, wait until no request is pending, draw. Threads: the GUI thread. Failure: a daemon
+// that does not answer in time, or a file that cannot be written, ends it with a sentence.
 #include <QElapsedTimer>
 #include <QObject>
 #include <QTimer>
@@ -19,7 +19,7 @@ class Screenshot final : public QObject {
     Q_OBJECT
 
  public:
-    /// `onDone`: the exit code, and a sentence where it is not 0.
+    /// `onDone`: the exit code, and a sentence if it is not 0.
     using OnDone = std::function<void(int code, const std::string& sentence)>;
     Screenshot(ConsoleApp& app, ThemeControl& theme, const ConsoleOptions& options, OnDone onDone);
     void start();

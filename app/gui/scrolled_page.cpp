@@ -29,7 +29,7 @@ bool ScrolledPage::eventFilter(QObject* watched, QEvent* event) {
 void ScrolledPage::fit() {
     const QSize least = widget()->minimumSizeHint().expandedTo(widget()->minimumSize());
     QSize room = maximumViewportSize();
-    // A bar at one side takes room from the other.
+    // A scroll bar on one side takes space from the other.
     const bool isNarrow = least.width() > room.width();
     if (isNarrow) {
         room.rheight() -= horizontalScrollBar()->sizeHint().height();

@@ -1,7 +1,8 @@
 #pragma once
-// A page that fills the window, and scrolls where the window is smaller than the page can be.
+// ScrolledPage: a page that fills the window, and scrolls if the window is smaller than its
+// minimum.
 //
-// Unlike QScrollArea alone it asks for the least size, not the preferred one, of pages with wrapped
+// Unlike a plain QScrollArea it uses the minimum size, not the preferred one, of pages with wrapped
 // text. Threads: the GUI thread. Owns: the page.
 #include <QScrollArea>
 

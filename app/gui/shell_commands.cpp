@@ -11,7 +11,7 @@ void addRuns(const CommandSources& sources, std::vector<PaletteEntry>& entries) 
     if (sources.runs == nullptr) {
         return;
     }
-    // The newest first: they are what is looked for.
+    // The newest first: users search for those most.
     for (int row = sources.runs->numRuns(); row-- > 0;) {
         const values::RunSummary& run = sources.runs->run(row);
         const std::string_view state = values::nameOf(run.state);

@@ -1,6 +1,6 @@
 #pragma once
-// What the command palette lists and the sheet of shortcuts shows: put together from the pages'
-// commands, the window's own, the runs, the pages, the themes and the daemons.
+// Builds the entries of the command palette and of the shortcut sheet from the pages' commands, the
+// window's own, the runs, the pages, the themes and the daemons.
 //
 // Threads: the GUI thread. Plain functions over values, so that tests need no window.
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace millrace::gui {
 
-/// A page's commands under its title.
+/// The commands of a page, under its title.
 struct PageCommands {
     QString title;  ///< "Runs"
     std::vector<Command> commands;
@@ -27,7 +27,7 @@ struct CommandSources {
 };
 
 std::vector<PaletteEntry> paletteEntries(const CommandSources& sources);
-/// Only commands with keys; of a page that has none there is no group.
+/// Only commands with keys; a page without any gets no group.
 std::vector<ShortcutGroup> shortcutGroups(const std::vector<PageCommands>& pages);
 
 }  // namespace millrace::gui

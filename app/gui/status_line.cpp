@@ -19,8 +19,8 @@ RunTotals StatusLine::totalsOf(const RunTable& runs, std::int64_t nowMs) {
     totals.numQueued = runs.numInState(RunState::kQueued);
     totals.numRunning = runs.numInState(RunState::kStarting) + runs.numInState(RunState::kRunning) +
                         runs.numInState(RunState::kStopping);
-    // Rows keep their order of arrival: running ones may stand anywhere, but there is none to look
-    // for most of the time.
+    // Rows keep their order of arrival, so running ones may be anywhere; usually there are few, and
+    // the search stops after the last of them.
     int left = runs.numInState(RunState::kRunning);
     const auto before = std::exchange(ages_, {});
     for (int row = runs.numRuns(); row-- > 0 && left > 0;) {
@@ -55,7 +55,7 @@ StatusLine::StatusLine(QWidget* parent) : QFrame(parent) {
     dropped_->hide();
 }
 
-// Of a daemon that is away nobody knows how fast its runs are.
+// The rates of runs are unknown while the daemon is unreachable.
 void StatusLine::setTotals(const RunTotals& totals) {
     const QString counts =
         tr("%1 running   %2 queued").arg(totals.numRunning).arg(totals.numQueued);

@@ -1,6 +1,6 @@
 #pragma once
-// The line at the window's foot: what runs, how fast all of it reads, what was left out, and which
-// daemon it is.
+// StatusLine: the line at the bottom of the window with the number of runs, their total rate,
+// updates left out, and the daemon.
 //
 // Threads: the GUI thread.
 #include <QFrame>
@@ -18,7 +18,7 @@ class RunTable;
 
 struct RunTotals {
     int numRunning = 0, numQueued = 0, numRuns = 0;  ///< running: also starting and stopping ones
-    double samplesPerSecond = 0;                     ///< of all running runs
+    double samplesPerSecond = 0;                     ///< sum over all running runs
     bool operator==(const RunTotals&) const = default;
 };
 class StatusLine final : public QFrame {
@@ -26,11 +26,11 @@ class StatusLine final : public QFrame {
 
  public:
     explicit StatusLine(QWidget* parent = nullptr);
-    /// `nowMs`: UTC. A rate that is old is left out, as Watch does.
+    /// `nowMs`: UTC. An old rate is left out of the sum, as in Watch.
     void setRuns(const RunTable& runs, std::int64_t nowMs);
-    /// Updates that the bridge had to leave out.
+    /// The number of updates that the bridge left out.
     void setDropped(std::uint64_t updates);
-    /// "millraced 0.1.0 on this machine"; not live: the totals say from then on that they are old.
+    /// "millraced 0.1.0 on this machine". If not live, the totals are marked as old from then on.
     void setDaemon(const QString& sentence, bool isLive);
     QString totalsText() const;
     QString droppedText() const;

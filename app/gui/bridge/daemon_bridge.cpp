@@ -17,8 +17,8 @@
 namespace millrace::gui {
 namespace {
 
-/// All that belongs to one daemon. The members end in the reverse order, after what they wait for
-/// has been released.
+/// Everything that belongs to one daemon. Members are destroyed in reverse order, after all their
+/// waits have been released.
 struct Connection {
     Connection(std::shared_ptr<client::DaemonClient> to, std::function<void()> wake)
         : client(std::move(to)),
@@ -29,7 +29,7 @@ struct Connection {
         mailbox.shut();
         client->cancelAll();
     }
-    const std::shared_ptr<client::DaemonClient> client;  // requests on the way hold it too
+    const std::shared_ptr<client::DaemonClient> client;  // pending requests hold it too
     Mailbox mailbox;
     LiveFollowings followings;
     DaemonLink link;
@@ -58,7 +58,7 @@ std::vector<std::string*> baseDirectories(values::DatasetRequest& request) {
     return {&request.baseDir, &request.spec.baseDir};
 }
 
-/// A question that ends with it.
+/// A request that is cancelled when this Following is destroyed.
 class Asking final : public Following {
  public:
     ~Asking() override { source_.request_stop(); }
@@ -94,12 +94,12 @@ class DaemonBridge::Parts {
         bool isSlow;
         Done<T> done;
     };
-    /// `call` runs on a thread of the pool.
+    /// Runs `call` on a thread of the pool.
     template <class T, class Call>
     void ask(Question<T> question, Call call);
     template <class T, class Work>
     void work(Question<T> question, bool isOfDaemon, Work work);
-    /// `call` with a request whose base directory is one of the daemon's machine.
+    /// Runs `call` with a request whose base directory was mapped to the daemon's machine.
     template <class T, class Request, class Call>
     void askAbout(Question<T> question, Request request, Call call);
 
@@ -112,7 +112,7 @@ class DaemonBridge::Parts {
     DaemonFacts facts_;
     std::shared_ptr<Connection> connection_;
     Requests requests_;
-    std::uint64_t numDropped_ = 0;  // by connections before
+    std::uint64_t numDropped_ = 0;  // in earlier connections
     bool isListDelivered_ = false;
 };
 
@@ -145,7 +145,7 @@ void DaemonBridge::Parts::connectTo(const std::string& address) {
     }
 }
 
-// Whoever is called may connect to another daemon or end everything: then the rest is void.
+// A callback may connect to another daemon or destroy everything: the rest is then dropped.
 void DaemonBridge::Parts::deliver() {
     const std::weak_ptr<Connection> current = connection_;
     if (connection_ == nullptr) {
@@ -372,7 +372,8 @@ void DaemonBridge::submitAgain(values::SubmitRequest request, QObject* context,
             values::SubmitRequest whole = request;
             session::completeSubmission(whole, SystemClock());
             if (isThere) {
-                whole.git = {};  // of a directory of this machine that happens to have the name
+                whole.git = {};  // it would describe a directory of this machine that happens to
+                                 // have the same name
             }
             return session::submitSurely(to, whole);
         });
@@ -428,7 +429,7 @@ void DaemonBridge::readHosts(QObject* context, Done<HostNames> done) {
         {context, "hosts", false, std::move(done)}, false, []() -> Result<HostNames> {
             HostNames names;
             const Result<std::string> path = session::HostBook::defaultPath();
-            // One that is damaged offers nothing; `millrace host ls` says what is wrong with it.
+            // A damaged book offers no hosts; `millrace host ls` reports the error.
             if (const auto book = session::HostBook::read(path.value_or("")); book.ok()) {
                 names.named = book->all();
             }

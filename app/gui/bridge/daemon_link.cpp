@@ -8,7 +8,7 @@
 namespace millrace::gui {
 namespace {
 
-// New runs come in heaps when variations are launched: their parameters are asked for together.
+// New runs come in bursts when variations are launched: one request reads all their parameters.
 constexpr std::chrono::milliseconds kGather{100};
 
 }  // namespace
@@ -73,8 +73,8 @@ Status DaemonLink::ask(std::uint64_t connection) {
     return okStatus();
 }
 
-// Nothing more is asked until the follower has greeted again. When it did meanwhile, the failure is
-// of the connection before and says nothing of this one.
+// Makes no more requests until the follower has greeted again. If it already has, the failure is of
+// the previous connection and is ignored.
 void DaemonLink::giveUp(std::uint64_t connection, const Status& status) {
     {
         MutexLock lock(mutex_);
@@ -86,7 +86,7 @@ void DaemonLink::giveUp(std::uint64_t connection, const Status& status) {
     follower_->beginAgain(status);
 }
 
-// On the follower's thread, before the streams are opened.
+// Called on the follower's thread, before the streams are opened.
 Status DaemonLink::greet() {
     RETURN_IF_ERROR(readFacts());
     MutexLock lock(mutex_);
@@ -107,7 +107,7 @@ Status DaemonLink::readFacts() {
     return okStatus();
 }
 
-// A node comes, is drained or is lost while the connection lasts.
+// A node joined, was drained or was lost while the connection was up.
 void DaemonLink::takeNodes(std::vector<values::NodeInfo> nodes) {
     DaemonFacts facts;
     {
@@ -127,7 +127,7 @@ void DaemonLink::notify() {
     changed_.notifyAll();
 }
 
-// On the follower's threads.
+// Called on the follower's threads.
 void DaemonLink::take(session::FollowEvent event) {
     if (auto* link = std::get_if<session::LinkChanged>(&event)) {
         mailbox_.setLink(std::move(link->link));
@@ -181,7 +181,7 @@ Status DaemonLink::readAll() {
 }
 
 Status DaemonLink::readChanges() {
-    mailbox_.takeUnlisted();  // from here on: what comes now is part of the answer
+    mailbox_.takeUnlisted();  // start here: later arrivals are part of the answer
     values::ListRequest request;
     request.withParams = true;
     request.pageSize = kPage;
@@ -190,7 +190,7 @@ Status DaemonLink::readChanges() {
     do {
         ASSIGN_OR_RETURN(values::RunPage page, client_.list(request));
         if (page.revision < revision_) {
-            isListed_ = false;  // another store: what is known is void
+            isListed_ = false;  // another store: everything known is void
             return readRuns();
         }
         first = first.value_or(page.revision);

@@ -1,11 +1,12 @@
 #pragma once
-// Keeps the connection to one daemon: says hello, reads the runs, follows runs and nodes.
+// DaemonLink: keeps the bridge's connection to one daemon: greets it, reads the runs, follows runs
+// and nodes.
 //
-// A session::Follower greets, keeps the streams and begins again when they were lost; here is what
-// is asked beside them. When the stream of changes has told what there is, the list is read, and
-// then what changed since the list's first page: nothing falls in between. After a lost connection
-// only what changed since is read. Threads: one ("mr-link") beside the follower's, joined in the
-// destructor; call cancelAll() of the client before. Failure: a Link in the mailbox.
+// A session::Follower greets, keeps the streams and restarts them after a loss; this class makes
+// the requests beside them. After the stream's snapshot it reads the list, and then the changes
+// since the list's first page, so that no change is missed. After a lost connection it reads only
+// the changes. Threads: one ("mr-link") beside the follower's, joined in the destructor; call
+// cancelAll() of the client first. Failure: a Link in the mailbox.
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,12 +29,12 @@ class DaemonLink {
     DaemonLink(const DaemonLink&) = delete;
     DaemonLink& operator=(const DaemonLink&) = delete;
 
-    /// Ends waiting for the next try.
+    /// Retries now instead of after the pause.
     void retryNow() { follower_->retryNow(); }
 
  private:
     void run();
-    /// The connection that has something to be asked; nothing at the end.
+    /// The connection that needs requests; nothing when the link ends.
     std::optional<std::uint64_t> waitForWork() MR_EXCLUDES(mutex_);
     Status ask(std::uint64_t connection) MR_EXCLUDES(mutex_);
     void giveUp(std::uint64_t connection, const Status& status) MR_EXCLUDES(mutex_);
@@ -49,7 +50,7 @@ class DaemonLink {
     client::DaemonClient& client_;
     Mailbox& mailbox_;
     const SystemClock clock_;
-    // Of the link's thread:
+    // Used by the link's thread only:
     std::uint64_t revision_ = 0;  // of the last list
     bool isListed_ = false;
 
@@ -57,9 +58,9 @@ class DaemonLink {
     CondVar changed_;
     bool isStopping_ MR_GUARDED_BY(mutex_) = false, hasNews_ MR_GUARDED_BY(mutex_) = false;
     std::uint64_t connection_ MR_GUARDED_BY(mutex_) = 0;  // counts greetings
-    bool hasSnapshot_ MR_GUARDED_BY(mutex_) = false;      // of this connection, likewise:
+    bool hasSnapshot_ MR_GUARDED_BY(mutex_) = false;      // for this connection:
     bool isRead_ MR_GUARDED_BY(mutex_) = false;
-    DaemonFacts facts_ MR_GUARDED_BY(mutex_);  // as the mailbox was told last
+    DaemonFacts facts_ MR_GUARDED_BY(mutex_);  // as last passed to the mailbox
     std::unique_ptr<session::Follower> follower_;
     std::jthread thread_;
 };

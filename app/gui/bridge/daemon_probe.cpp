@@ -91,7 +91,7 @@ class DaemonProbe::Parts {
             answered(address, ask(address));
         }
     }
-    // The daemon whose turn it is; "" at the end.
+    // The daemon to probe next; "" when the probe ends.
     std::string next() MR_EXCLUDES(mutex_) {
         MutexLock lock(mutex_);
         while (!isStopping_) {

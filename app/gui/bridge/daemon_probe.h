@@ -1,9 +1,10 @@
 #pragma once
-// Whether the daemons that the user knows answer: one handshake each, every few seconds.
+// DaemonProbe: checks for the connection bar whether the known daemons answer, by one handshake
+// each every few seconds.
 //
-// For the connection bar: light, beside the bridge's own connection. Threads: the GUI thread for
-// every function and signal; inside, one thread for all daemons. One that does not answer is asked
-// less and less often, down to once a minute. Failure: a state with a sentence.
+// Independent of the bridge's own connection. Threads: the GUI thread for every function and
+// signal; inside, one thread for all daemons. A daemon that does not answer is probed less and less
+// often, down to once a minute. Failure: a state with a sentence.
 #include <QObject>
 #include <functional>
 #include <memory>
@@ -16,15 +17,15 @@ namespace millrace::gui {
 
 struct ProbeState {
     enum class Answer {
-        kNone,  ///< not asked yet
+        kNone,  ///< not probed yet
         kReachable,
         kUnreachable,
         kRefused,  ///< a newer protocol, or not allowed
     };
     Answer answer = Answer::kNone;
-    std::string version;       ///< the daemon's, where it is reachable
-    std::string sentence;      ///< why not, else
-    std::int64_t sinceMs = 0;  ///< when it began to answer this, UTC ms
+    std::string version;       ///< the daemon's, if it is reachable
+    std::string sentence;      ///< why not, otherwise
+    std::int64_t sinceMs = 0;  ///< when this answer was first given, UTC ms
     bool operator==(const ProbeState&) const = default;
 };
 
@@ -39,9 +40,9 @@ class DaemonProbe final : public QObject {
     explicit DaemonProbe(MakeClient makeClient, QObject* parent = nullptr);
     ~DaemonProbe() override;
 
-    /// The daemons to ask, from now on; new ones at once.
+    /// Sets the daemons to probe from now on; new ones are probed at once.
     void setAddresses(const std::vector<std::string>& addresses);
-    /// Asks all of them now: the window was shown, the list was opened.
+    /// Probes all of them now: the window was shown, or the list was opened.
     void askNow();
     ProbeState state(const std::string& address) const;
 

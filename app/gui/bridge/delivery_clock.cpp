@@ -28,7 +28,7 @@ void DeliveryClock::schedule() {
 
 void DeliveryClock::fire() {
     sinceStart_.start();
-    isAwake_ = false;  // before the taking: what comes from now on wakes again
+    isAwake_ = false;  // before taking: later arrivals wake it again
     ++numDeliveries_;
     const QPointer<DeliveryClock> self(this);
     deliver_();

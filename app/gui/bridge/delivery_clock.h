@@ -1,9 +1,9 @@
 #pragma once
-// Says when the next delivery may be made: at most every 50 ms, and never while nothing waits.
+// DeliveryClock: triggers the bridge's deliveries: at most one every 50 ms, and none while nothing
+// waits.
 //
 // Threads: wake() from any; everything else the GUI thread. After a quiet time a delivery is made
-// at once. Where deliveries themselves take long, a pause as long as half of the interval follows
-// each.
+// at once. If deliveries themselves take long, each is followed by a pause of half the interval.
 #include <QElapsedTimer>
 #include <QObject>
 #include <QTimer>
@@ -19,7 +19,7 @@ class DeliveryClock final : public QObject {
     static constexpr int kIntervalMs = 50;
 
     explicit DeliveryClock(std::function<void()> deliver);
-    /// Something waits.
+    /// Call when something waits for delivery.
     void wake();
     std::uint64_t numDeliveries() const { return numDeliveries_; }
 

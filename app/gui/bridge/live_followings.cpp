@@ -60,7 +60,7 @@ std::uint64_t LiveFollowings::begin(session::FollowOptions options, std::shared_
     return following;
 }
 
-// On the follower's threads.
+// Called on the follower's threads.
 void LiveFollowings::take(std::uint64_t following, session::FollowEvent event) {
     if (auto* added = std::get_if<session::MetricsAdded>(&event)) {
         mailbox_.addMetrics(following, std::move(*added));
@@ -71,7 +71,7 @@ void LiveFollowings::take(std::uint64_t following, session::FollowEvent event) {
     } else if (const auto* end = std::get_if<session::StreamEnded>(&event)) {
         end->isLog ? mailbox_.endLogs(following) : mailbox_.endMetrics(following, end->runId);
     } else if (const auto* problem = std::get_if<session::Problem>(&event)) {
-        // The run is not there any more: nothing will follow.
+        // The run does not exist any more: no more data will come.
         problem->isLog ? mailbox_.endLogs(following)
                        : mailbox_.endMetrics(following, problem->runId);
     }

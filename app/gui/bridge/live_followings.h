@@ -1,9 +1,9 @@
 #pragma once
-// The live streams that pages look at, of one connection.
+// LiveFollowings: the live streams that pages have opened, for one connection of the bridge.
 //
-// Threads: the GUI thread for every function; inside, a session::Follower each (followed runs put
-// their events into the mailbox from its threads) and one thread that ends followers, so that
-// nobody waits for a stream to end. Owns: the followers. Shut the mailbox before the destructor.
+// Threads: the GUI thread for every function; inside, a session::Follower each (its threads put
+// their events into the mailbox) and one thread that ends followers, so that the GUI thread does
+// not wait for a stream to end. Owns: the followers. Shut the mailbox before the destructor.
 #include <functional>
 #include <map>
 #include <memory>
@@ -29,15 +29,15 @@ class LiveFollowings {
     LiveFollowings(const LiveFollowings&) = delete;
     LiveFollowings& operator=(const LiveFollowings&) = delete;
 
-    /// The following's number.
-    /// `after`: of runs whose metrics are known up to there.
+    /// Returns the number of the following. `after`: where to resume in runs whose metrics are
+    /// known.
     std::uint64_t followMetrics(std::vector<std::string> runs, MetricCursors after,
                                 OnMetrics onMetrics);
     std::uint64_t followLogs(const std::string& run, int tailLines, OnLogs onLogs);
     void end(std::uint64_t following);
-    /// The daemon is back.
+    /// Call when the daemon is back.
     void retryNow();
-    /// Calls back. `this` may be gone afterwards.
+    /// Runs the callbacks, which may destroy `this`.
     void deliver(std::uint64_t following, LiveInbox::Content content);
 
  private:

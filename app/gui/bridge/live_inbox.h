@@ -1,8 +1,8 @@
 #pragma once
-// Metrics and log lines of one following that wait for the GUI thread.
+// LiveInbox: metrics and log lines of one following that wait for the GUI thread.
 //
-// A plain value without locks; the mailbox bounds it. Metrics are never left out; log lines above
-// the limit are: the oldest, counted.
+// A plain value without locks; the mailbox bounds it. Metrics are never left out. Above the limit
+// the oldest log lines are left out and counted.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -23,17 +23,17 @@ class LiveInbox {
     };
 
     void addMetrics(session::MetricsAdded added);
-    /// A new attempt: what is of steps after this one is void.
+    /// A new attempt: discards everything after this step.
     void dropAfter(const std::string& run, std::int64_t step);
     void endMetrics(const std::string& run);
 
     void addLines(std::vector<values::LogLine> lines, std::uint64_t dropped);
-    /// Leaves out the oldest lines above `most`; how many.
+    /// Leaves out the oldest lines above `most`; returns how many.
     std::uint64_t dropLines(std::size_t most);
     void endLogs();
 
     bool isPending() const { return isPending_; }
-    /// Values of the lines that wait.
+    /// The number of values in the waiting lines.
     std::size_t numPoints() const { return numPoints_; }
     std::size_t numLines() const { return content_.logs.lines.size(); }
     Content take();

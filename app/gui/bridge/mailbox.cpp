@@ -4,7 +4,8 @@
 
 namespace millrace::gui {
 
-// Under the lock; the wake-up after it, and only for the first thing that waits.
+// Changes the content under the lock; wakes the clock after it, and only for the first waiting
+// item.
 template <class Change>
 void Mailbox::change(Change change) {
     bool isFirst = false;
@@ -149,7 +150,7 @@ void Mailbox::endMetrics(std::uint64_t following, const std::string& run) {
     });
 }
 
-// False when there is no room in time.
+// Returns false if there is no room in time.
 bool Mailbox::waitForLinesLocked(std::uint64_t following, std::size_t numNew) {
     const auto end = std::chrono::steady_clock::now() + kLinesWait;
     const LiveInbox* inbox = findLocked(following);

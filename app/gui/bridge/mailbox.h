@@ -1,9 +1,10 @@
 #pragma once
-// Where the threads of one connection put what the GUI thread shall see, and wait when it is full.
+// Mailbox: the threads of one connection put here what the GUI thread shall deliver, and wait while
+// it is full.
 //
-// Threads: any; take() from the GUI thread. Bounded: a stream whose points wait in too large a
-// number is held until the next take(); so are log lines, for a second, then the oldest
-// are left out and counted. After shut() nothing is taken in and nobody waits.
+// Threads: any; take() from the GUI thread. Bounded: a stream with too many waiting points is
+// blocked until the next take(). A stream with too many waiting log lines is blocked for a second;
+// then the oldest lines are left out and counted. After shut() it accepts nothing and nobody waits.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -35,29 +36,30 @@ struct Parcel {
 
 class Mailbox {
  public:
-    static constexpr std::size_t kPointsMax = 20'000;  ///< that wait, a following
+    static constexpr std::size_t kPointsMax = 20'000;  ///< waiting, per following
     static constexpr std::size_t kLinesMax = 5'000;
     static constexpr std::size_t kListedMax = 2'000;
     static constexpr std::chrono::milliseconds kLinesWait{1'000};
 
-    /// `wake` is called, from any thread, when something begins to wait.
+    /// `wake` is called, from any thread, when the first item begins to wait.
     explicit Mailbox(std::function<void()> wake) : wake_(std::move(wake)) {}
 
     void setLink(session::Link link);
     void setFacts(DaemonFacts facts);
-    /// True when setFacts() did not have this node; takeUnknownNode() then says so once.
+    /// Returns true if setFacts() did not include this node; takeUnknownNode() then reports that
+    /// once.
     bool addSample(values::NodeSample sample);
     bool takeUnknownNode();
 
     void addListed(std::vector<values::RunSummary> runs, bool isReset);
-    /// Left out before the first list, which has it. True when no list has told of the run;
-    /// takeUnlisted() then says so once.
+    /// Ignored before the first list, which includes it. Returns true if no list has included the
+    /// run; takeUnlisted() then reports that once.
     bool addUpdate(values::RunUpdate update);
     void setListComplete();
     bool takeUnlisted();
 
     void open(std::uint64_t following);
-    /// Whoever waits for room in it goes on.
+    /// Releases threads that wait for room in it.
     void close(std::uint64_t following);
     void addMetrics(std::uint64_t following, session::MetricsAdded added);
     void dropAfter(std::uint64_t following, const std::string& run, std::int64_t step);

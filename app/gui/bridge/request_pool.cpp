@@ -43,7 +43,7 @@ void RequestPool::drop(std::uint64_t id) {
     std::erase_if(waiting_, [id](const Request& request) { return request.id == id; });
 }
 
-// The first that may run now.
+// Takes the first request that may run now.
 bool RequestPool::takeLocked(Request& request) {
     const auto mayRun = [this](const Request& r) MR_REQUIRES(mutex_) {
         const auto lane = inLane_.find(r.lane);

@@ -1,9 +1,9 @@
 #pragma once
-// A few threads that run requests in the order in which they came.
+// RequestPool: a few threads that run the bridge's requests in order of arrival.
 //
-// Threads: any. Bounded: add() refuses when kWaitingMax wait. Requests that may take long (the
-// daemon reads a dataset, a run writes its checkpoint) leave two threads for the others; of one
-// lane (a context's slot) at most two run at a time. Owns: its threads, joined by stop().
+// Threads: any. Bounded: add() refuses a request when kWaitingMax wait. Requests that may take long
+// (the daemon reads a dataset, a run writes its checkpoint) leave two threads for the others; at
+// most two of one lane (a context's slot) run at a time. Owns: its threads, joined by stop().
 #include <deque>
 #include <functional>
 #include <map>
@@ -32,9 +32,9 @@ class RequestPool {
     ~RequestPool();
 
     bool add(Request request);
-    /// Takes it out again where it has not begun.
+    /// Removes the request if it has not started.
     void drop(std::uint64_t id);
-    /// Waits for what is under way; make that end first.
+    /// Waits for running requests; make them end first.
     void stop();
 
  private:

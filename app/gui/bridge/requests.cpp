@@ -99,7 +99,7 @@ void Requests::deliver() {
     for (auto& [id, answer] : answers) {
         deliverOne(id, std::move(answer));
         if (self == nullptr) {
-            return;  // whoever got the answer left everything
+            return;  // the callback has destroyed this object
         }
     }
 }

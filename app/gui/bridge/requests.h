@@ -1,9 +1,9 @@
 #pragma once
-// The requests of the GUI thread that have no answer yet: who asked, and whether he still wants it.
+// Requests: the GUI thread's open requests: their callers, and whether they still want the answer.
 //
 // Threads: the GUI thread; the work itself runs on the pool's threads. `done` is kept, called and
-// destroyed on the GUI thread. Answers that come close together share one event. Failure: none;
-// what the pool refuses is answered by `refused`.
+// destroyed on the GUI thread. Answers that arrive close together share one event. Failure: none; a
+// request that the pool rejects is answered by `refused`.
 #include <QObject>
 #include <QPointer>
 #include <functional>
@@ -26,9 +26,9 @@ class Requests final : public QObject {
     using Answer = RequestPool::Answer;
     struct Order {
         QPointer<QObject> context;
-        std::string slot;        ///< "": every request stands for itself
+        std::string slot;        ///< "": never superseded by another request
         bool isSlow = false;     ///< may take longer than a moment
-        bool isOfDaemon = true;  ///< void when another daemon is connected to
+        bool isOfDaemon = true;  ///< void when another daemon is connected
         std::function<Answer()> work;
         std::function<void(Answer)> done;
         std::function<Answer()> refused;
@@ -39,15 +39,15 @@ class Requests final : public QObject {
 
     void add(Order order);
     bool isEmpty() const { return waiting_.empty(); }
-    /// Answers of the daemon that is left are not delivered.
+    /// Drops the answers of the daemon that is being left.
     void dropDaemon();
-    /// Joins the threads; make what is under way end first.
+    /// Joins the threads; make running requests end first.
     void stop() { pool_.stop(); }
 
  private:
     struct Waiting {
         Order order;
-        const QObject* context = nullptr;  // also after its death
+        const QObject* context = nullptr;  // kept after its destruction
     };
     using Slot = std::pair<const QObject*, std::string>;
     void watchContext(QObject* context);
@@ -61,12 +61,12 @@ class Requests final : public QObject {
 
     std::uint64_t lastId_ = 0, lastLane_ = 0;
     std::map<std::uint64_t, Waiting> waiting_;
-    std::map<Slot, std::uint64_t> newest_;  // of the slots: id of the newest request
+    std::map<Slot, std::uint64_t> newest_;  // per slot: id of the newest request
     std::map<Slot, std::uint64_t> lanes_;
     std::set<const QObject*> contexts_;
     Mutex mutex_;
     std::vector<std::pair<std::uint64_t, Answer>> answers_ MR_GUARDED_BY(mutex_);
-    RequestPool pool_;  // last: its threads end before what they use
+    RequestPool pool_;  // last: its threads end before the members they use
 };
 
 }  // namespace millrace::gui

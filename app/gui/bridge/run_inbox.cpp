@@ -13,7 +13,7 @@ void RunInbox::addListed(values::RunSummary run) {
     Known& known = known_[run.id];
     known.isListed = true;
     if (run.revision < known.revision) {
-        // The stream was faster: what it told stays, and gets the parameters.
+        // The stream was faster: its values are kept, and get the parameters.
         const auto waiting = changed_.find(run.id);
         if (waiting != changed_.end()) {
             waiting->second.params = std::move(run.params);
@@ -49,7 +49,7 @@ void RunInbox::setComplete() {
 void RunInbox::put(values::RunSummary run, bool isRemoved) {
     isPending_ = true;
     if (isRemoved) {
-        known_[run.id].isListed = false;  // its parameters go with it
+        known_[run.id].isListed = false;  // its parameters are removed too
         changed_.erase(run.id);
         removed_.insert(std::move(run.id));
         return;

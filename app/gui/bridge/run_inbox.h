@@ -1,9 +1,9 @@
 #pragma once
-// Changes of the list of runs that wait for the GUI thread: of every run the newest one only.
+// RunInbox: changes of the list of runs that wait for the GUI thread; only the newest of every run.
 //
-// Pages of a list and updates of a stream come in any order; of two values of a run the one with
-// the higher revision stays (of equal ones the later, for progress changes no revision). A plain
-// value without locks. Bounded by the number of runs.
+// Pages of a list and updates of a stream come in any order. The value with the higher revision
+// wins (if equal the later one, because progress changes no revision). A plain value without locks.
+// Bounded by the number of runs.
 #include <cstdint>
 #include <string>
 #include <unordered_map>
@@ -16,9 +16,9 @@ namespace millrace::gui {
 
 class RunInbox {
  public:
-    /// What was known is void; the next delivery says so.
+    /// Discards all known runs; the next delivery reports it.
     void reset();
-    /// From a list, which has the parameters and may have deleted runs.
+    /// From a list, which has parameters and may contain deleted runs.
     void addListed(values::RunSummary run);
     /// From a stream, which has no parameters.
     void addUpdate(values::RunUpdate update);
@@ -29,7 +29,7 @@ class RunInbox {
     std::size_t numPending() const { return changed_.size() + removed_.size(); }
     RunsDelta take();
 
-    /// Runs came that no list has told of: their parameters are not known.
+    /// Runs came that no list has included: their parameters are unknown.
     bool hasUnlisted() const { return hasUnlisted_; }
     bool takeUnlisted() { return std::exchange(hasUnlisted_, false); }
 
@@ -42,7 +42,7 @@ class RunInbox {
 
     std::unordered_map<std::string, Known> known_;
     std::unordered_map<std::string, values::RunSummary> changed_;
-    std::vector<std::string> order_;  // of changed_, oldest first
+    std::vector<std::string> order_;  // ids in changed_, oldest first
     std::unordered_set<std::string> removed_;
     bool isReset_ = false, isComplete_ = false, isPending_ = false, hasUnlisted_ = false;
 };

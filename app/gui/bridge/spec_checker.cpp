@@ -23,7 +23,7 @@ class SpecChecker::Worker {
         changed_.notifyAll();
     }
 
-    /// True when a text that nobody has begun with was put aside.
+    /// Returns true if this replaces a text that was not started yet.
     bool give(values::SpecSource spec, int revision) {
         MutexLock lock(mutex_);
         const bool hadWaiting = waiting_.has_value();

@@ -1,5 +1,5 @@
 #pragma once
-// Runs the spec reader beside the GUI thread, newest text wins.
+// SpecChecker: runs the spec reader off the GUI thread; the newest text wins.
 //
 // Threads: the GUI thread outside; one thread inside, joined in the destructor. Failure: none;
 // mistakes in the spec are values.
@@ -18,7 +18,7 @@ class SpecChecker final : public QObject {
     explicit SpecChecker(QObject* parent = nullptr);
     ~SpecChecker() override;
 
-    /// Answers with checked(), unless a newer text comes first.
+    /// Emits checked(), unless a newer text arrives first.
     void check(values::SpecSource spec, int revision);
     bool isBusy() const { return numPending_ > 0; }
 

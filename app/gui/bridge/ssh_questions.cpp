@@ -140,9 +140,9 @@ std::optional<SshQuestion> SshQuestions::first() const {
     return state_->first();
 }
 
-// What was typed has been in a field's memory: this process is never dumped from now on.
+// The typed answer has been in a field's memory: from now on this process must not be dumped.
 void SshQuestions::answer(std::uint64_t id, const QString& text) {
-    keepOutOfDumps().IgnoreError();  // where it is refused the answer is still a page of its own
+    keepOutOfDumps().IgnoreError();  // if refused, the answer at least has a page of its own
     QByteArray bytes = text.toUtf8();
     state_->answer(id, Secret({bytes.constData(), static_cast<std::size_t>(bytes.size())}));
     bytes.fill('\0');

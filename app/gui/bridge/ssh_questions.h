@@ -1,10 +1,10 @@
 #pragma once
-// What SSH connections ask, on its way to the window, and the answers on their way back.
+// SshQuestions: carries the questions of SSH connections to the window, and the answers back.
 //
-// Only the host that somebody has gone to is asked about: questions of others are given up, and put
-// when somebody goes there. Threads: ask() returns a function for any thread, which blocks it until
-// the answer; everything else is for the GUI thread. Owns: the questions that wait; the destructor
-// gives them up. Failure: none.
+// Asks only questions of the host that the user has selected: those of others are given up, and
+// asked when the user selects that host. Threads: ask() returns a function for any thread, which
+// blocks it until the answer; everything else is for the GUI thread. Owns: the waiting questions;
+// the destructor gives them up. Failure: none.
 #include <QObject>
 #include <memory>
 #include <optional>
@@ -23,15 +23,15 @@ class SshQuestions final : public QObject {
     ~SshQuestions() override;
 
     ssh::Ask ask() const;
-    /// The address that somebody has gone to.
+    /// The address that the user has selected.
     void setAsked(const std::string& address);
-    /// The oldest that waits.
+    /// The oldest waiting question.
     std::optional<SshQuestion> first() const;
     void answer(std::uint64_t id, const QString& text);
     void giveUp(std::uint64_t id);
 
  Q_SIGNALS:
-    /// Another one is the first, or none is.
+    /// first() has changed.
     void changed();
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// The one face of every chart. PlotWidget (dense live curves, own painter) and the statistical
-// charts (Qt Charts) stand behind it; pages include no Qt Charts header.
+// Chart: the common interface of all charts. PlotWidget (dense live curves, own painter) and the
+// statistical charts (Qt Charts) implement it; pages include no Qt Charts header.
 //
 // Threads: the GUI thread. Owns: its content; the stores in it are shared. Failure: none; content
 // of another kind than the chart's shows the empty text, and values that are not finite are left
@@ -28,39 +28,39 @@ class Chart : public QWidget {
     /// The unit of y values.
     void setUnit(const Unit& unit);
     const Unit& unit() const { return unit_; }
-    /// Empty: the chart chooses ("step", "time"), or writes none.
+    /// Empty: the chart chooses ("step", "time"), or shows none.
     void setAxisLabels(const QString& x, const QString& y);
     const QString& xLabel() const { return xLabel_; }
     const QString& yLabel() const { return yLabel_; }
-    /// What to read where there is nothing to draw: say what to do ("Select a run to see its
+    /// Shown if there is nothing to draw: tell the user what to do ("Select a run to see its
     /// loss").
     void setEmptyText(const QString& text);
     const QString& emptyText() const { return emptyText_; }
 
-    /// Replaces what is shown. Cheap where stores stay the same; hidden curves stay hidden by id.
+    /// Replaces the content. Cheap if stores stay the same; hidden curves stay hidden by id.
     virtual void setContent(ChartContent content) = 0;
     virtual const ChartContent& content() const = 0;
-    /// Points were appended to stores already shown. Repaints are coalesced.
+    /// Call after appending points to stores already shown. Repaints are coalesced.
     virtual void dataChanged() = 0;
-    /// Nothing to draw: the empty text stands there.
+    /// Nothing to draw: the empty text is shown.
     virtual bool isEmpty() const = 0;
 
-    /// What the chart says in words: title, unit and the last values. For screen readers and tests.
+    /// The chart in words: title, unit and the last values. For screen readers and tests.
     virtual QString summary() const = 0;
-    /// The visible data: a header line, then one line a point or bar. Commas, dots, UTF-8, ISO
+    /// The visible data: a header line, then one line per point or bar. Commas, dots, UTF-8, ISO
     /// times.
     virtual QString visibleCsv() const = 0;
-    /// The chart as it stands, at the screen's resolution.
+    /// The chart as it is now, at the screen's resolution.
     QImage grabImage();
 
  Q_SIGNALS:
-    /// Something went to the clipboard: one sentence for the status bar.
+    /// The chart was copied to the clipboard: one sentence for the status bar.
     void copied(const QString& sentence);
 
  protected:
-    /// A change of title, unit, labels or empty text.
+    /// Title, unit, labels or empty text changed.
     virtual void appearanceChanged() = 0;
-    /// Entries above the ones every chart has (copy as image, copy data as CSV).
+    /// Adds entries above those that every chart has (copy as image, copy data as CSV).
     virtual void addMenuEntries(QMenu& menu);
     void contextMenuEvent(QContextMenuEvent* event) override;
 
@@ -72,7 +72,7 @@ class Chart : public QWidget {
     Unit unit_;
 };
 
-/// kCurves gives a PlotWidget.
+/// kCurves makes a PlotWidget.
 std::unique_ptr<Chart> makeChart(ChartKind kind, QWidget* parent = nullptr);
 
 }  // namespace millrace::gui

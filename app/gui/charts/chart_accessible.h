@@ -1,11 +1,11 @@
 #pragma once
-// Screen readers read a chart's title and its summary, made when they ask.
+// Lets screen readers read a chart's title and its summary, which is made on request.
 //
 // Threads: the GUI thread.
 
 namespace millrace::gui {
 
-/// Once a process; more is harmless.
+/// Call once per process; repeated calls are harmless.
 void installChartAccessibility();
 
 }  // namespace millrace::gui

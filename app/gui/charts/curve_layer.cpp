@@ -13,15 +13,16 @@ constexpr double kLineWidth = 1.3, kSmoothWidth = 1.9, kHighlightExtra = 0.8;  /
 constexpr double kMarkerRadius = 2.2;
 constexpr double kMarkerSpacing = 16;  // logical pixels between points that get a dot
 constexpr double kRawOpacity = 0.28, kDimmedOpacity = 0.22, kBandOpacity = 0.2;
-constexpr double kFlat = 1.5;  // device pixels: less is drawn as a line, more as a span
-// Rows are clamped to this: a value of 1e300 would leave the range of int in the raster.
+constexpr double kFlat = 1.5;  // device pixels: a smaller range is drawn as a line, a larger one as
+                               // a span
+// Rows are clamped to this: a value of 1e300 would overflow int in the raster.
 constexpr double kFarAway = 1e5;
 
 int floorToInt(double value) {
     return static_cast<int>(std::floor(std::clamp(value, -1e9, 1e9)));
 }
 
-// The columns that round ends and dots of what is drawn reach to the left.
+// How many columns to the left round ends and dots may reach.
 int reachOf(double scale) {
     return static_cast<int>(std::ceil(4 * scale)) + 1;
 }
@@ -58,15 +59,15 @@ double axisOffset(const Curve& curve, XAxis axis) {
 
 double LayerGeometry::yToRow(double value) const {
     if (isLogY && !(value > 0)) {
-        return rows + kFarAway;  // no logarithm: the line leaves the plot at its foot
+        return rows + kFarAway;  // no logarithm: the line leaves the plot at the bottom
     }
     const double part = isLogY ? std::log(value / y.low) / std::log(y.high / y.low)
                                : (value - y.low) / (y.high - y.low);
     return std::clamp(rows * (1 - part), -kFarAway, rows + kFarAway);
 }
 
-// A curve is the same as long as its store is: a new colour or name keeps the averages, which are
-// dear. What is drawn is stale in any case.
+// A curve is the same while its store is: a new colour or name keeps the averages, which are
+// expensive. The drawn image is stale in any case.
 void CurveLayer::setCurves(const std::vector<Curve>& curves) {
     std::vector<Line> lines;
     lines.reserve(curves.size());
@@ -104,9 +105,8 @@ CurveLayer::Source CurveLayer::smoothSource(const Line& line) const {
     return {line.smoothed.store(), CurveAxis::kX, line.offset, isTime()};
 }
 
-// Only a view that moved to the right by whole columns, and in nothing else, is shifted: that is
-// what a live chart does all day. To the left there is nothing to gain, since nobody scrolls there
-// twenty times a second. 0: no shift.
+// Shifts only a view that moved right by whole columns and changed nothing else, which a live chart
+// does all day. Moves to the left are rare and not worth it. 0: no shift.
 int CurveLayer::shiftFor(const LayerGeometry& geometry) const {
     LayerGeometry moved = geometry_;
     moved.firstBin = geometry.firstBin;
@@ -120,8 +120,8 @@ void CurveLayer::shiftTrace(Trace& trace, const Source& source, int columns) {
     if (trace.density != Density::kDense || !trace.isFresh) {
         return;
     }
-    // The envelope of a column depends on its borders alone, and they are multiples of binWidth:
-    // what was computed for a column holds wherever it stands.
+    // The envelope of a column depends only on its borders, which are multiples of binWidth: it
+    // stays valid when the column moves.
     std::move(trace.bins.begin() + columns, trace.bins.end(), trace.bins.begin());
     const int first = geometry_.columns - columns;
     source.store.envelope(source.axis, source.offset, geometry_.binWidth,
@@ -151,20 +151,19 @@ CurveLayer::Density CurveLayer::densityOf(const Source& source) const {
     if (numVisible * kMarkerSpacing * geometry_.scale <= geometry_.columns) {
         return Density::kMarked;
     }
-    // Below two points a column an envelope has more columns than points to draw.
+    // Below two points per column an envelope has more columns than points to draw.
     return 2 * numVisible <= geometry_.columns ? Density::kSparse : Density::kDense;
 }
 
-// Returns the first column to draw anew; geometry_.columns: none.
+// Returns the first column to redraw; geometry_.columns: none.
 int CurveLayer::refreshTrace(Trace& trace, const Source& source) {
     const CurveStore& store = source.store;
     if (trace.isFresh && trace.revision == store.revision()) {
         return geometry_.columns;
     }
     const Density density = densityOf(source);
-    // Points are only appended, unless the store says that it rewrote some: then nothing left of
-    // the newest point drawn has changed. Its own column has, and the line from it to the next
-    // point.
+    // Unless the store reports a rewrite, points are only appended: everything left of the newest
+    // drawn point is unchanged. Its own column has changed, and the line from it to the next point.
     int first = 0;
     if (trace.isFresh && trace.rewrites == store.rewrites() && density == trace.density) {
         first = std::max(0, floorToInt(geometry_.xToColumn(trace.lastX - source.offset)));
@@ -226,14 +225,14 @@ DirtyColumns CurveLayer::update(const LayerGeometry& geometry) {
     if (first >= geometry.columns) {
         return {};
     }
-    // Columns are cleared as a whole, so what reaches into them from the left is drawn again too.
+    // Columns are cleared as a whole: redraw also the parts that reach in from the left.
     first = std::max(0, first - reachOf(geometry.scale));
     const int last = isAnew || first == 0 || shifted > 0 ? geometry.columns : lastColumn();
     draw(first, std::max(first, last));
     return {shifted > 0 ? 0 : first, last};
 }
 
-// Where the newest points end: behind them nothing was drawn.
+// The column of the newest points: columns after it are empty.
 int CurveLayer::lastColumn() const {
     int last = 0;
     for (const Line& line : lines_) {
@@ -245,7 +244,7 @@ int CurveLayer::lastColumn() const {
 void CurveLayer::draw(int from, int to) {
     clearColumns(image_, from, to);
     numColumnsDrawn_ += static_cast<std::uint64_t>(to - from);
-    for (const bool isTop : {false, true}) {  // the highlighted curve lies above the others
+    for (const bool isTop : {false, true}) {  // the highlighted curve is drawn last, on top
         for (const Line& line : lines_) {
             if ((line.curve.id == highlighted_) == isTop && !hidden_.contains(line.curve.id)) {
                 drawLine(line, from, to);
@@ -254,7 +253,7 @@ void CurveLayer::draw(int from, int to) {
     }
 }
 
-// Counted from the axis' zero and not from the image's edge: dashes move with the curve.
+// Dashes are measured from the axis' zero, not from the image's edge: they move with the curve.
 LineRaster::Dashes CurveLayer::dashesOf(const Curve& curve) const {
     const DashLengths lengths = dashLengths(curve.dash);
     LineRaster::Dashes dashes;
@@ -278,7 +277,7 @@ void CurveLayer::drawLine(const Line& line, int from, int to) {
     drawTrace(line.raw, rawSource(line), {half(kLineWidth), from, to});
     raster_.blend(image_, line.curve.color, opacity * (isSmoothed(line) ? kRawOpacity : 1), dashes);
     if (dashes.off > 0 && line.raw.density == Density::kMarked) {
-        // The marks of the points stand in the gaps as well.
+        // The gaps between dashes show the marks of the points too.
         drawTrace(line.raw, rawSource(line), {half(kLineWidth), from, to, false});
         raster_.blend(image_, line.curve.color, opacity);
     }
@@ -288,8 +287,8 @@ void CurveLayer::drawLine(const Line& line, int from, int to) {
     }
 }
 
-// What lies between the least and the greatest of each place. A logged gap ends the band, as it
-// ends the line.
+// Fills the area between the smallest and the largest value at each position. A logged gap ends the
+// band, as it ends the line.
 void CurveLayer::drawBand(const Line& line, int from, int to) {
     raster_.begin(from, to);
     const CurveAxis axis = storeAxis(geometry_.axis);
@@ -299,11 +298,11 @@ void CurveLayer::drawBand(const Line& line, int from, int to) {
     }
 }
 
-// Columns that have points: from the least to the greatest.
+// Columns that have points: from the smallest to the largest value.
 void CurveLayer::drawBandColumns(const Line& line, int from, int to) {
     const CurveStore &low = line.curve.band->low(), &high = line.curve.band->high();
     const CurveAxis axis = storeAxis(geometry_.axis);
-    // Two columns more on the left: the edge comes from there.
+    // Two more columns on the left: the edge starts there.
     const int first = std::max(0, from - 2);
     std::vector<CurveBin> lows(static_cast<std::size_t>(to - first)), highs(lows.size());
     low.envelope(axis, line.offset, geometry_.binWidth, lows, geometry_.firstBin + first);
@@ -316,7 +315,7 @@ void CurveLayer::drawBandColumns(const Line& line, int from, int to) {
     }
 }
 
-// Columns between two points of a sparse band: both edges go straight.
+// Columns between two points of a sparse band: both edges are straight.
 void CurveLayer::drawBandEdges(const Line& line, int from, int to) {
     const CurveStore& low = line.curve.band->low();
     const CurveAxis axis = storeAxis(geometry_.axis);
@@ -360,7 +359,7 @@ void CurveLayer::drawTrace(const Trace& trace, const Source& source, const Pen& 
     }
 }
 
-// From one point before the view to one behind it, so that lines leave through its edges.
+// From one point before the view to one after it, so that lines leave through its edges.
 void CurveLayer::drawPoints(const Trace& trace, const Source& source, const Pen& pen) {
     const CurveStore& store = source.store;
     const double left = geometry_.columnToX(pen.from - reachOf(geometry_.scale)) + source.offset;
@@ -397,7 +396,7 @@ void CurveLayer::drawPoints(const Trace& trace, const Source& source, const Pen&
 
 void CurveLayer::drawBins(const Trace& trace, const Source& source, const Pen& pen) {
     const auto hasValue = [&](int k) { return trace.bins[static_cast<std::size_t>(k)].hasValue(); };
-    // Round ends reach over columns: what stands a little before is drawn as well.
+    // Round ends span several columns: begin a little further left.
     const int from = std::max(0, pen.from - reachOf(geometry_.scale));
     int left = from - 1;
     while (left >= 0 && !hasValue(left)) {
@@ -419,8 +418,8 @@ void CurveLayer::drawBins(const Trace& trace, const Source& source, const Pen& p
     }
 }
 
-// A column of many points is a span from the least to the greatest. One that only rises or falls is
-// drawn as the slanted line that it is: spans side by side would make stairs of a smooth curve.
+// A column of many points is a span from the smallest to the largest value. A column that only
+// rises or falls is a slanted line: neighbouring spans would turn a smooth curve into stairs.
 void CurveLayer::drawBin(const CurveBin& bin, int column, const Pen& pen) {
     const double top = geometry_.yToRow(bin.max), bottom = geometry_.yToRow(bin.min);
     const double middle = column + 0.5;
@@ -438,9 +437,9 @@ void CurveLayer::drawBin(const CurveBin& bin, int column, const Pen& pen) {
     raster_.addSpan(column, top, bottom, pen.halfWidth / 2);
 }
 
-// Connects the values of two columns that have values, and none between them. Spans that overlap
-// are one shape already; where they do not, the vertical distance between them is filled. Flat ones
-// are joined by a line.
+// Connects the values of two columns that have no values between them. Spans that overlap are one
+// shape already; otherwise the vertical distance between them is filled. Flat ones are joined by a
+// line.
 void CurveLayer::joinBins(const Trace& trace, int left, int right, const Pen& pen) {
     const CurveBin& a = trace.bins[static_cast<std::size_t>(left)];
     const CurveBin& b = trace.bins[static_cast<std::size_t>(right)];
@@ -486,7 +485,7 @@ void CurveLayer::drawToPoint(const Source& source, std::size_t i, double column,
     }
 }
 
-// The line goes on to the nearest points outside of the view.
+// Extends the line to the nearest points outside the view.
 void CurveLayer::drawEdges(const Trace& trace, const Source& source, const Pen& pen) {
     const auto first = std::find_if(trace.bins.begin(), trace.bins.end(),
                                     [](const CurveBin& bin) { return bin.numPoints > 0; });

@@ -1,10 +1,10 @@
 #pragma once
-// The image of a plot's curves, brought up to date with as little work as the change needs:
-// appended points draw the columns they touch, a view that moved by whole columns is shifted, the
-// rest is drawn anew.
+// CurveLayer: the image of a plot's curves, updated with minimal work: appended points redraw only
+// the columns they touch, a view that moved by whole columns is shifted, everything else is
+// redrawn.
 //
 // Dense curves are drawn from the envelope of each column (CurveStore::envelope), sparse ones from
-// their points. Over time a line ends where no point came for several usual intervals
+// their points. On a time axis a line ends if no point came for several usual intervals
 // (CurveStore::isAfterPause). Units: device pixels.
 //
 // Threads: the GUI thread. Owns: image, envelopes, averages; shares the stores.
@@ -20,8 +20,8 @@
 namespace millrace::gui {
 
 CurveAxis storeAxis(XAxis axis);
-/// What is added to a place on the chart's axis to get the store's: the start for relative time,
-/// else 0.
+/// The offset from a position on the chart's axis to the store's: the start for relative time, else
+/// 0.
 double axisOffset(const Curve& curve, XAxis axis);
 
 struct LayerGeometry {
@@ -29,7 +29,7 @@ struct LayerGeometry {
     double scale = 1;  ///< device pixels per logical pixel
     XAxis axis = XAxis::kStep;
     std::int64_t firstBin =
-        0;  ///< the left edge is at firstBin * binWidth: columns keep their borders in a pan
+        0;  ///< the left edge is at firstBin * binWidth: a pan leaves column borders unchanged
     double binWidth = 1;  ///< one column, in units of the axis
     CurveRange y{0, 1};
     bool isLogY = false;
@@ -41,7 +41,7 @@ struct LayerGeometry {
     }
 };
 
-/// Which columns changed: [from, to).
+/// The changed columns: [from, to).
 struct DirtyColumns {
     int from = 0, to = 0;
     bool isNone() const { return from >= to; }
@@ -57,11 +57,11 @@ class CurveLayer {
     DirtyColumns update(const LayerGeometry& geometry);
     const QImage& image() const { return image_; }
 
-    /// The envelope of curve i in the last update; empty where it is drawn from its points.
+    /// The envelope of curve i in the last update; empty if it is drawn from its points.
     const std::vector<CurveBin>& bins(std::size_t i) const { return lines_[i].raw.bins; }
     /// The average of curve i, x being the store's axis; nullptr without smoothing.
     const CurveStore* smoothedStore(std::size_t i) const;
-    /// How many columns were drawn in all: what the tests of incremental drawing read.
+    /// The number of columns drawn since the start, for tests of incremental drawing.
     std::uint64_t numColumnsDrawn() const { return numColumnsDrawn_; }
 
  private:
@@ -89,7 +89,7 @@ class CurveLayer {
     struct Pen {
         double halfWidth;
         int from, to;          // the columns to draw: [from, to)
-        bool hasLines = true;  // else the marks of points alone
+        bool hasLines = true;  // else only the marks of single points
     };
     static bool isSmoothed(const Line& line) { return line.curve.smoothing > 0; }
     Source rawSource(const Line& line) const;

@@ -6,12 +6,12 @@
 namespace millrace::gui {
 namespace {
 
-/// 255 * 255 divides exactly.
+/// Exact for 255 * 255.
 std::uint32_t divide255(std::uint32_t value) {
     return (value + 128 + ((value + 128) >> 8)) >> 8;
 }
 
-/// source (premultiplied, weighed by `coverage`) over target.
+/// Blends source (premultiplied, weighted by `coverage`) over target.
 std::uint32_t blendPixel(std::uint32_t target, const std::uint32_t source[4],
                          std::uint32_t coverage) {
     const std::uint32_t alpha = divide255(source[3] * coverage);
@@ -47,8 +47,8 @@ void LineRaster::touch(int column, int top, int bottom) {
     bottom_[c] = std::max(bottom_[c], bottom);
 }
 
-// The greatest coverage wins instead of the sum: two segments of one curve that meet in a pixel
-// must not darken it, and a translucent curve must not show its joints.
+// Takes the largest coverage, not the sum: two segments of one curve that meet in a pixel must not
+// darken it, and a translucent curve must not show its joints.
 void LineRaster::raise(int column, int row, double coverage) {
     std::uint8_t& cell =
         mask_[static_cast<std::size_t>(column) * static_cast<std::size_t>(height_) +
@@ -73,7 +73,7 @@ void LineRaster::addSpan(int column, double top, double bottom, double halfWidth
     const int firstFull = std::clamp(static_cast<int>(std::ceil(low)), first, last);
     const int lastFull = std::clamp(static_cast<int>(std::floor(high)), firstFull, last);
     std::fill(cells + firstFull, cells + lastFull, std::uint8_t{255});
-    // The two ends cover their pixels in part; a span within one pixel has only the first.
+    // The two ends cover their pixels partly; a span within one pixel has only the first.
     if (first < firstFull) {
         raise(column, first, std::min(high, first + 1.0) - low);
     }
@@ -82,8 +82,8 @@ void LineRaster::addSpan(int column, double top, double bottom, double halfWidth
     }
 }
 
-// The distance of each pixel's middle from the segment, one pixel wide from full to none: exact
-// enough for lines of one or two pixels and far cheaper than a polygon. x0 <= x1.
+// Coverage falls from full to none over one pixel of distance between the pixel's centre and the
+// segment: exact enough for lines of one or two pixels and far cheaper than a polygon. x0 <= x1.
 void LineRaster::addSegment(double x0, double y0, double x1, double y1, double halfWidth) {
     const double reach = halfWidth + 0.5;
     const int first = std::max(from_, static_cast<int>(std::floor(std::max(x0 - reach, -1e6))));
@@ -92,7 +92,7 @@ void LineRaster::addSegment(double x0, double y0, double x1, double y1, double h
     const double lengthSquared = dx * dx + dy * dy;
     const double slope = dx > 0 ? dy / dx : 0;
     for (int column = first; column < last; ++column) {
-        // The rows that the band can reach within this column.
+        // The rows that the line can reach within this column.
         double a = y0, b = y1;
         if (dx > 0) {
             a = y0 + slope * std::clamp(column - reach - x0, 0.0, dx);
@@ -120,7 +120,7 @@ void LineRaster::addSegment(double x0, double y0, double x1, double y1, double h
     }
 }
 
-// Empties the mask on its way: the next line finds it clean, and only touched rows are visited.
+// Clears the mask while blending: it is clean for the next line, and only touched rows are visited.
 void LineRaster::blend(QImage& image, const QColor& color, double opacity, const Dashes& dashes) {
     const double alpha = color.alphaF() * opacity;
     const auto channel = [&](double value) {

@@ -16,9 +16,9 @@
 namespace millrace::gui {
 namespace {
 
-constexpr double kNear = 6;                     // pixels from a curve that still hit it
+constexpr double kNear = 6;                     // distance in pixels within which a curve is hit
 constexpr double kDragStart = 4;                // pixels until a press becomes a drag
-constexpr double kZoomStep = 0.8;               // of one key press or wheel notch
+constexpr double kZoomStep = 0.8;               // per key press or wheel notch
 constexpr double kPanStep = 0.1;                // of the view
 constexpr std::size_t kCsvPointsMax = 200'000;  // per curve; beyond, the extremes
 
@@ -59,8 +59,8 @@ QString isoTime(double ms) {
 
 }  // namespace
 
-// Under the mouse is a curve that has values within three pixels of it: its envelope there, since a
-// dense curve has thousands of points, or the nearest point of a sparse one.
+// The curve under the mouse has values within three pixels of it: in its envelope there, because a
+// dense curve has thousands of points, or at the nearest point of a sparse one.
 QString PlotWidget::State::curveAt(const QPointF& position) const {
     QString nearest;
     double least = kNear;
@@ -114,7 +114,7 @@ void PlotWidget::State::clickLegend(PlotWidget& widget, const QString& id, bool 
     }
 }
 
-// From one logged point of the first visible curve to the next, for those without a mouse.
+// Moves from one logged point of the first visible curve to the next, for keyboard users.
 void PlotWidget::State::stepCrosshair(int direction) {
     const auto curve = std::find_if(curves().begin(), curves().end(), [this](const Curve& c) {
         return isVisible(c) && c.store->has(axis());
@@ -185,7 +185,7 @@ bool PlotWidget::event(QEvent* event) {
     switch (event->type()) {
         case QEvent::User:
             s_->isSyncPosted = false;
-            // Out of sight only the extent is told, for the charts that share it; a paint does the
+            // While hidden, reports only its extent to the linked charts; a later paint does the
             // rest.
             if (!visibleRegion().isEmpty() && s_->isSyncNeeded) {
                 update(s_->sync(*this));
@@ -194,7 +194,7 @@ bool PlotWidget::event(QEvent* event) {
             }
             return true;
         case QEvent::ShortcutOverride: {
-            // A window's one-letter shortcuts give way to the chart that has the focus.
+            // The focused chart takes precedence over the window's one-letter shortcuts.
             const auto* key = static_cast<QKeyEvent*>(event);
             if (isPlotKey(key->key(), key->modifiers()) && key->key() != Qt::Key_Escape) {
                 event->accept();

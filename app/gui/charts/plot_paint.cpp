@@ -16,7 +16,7 @@ namespace {
 constexpr double kTickTextGap = 6;
 constexpr double kMark = 6, kMarkGap = 4, kValueGap = 10;
 
-// On the middle of a device pixel, so that hair lines are one pixel wide.
+// The centre of a device pixel, so that hairlines are one pixel wide.
 double crisp(double value, double ratio) {
     return (std::floor(value * ratio) + 0.5) / ratio;
 }
@@ -176,7 +176,7 @@ void PlotWidget::State::paintCrosshair(QPainter& painter, const PlotWidget& widg
             painter.drawEllipse(place, 3.6, 3.6);
         }
     }
-    // Charts beside the one that is pointed at keep their curves free.
+    // Charts linked to the hovered one keep their curves uncovered.
     if (hover || isSteered) {
         paintBox(painter, widget);
     } else {
@@ -184,7 +184,7 @@ void PlotWidget::State::paintCrosshair(QPainter& painter, const PlotWidget& widg
     }
 }
 
-// In the header, to the right: a mark and the value of each curve, as many as there is room for.
+// Paints a mark and the value of each curve at the right of the header, as many as fit.
 void PlotWidget::State::paintValues(QPainter& painter, const PlotWidget& widget) const {
     const ChartColors colors = ChartColors::of(widget.palette());
     const QFont font = chartSmallFont(widget.font());
@@ -224,14 +224,14 @@ void PlotWidget::State::paintBox(QPainter& painter, const PlotWidget& widget) co
     const std::vector<CrosshairValue> values = widget.crosshairValues();
     const double middle = hover ? hover->y() : scale.area.center().y();
     ValueBox box;
-    // Where all points stand at the same place, say that place, not the mouse's.
+    // If all points are at the same position, shows that position, not the mouse's.
     const bool isShared =
         !values.empty() && std::all_of(values.begin(), values.end(), [&](const auto& value) {
             return value.x == values.front().x;
         });
     const double place = isShared ? values.front().x : at;
     box.heading = axisPlaceText(place, link->xAxis());
-    // Curves of machines have the time in place of a step.
+    // Curves of machines have the time instead of a step.
     const bool hasStep = isShared && values.front().point.x != place;
     if (hasStep && link->xAxis() != XAxis::kStep) {
         box.heading +=

@@ -1,6 +1,6 @@
 #pragma once
-// What a PlotWidget keeps between events. Shared by plot_widget.cpp (content, layout),
-// plot_paint.cpp and plot_input.cpp; nobody else includes it.
+// The state that a PlotWidget keeps between events. Shared by plot_widget.cpp (content, layout),
+// plot_paint.cpp and plot_input.cpp; do not include it elsewhere.
 #include <QDateTime>
 #include <QPixmap>
 #include <QPointer>
@@ -32,8 +32,8 @@ struct PlotWidget::State {
     TickMarks xTicks, yTicks;
     QRectF legendRect, headerRect;
     QPixmap frame;
-    bool isFrameStale = true;   // title, unit, ticks, legend: everything but curves and overlays
-    bool isLayoutStale = true;  // where things stand
+    bool isFrameStale = true;   // title, unit, ticks, legend: all but curves and overlays
+    bool isLayoutStale = true;  // positions of all parts
     bool isSyncNeeded = true;   // data or view moved
     bool isSyncPosted = false;
 
@@ -41,17 +41,17 @@ struct PlotWidget::State {
     QString highlighted;
     std::optional<double> yLow, yHigh;
     bool isLogY = false, isLegendVisible = true, isBadgeVisible = true;
-    bool isLeading = true;  // its extent counts for what all linked charts show
+    bool isLeading = true;  // its extent widens the view of all linked charts
 
     Drag drag = Drag::kNone;
     QPointF pressed;
     CurveRange pressedView;
     std::optional<QPointF> hover;  // the mouse over the plot
-    bool isSteered = false;        // the crosshair stands where this chart's keys moved it
+    bool isSteered = false;        // this chart's keys placed the crosshair
     double titleEnd = 0;
-    std::optional<double> nowMs;  // the present moment as it stands on a followed axis of times
+    std::optional<double> nowMs;  // the present moment as shown on a followed time axis
 
-    /// Brings `nowMs` up to date where it has moved by more than a few pixels; true: it has.
+    /// Updates `nowMs` if it has moved by more than a few pixels; returns true if so.
     bool moveNow() {
         const auto now = static_cast<double>(QDateTime::currentMSecsSinceEpoch());
         const bool isSeen = link->xAxis() == XAxis::kWallTime && link->isLive() &&
@@ -73,7 +73,7 @@ struct PlotWidget::State {
     CurveRange extent() const;
     CurveRange wantedY(CurveRange& data) const;
 
-    /// Brings layout, ranges and the curves' image up to date; returns what has to be painted.
+    /// Updates layout, ranges and the curves' image; returns the area to repaint.
     QRect sync(PlotWidget& widget);
     void place(PlotWidget& widget);
     void placeLegend(PlotWidget& widget);

@@ -15,7 +15,7 @@ namespace millrace::gui {
 namespace {
 
 constexpr double kSide = 10, kHeader = 26, kBottom = 6;
-constexpr double kAxisWidthMin = 46;  // charts below each other line up
+constexpr double kAxisWidthMin = 46;  // charts below each other are aligned
 constexpr int kSummaryCurvesMax = 8;
 
 QString unitName(const Unit& unit) {
@@ -28,7 +28,7 @@ QString unitName(const Unit& unit) {
     }
 }
 
-// What the ranks of a median say, and which hold the ends.
+// The ranks behind a median, and which of them hold the extremes.
 QString ranksText(const Curve& curve, const CurvePoint& point, const Unit& unit) {
     if (!curve.band) {
         return {};
@@ -102,8 +102,8 @@ CurveRange PlotWidget::State::wantedY(CurveRange& data) const {
     return yRangeFor(request);
 }
 
-// The view in whole device columns: columns keep their borders while the view moves, and one more
-// column than the view has makes room for the newest point.
+// The view in whole device columns: columns keep their borders while the view moves, and one extra
+// column makes room for the newest point.
 void PlotWidget::State::moveView() {
     const CurveRange view = link->view().isEmpty() ? CurveRange{0, 1} : link->view();
     const int columns = static_cast<int>(std::lround(scale.area.width() * geometry.scale));
@@ -138,8 +138,8 @@ QRect PlotWidget::State::sync(PlotWidget& widget) {
         placeLegend(widget);
         isFrameStale = true;
     }
-    // The y axis decides the width of its texts, that decides the width of the view, and that the y
-    // axis: after one round more the place stays.
+    // The y axis determines the width of its texts, that the width of the view, and that the y axis
+    // again: it settles after one more round.
     const bool isSteady =
         link->isLive() && scale.isLogY == isLogY && !isLayoutStale && !yLow && !yHigh;
     scale.isLogY = isLogY;
@@ -159,8 +159,8 @@ QRect PlotWidget::State::sync(PlotWidget& widget) {
     if (moveNow() || geometry != geometryBefore) {
         isFrameStale = true;
     }
-    // Curves alone changed: only the columns that they touched are painted. That is the case twenty
-    // times a second.
+    // If only curves changed, repaints just the columns that they touched, up to twenty times a
+    // second.
     const DirtyColumns dirty = layer.update(geometry);
     return isFrameStale ? widget.rect() : dirtyRect(dirty);
 }
@@ -386,7 +386,7 @@ std::vector<CrosshairValue> PlotWidget::crosshairValues() const {
         const Curve& curve = s_->curves()[i];
         const double offset = axisOffset(curve, xAxis());
         const CurveRange own = curve.store->extent(axis);
-        // A curve that ended long before says nothing here.
+        // A curve that ended long before has no value here.
         if (!s_->isVisible(curve) || own.isEmpty() || *at + offset < own.low - slack ||
             *at + offset > own.high + slack) {
             continue;

@@ -1,11 +1,11 @@
 #pragma once
-// Dense live curves: one min/max column a pixel, so spikes survive; linked crosshair, zoom and pan.
+// PlotWidget: dense live curves. Each pixel column is drawn from its minimum and maximum, so spikes
+// survive; linked crosshair, zoom and pan.
 //
 // LIVE follows the newest data; a zoom or a drag makes it FROZEN; F follows again. The wheel zooms
 // at the cursor (Shift: pans), drag pans, Shift+drag selects a range, double click fits. Keys:
 // arrows pan, + and - zoom, Home fits, F follows, L changes the scale, Escape drops the selection.
-// The legend hides a curve on a click (Ctrl+click: shows it alone) and highlights it under the
-// mouse.
+// A click on the legend hides a curve (Ctrl+click: shows only that one); hovering highlights it.
 //
 // Painting: axes, grid and legend are cached in one image, curves in another; appended points draw
 // only the columns that they touch. Repaints are coalesced by Qt's update().
@@ -20,15 +20,15 @@
 
 namespace millrace::gui {
 
-/// One curve's logged point under the crosshair. `value` is exact: what was logged, not what a
+/// One curve's logged point under the crosshair. `value` is exactly the logged value, not what a
 /// pixel shows.
 struct CrosshairValue {
     QString id, name;
     QColor color;
     CurvePoint point;
-    double x = 0;  ///< the point's place on the axis
+    double x = 0;  ///< the point's position on the axis
     std::optional<double> smoothed;
-    QString ranks;  ///< "1.2 (rank 3) to 40 (rank 17)" where the value is a median; else empty
+    QString ranks;  ///< "1.2 (rank 3) to 40 (rank 17)" if the value is a median; else empty
 };
 
 class PlotWidget : public Chart {
@@ -38,7 +38,7 @@ class PlotWidget : public Chart {
     explicit PlotWidget(QWidget* parent = nullptr);
     ~PlotWidget() override;
 
-    /// Shares axis, view, crosshair and LIVE with others. nullptr: on its own again.
+    /// Shares axis, view, crosshair and LIVE with others. nullptr: a link of its own again.
     void setLink(ChartLink* link);
     ChartLink* link() const;
 
@@ -46,14 +46,13 @@ class PlotWidget : public Chart {
     XAxis xAxis() const { return link()->xAxis(); }
     void setLogY(bool isLog);
     bool isLogY() const;
-    /// Bounds of the y axis that stay whatever the data (0 to 100 for a percentage); nullopt: by
-    /// the data.
+    /// Fixed bounds of the y axis (0 to 100 for a percentage); nullopt: from the data.
     void setYBounds(std::optional<double> low, std::optional<double> high);
     void setLegendVisible(bool isVisible);
-    /// Whether LIVE or FROZEN is written; off for runs that have ended. On from the start.
+    /// Whether to show LIVE or FROZEN; off for runs that have ended. On by default.
     void setBadgeVisible(bool isVisible);
-    /// Whether what it has widens the view of all linked charts; off for what merely accompanies
-    /// the others. On from the start.
+    /// Whether its data widen the view of all linked charts; off for charts that only accompany the
+    /// others. On by default.
     void setLeading(bool isLeading);
 
     bool isLive() const { return link()->isLive(); }
@@ -67,7 +66,7 @@ class PlotWidget : public Chart {
 
     /// The logged values nearest to the crosshair, in the order of the curves; empty without one.
     std::vector<CrosshairValue> crosshairValues() const;
-    /// Where the curves are drawn, in widget coordinates; and places in it.
+    /// The area of the curves, in widget coordinates; and positions in it.
     QRectF plotArea() const;
     double xToPixel(double x) const;
     double pixelToX(double pixel) const;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kUnitsPerRange = 1000;
 
-// A power of two at or above the range: a growing curve starts over at each doubling only.
+// A power of two at or above the range: a growing curve is recomputed only at each doubling.
 double roundedRange(const CurveRange& extent) {
     const double range = extent.high - extent.low;
     return range > 0 ? std::exp2(std::ceil(std::log2(range))) : 1;

@@ -1,10 +1,10 @@
 #pragma once
-// An exponential moving average over a curve, kept up with its store as points are appended.
+// SmoothedCurve: an exponential moving average of a curve, updated as points are appended.
 //
-// The weight s of a point's past is that of TensorBoard (bias removed at the start) where points
-// are few; where more than a thousand points lie in the curve's range, the past fades by s for each
-// thousandth of the range, so that the same s looks the same on 1,000 and on 1,000,000 points. A
-// gap stays a gap and does not start the average over.
+// With few points the weight s of the past is TensorBoard's (bias removed at the start). With more
+// than a thousand points in the curve's range, the past fades by s per thousandth of the range, so
+// that the same s looks the same on 1,000 and on 1,000,000 points. A gap stays a gap and does not
+// restart the average.
 //
 // Threads: the GUI thread. Owns: the averaged points (x: the axis, y: the average).
 #include <memory>
@@ -15,7 +15,7 @@ namespace millrace::gui {
 
 class SmoothedCurve {
  public:
-    /// Brings the average up to date; cheap where only points were appended.
+    /// Updates the average; cheap if points were only appended.
     void update(const CurveStore& store, CurveAxis axis, double smoothing);
     const CurveStore& store() const { return store_; }
 

@@ -138,7 +138,7 @@ double StatisticChart::State::leftMargin(const QFontMetricsF& metrics, double wi
     return std::ceil(std::min(widest, most) + 10);
 }
 
-// Lays the chart out and paints everything into one image; painting again costs a copy.
+// Lays the chart out and paints everything into one image; repainting then only copies it.
 void StatisticChart::rebuild() {
     State& s = *s_;
     s.isStale = false;
@@ -183,7 +183,7 @@ void StatisticChart::placeChart() {
     const double tickRow = s.kind == ChartKind::kFunnel ? 4 : metrics.height() + 6;
     const double legendHeight = s.legend.height() > 0 ? s.legend.height() + 2 : 0;
     const double left = kEdge + s.leftMargin(metrics, width());
-    // A funnel's figures stand on the right.
+    // A funnel's figures are on the right.
     const double right = s.kind == ChartKind::kFunnel
                              ? metrics.horizontalAdvance(QStringLiteral("88.8 M  -88.8 %")) + 12
                              : 14;

@@ -1,7 +1,6 @@
 #pragma once
-// Histogram and funnel by Qt Charts, in the clothes of PlotWidget: same fonts, same palette, no
-// animation. The only place of the console, with statistic_chart.cpp and statistic_series.cpp, that
-// knows Qt Charts.
+// Histogram and funnel by Qt Charts, styled like PlotWidget: same fonts, same palette, no
+// animation. Only this file, statistic_chart.cpp and statistic_series.cpp use Qt Charts.
 //
 // Threads: the GUI thread. Owns: the QChart, behind a pimpl.
 #include <memory>

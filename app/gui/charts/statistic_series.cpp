@@ -28,7 +28,7 @@ std::unique_ptr<QChart> emptyChart() {
     return chart;
 }
 
-// The axis gives the range alone; grid and texts are painted by the widget, as PlotWidget does.
+// The axis provides only the range; the widget paints grid and texts, as PlotWidget does.
 QValueAxis* addAxis(QChart& chart, Qt::Alignment side, const CurveRange& range) {
     auto* axis = new QValueAxis(&chart);
     axis->setRange(range.low, range.high);

@@ -1,7 +1,6 @@
 #pragma once
-// Builds the QChart of a statistical chart: series, ranges and grid. The texts around it are
-// painted by StatisticChart, so that they look as PlotWidget's do. Only statistic_chart.cpp
-// includes this.
+// Builds the QChart of a statistical chart: series, ranges and grid. StatisticChart paints the
+// texts around it, so that they look like PlotWidget's. Only statistic_chart.cpp includes this.
 //
 // Threads: the GUI thread. Owns: nothing; the caller owns the chart.
 #include <QChart>
@@ -16,12 +15,12 @@
 
 namespace millrace::gui {
 
-/// A text at a place of an axis: a tick, or the middle of a step.
+/// A text at a position of an axis: a tick, or the middle of a step.
 struct AxisText {
     double value = 0;
     QString text;
 };
-/// What the mouse finds: where a bin or step is drawn, in the chart's coordinates.
+/// An area that the mouse can hit: a bin or step, in the chart's coordinates.
 struct HitArea {
     QRectF rect;
     QString text;
@@ -37,9 +36,9 @@ struct StatisticPlot {
 /// `size` decides how many ticks fit. The content must not be empty.
 StatisticPlot buildStatisticPlot(const ChartContent& content, const Unit& unit, const QSizeF& size,
                                  const ChartColors& colors);
-/// After the chart has its plot area.
+/// Call after the chart has its plot area.
 std::vector<HitArea> hitAreas(const ChartContent& content, const QChart& chart, const Unit& unit);
-/// A place in axis values as a place in the chart.
+/// Converts axis values to a position in the chart.
 QPointF placeInChart(const QChart& chart, double x, double y);
 /// "1,200,000 in, 900,000 out (25 % removed)".
 QString funnelText(const FunnelStep& step);

@@ -1,5 +1,5 @@
 #pragma once
-// What a chart shows, as plain values.
+// The content of charts as plain values.
 //
 // Threads: the GUI thread; stores are shared with the model that appends to them.
 #include <QColor>
@@ -15,8 +15,8 @@
 
 namespace millrace::gui {
 
-/// How values are written. kPercent: 42 is "42 %"; kFraction: 0.42 is "42 %"; kBytes in kB, MB;
-/// kCount with k, M, G; kPlain as they are.
+/// How values are formatted. kPercent: 42 is "42 %"; kFraction: 0.42 is "42 %"; kBytes in kB, MB;
+/// kCount with k, M, G; kPlain unchanged.
 enum class UnitKind : std::uint8_t {
     kPlain,
     kCount,
@@ -29,23 +29,23 @@ enum class UnitKind : std::uint8_t {
 };
 struct Unit {
     UnitKind kind = UnitKind::kPlain;
-    QString suffix;  ///< behind the value: "samples/s", "W", "°C"; may be empty
+    QString suffix;  ///< after the value: "samples/s", "W", "°C"; may be empty
     bool operator==(const Unit&) const = default;
 };
 
-/// The axis of curves. Steps and rows as counts, relative time from the curve's first point, wall
-/// time in the zone of the machine.
+/// The x axis of curves. Steps and rows are counts, relative time is from the curve's first point,
+/// wall time is in the machine's time zone.
 enum class XAxis : std::uint8_t { kStep, kRows, kRelativeTime, kWallTime };
 
 struct Curve {
     QString id;    ///< stable: hidden and highlighted curves are remembered by it
-    QString name;  ///< in the legend, elided where long
+    QString name;  ///< in the legend, elided if long
     QColor color;
     std::shared_ptr<const CurveStore> store;
-    std::shared_ptr<const CurveBand> band;  ///< where ranks differ: `store` has their medians
+    std::shared_ptr<const CurveBand> band;  ///< if ranks differ: `store` has their medians
     double smoothing = 0;                   ///< 0: none; 0.9: strong. The raw line stays, faint
     int dash = 0;                           ///< of line_dash.h
-    /// Where relative time starts, ms since 1970 (the run's start); without it the first point.
+    /// Start of relative time, ms since 1970 (the run's start); without it the first point.
     std::optional<double> startMs;
 };
 struct Curves {
@@ -55,16 +55,16 @@ struct Curves {
 /// Bin i counts the values in [edges[i], edges[i + 1]).
 struct Histogram {
     std::vector<double> edges;
-    std::vector<double> counts;  ///< one less than edges
+    std::vector<double> counts;  ///< one fewer than edges
     QColor color;
     std::optional<double> marker;  ///< a vertical line (a median, a budget)
     QString markerName;
 };
 
-/// Rows in and out of the steps of a recipe, in their order.
+/// Rows in and out of a recipe's steps, in order.
 struct FunnelStep {
     QString name;    ///< "filter", "join movies.csv"
-    QString detail;  ///< the expression; in the tool tip
+    QString detail;  ///< the expression; in the tooltip
     double rowsIn = 0, rowsOut = 0;
 };
 struct Funnel {

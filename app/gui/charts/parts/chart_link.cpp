@@ -5,7 +5,7 @@
 namespace millrace::gui {
 namespace {
 
-/// How far ahead of growing data the view goes.
+/// How far ahead of growing data the view extends.
 constexpr double kHeadroom = 0.03;
 
 }  // namespace

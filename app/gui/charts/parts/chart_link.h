@@ -1,16 +1,16 @@
 #pragma once
-// What charts that stand together share: the axis, the visible range, whether they follow the
-// newest data, the crosshair, and a selected range. Give one link to all PlotWidgets (and lane
+// ChartLink: the state that linked charts share: the axis, the visible range, whether they follow
+// the newest data, the crosshair, and a selected range. Give one link to all PlotWidgets (and lane
 // strips) of a page.
 //
-// LIVE with everything visible grows the view a little ahead of the data, so that most updates draw
-// a few columns instead of the whole.
+// LIVE with everything visible extends the view a little ahead of the data, so that most updates
+// draw a few columns instead of the whole.
 //
 // Positions are in units of the axis: steps, rows, or ms (relative time: ms since the start of the
 // curve).
 //
-// Threads: the GUI thread. Owns: the shared state, not the charts. Failure: none; a chart that goes
-// away leaves by itself.
+// Threads: the GUI thread. Owns: the shared state, not the charts. Failure: none; a chart that is
+// destroyed leaves the link by itself.
 #include <QHash>
 #include <QObject>
 #include <optional>
@@ -31,15 +31,15 @@ class ChartLink : public QObject {
     /// LIVE: the view follows the newest data. A zoom or a drag makes it FROZEN.
     bool isLive() const { return isLive_; }
     void setLive(bool isLive);
-    /// How much of the newest data LIVE shows at most, in units of the axis; 0: everything.
+    /// The length of the newest data that LIVE shows, in units of the axis; 0: everything.
     double liveWindow() const { return liveWindow_; }
     void setLiveWindow(double width);
 
-    /// What is visible.
+    /// The visible range.
     CurveRange view() const { return view_; }
-    /// Zooms there and freezes.
+    /// Shows that range and freezes.
     void setView(CurveRange view);
-    /// Everything there is, and freezes; follow() instead goes on with the newest.
+    /// Shows everything and freezes; follow() shows the newest data and stays live.
     void fit();
     void follow() { setLive(true); }
 
@@ -49,10 +49,10 @@ class ChartLink : public QObject {
     std::optional<CurveRange> selection() const { return selection_; }
     void setSelection(std::optional<CurveRange> range);
 
-    /// Members say what they have; the union is what live follows and fit shows.
+    /// Members report the range of their data; LIVE and fit() show the union.
     void reportExtent(const QObject* member, CurveRange extent);
     CurveRange extent() const { return extent_; }
-    /// A member leaves; one that is destroyed is forgotten by itself.
+    /// Removes a member; one that is destroyed is removed by itself.
     void forget(const QObject* member);
 
  Q_SIGNALS:

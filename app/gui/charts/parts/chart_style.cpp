@@ -25,7 +25,7 @@ QFont badgeFont(const QFont& base) {
     return font;
 }
 
-constexpr double kBadgeMark = 14;  // the dot or the bars, and what is around them
+constexpr double kBadgeMark = 14;  // width of the dot or the bars, with margins
 
 }  // namespace
 
@@ -118,7 +118,7 @@ double paintChartTitle(QPainter& painter, const QRectF& rect, const QString& tit
         const QString shownUnit = smallMetrics.elidedText(unit, Qt::ElideRight, left);
         painter.setFont(smallFont);
         painter.setPen(colors.muted);
-        // On the title's base line.
+        // Aligned with the title's baseline.
         const double baseline =
             rect.center().y() + (titleMetrics.ascent() - titleMetrics.descent()) / 2;
         painter.drawText(QPointF(end + 8, baseline), shownUnit);

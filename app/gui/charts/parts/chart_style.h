@@ -1,5 +1,5 @@
 #pragma once
-// How charts look: every colour from the palette (dark or light), two fonts, badge, empty text.
+// The look of charts: colours from the palette (dark or light), two fonts, badge, empty text.
 //
 // Threads: the GUI thread.
 #include <QColor>
@@ -18,11 +18,11 @@ struct ChartColors {
     static ChartColors of(const QPalette& palette);
 };
 
-/// `part` of b in a.
+/// Blends `part` of b into a.
 QColor blended(const QColor& a, const QColor& b, double part);
 QFont chartSmallFont(const QFont& base);
 QFont chartTitleFont(const QFont& base);
-/// The width that LIVE and FROZEN need.
+/// The width of the LIVE and FROZEN badges.
 double badgeWidth(const QFont& base);
 /// LIVE with a filled dot, or FROZEN with two bars; right-aligned in rect.
 void paintLiveBadge(QPainter& painter, const QRectF& rect, bool isLive, const ChartColors& colors,
@@ -30,7 +30,7 @@ void paintLiveBadge(QPainter& painter, const QRectF& rect, bool isLive, const Ch
 /// Centred, wrapped, muted.
 void paintEmptyText(QPainter& painter, const QRectF& rect, const QString& text,
                     const ChartColors& colors, const QFont& base);
-/// Title and unit in one line, elided; returns where it ended.
+/// Title and unit in one line, elided; returns the x where the text ends.
 double paintChartTitle(QPainter& painter, const QRectF& rect, const QString& title,
                        const QString& unit, const ChartColors& colors, const QFont& base);
 

@@ -1,5 +1,5 @@
 #pragma once
-// A curve in few of its own points, spikes and gaps kept: for what is copied of a chart.
+// Thins a curve to few of its own points and keeps spikes and gaps, for data copied from a chart.
 //
 // Threads: the GUI thread.
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace millrace::gui {
 
-/// The indices of the points of [from, to], all of them where they are at most 2 * numColumns, else
-/// of the least, the greatest and the first gap of each of numColumns parts of the range; in their
-/// order, the newest always.
+/// The indices of the points in [from, to]: all of them if at most 2 * numColumns. Otherwise the
+/// smallest, the largest and the first gap of each of numColumns parts of the range; in order,
+/// always with the newest.
 std::vector<std::size_t> extremeIndices(const CurveStore& store, CurveAxis axis, double from,
                                         double to, std::size_t numColumns);
 

@@ -26,7 +26,7 @@ double endOf(const LaneSpan& span, double endMs) {
     return std::min(span.toMs, endMs);
 }
 
-// Bottom up in the order of the phases: a column that holds several shows how much of each.
+// From bottom to top in the order of the phases: a column with several phases shows their shares.
 void paintShares(QPainter& painter, const Columns& columns, int column, const Shares& shares,
                  const std::array<QColor, kNumLanePhases>& colors) {
     double bottom = columns.rect.bottom();

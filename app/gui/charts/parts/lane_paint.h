@@ -1,9 +1,8 @@
 #pragma once
-// One lane of a job over time: training, waiting for input, checkpoint, evaluating, idle.
+// Paints one lane of a job over time: training, waiting for input, checkpoint, evaluating, idle.
 //
-// An open span grows to `nowMs`. A column of pixels that holds several phases shows how much of
-// each. Threads: the GUI thread. Owns: nothing. Failure: none; spans outside the range are left
-// out.
+// An open span grows to `nowMs`. A column of pixels with several phases shows the share of each.
+// Threads: the GUI thread. Owns: nothing. Failure: none; spans outside the range are left out.
 #include <QColor>
 #include <QPalette>
 #include <QRectF>
@@ -19,7 +18,7 @@ namespace millrace::gui {
 
 struct LaneSpan {
     double fromMs = 0;
-    double toMs = 0;  ///< infinity: still going on
+    double toMs = 0;  ///< infinity: still in progress
     LanePhase phase = LanePhase::kIdle;
 };
 struct Lane {
@@ -30,7 +29,7 @@ struct Lane {
 QColor lanePhaseColor(LanePhase phase, const QPalette& palette);
 QString lanePhaseName(LanePhase phase);  ///< "training", "waiting for input"
 
-/// fromMs..toMs fills the rectangle.
+/// Maps fromMs..toMs to the width of the rectangle.
 void paintLane(QPainter& painter, const QRectF& rect, const Lane& lane, double fromMs, double toMs,
                double nowMs, const QPalette& palette);
 

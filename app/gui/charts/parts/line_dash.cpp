@@ -6,10 +6,10 @@
 namespace millrace::gui {
 namespace {
 
-// Even ones for runs, the odd one behind each for a second curve of the same run.
+// Even entries are for runs, the odd entry after each for a second curve of the same run.
 constexpr DashLengths kDashes[kNumLineDashes] = {{0, 0},  {6, 3},   {2.5, 2.5}, {2.5, 8},
                                                  {14, 4}, {14, 12}, {8, 8},     {8, 16}};
-constexpr double kSwatchScale = 0.5;  // a chip is short: its dashes are, too
+constexpr double kSwatchScale = 0.5;  // a chip is short, and so are its dashes
 
 }  // namespace
 

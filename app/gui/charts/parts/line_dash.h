@@ -1,6 +1,6 @@
 #pragma once
-// How lines of one colour are told apart: whole or dashed, by a number. Charts, legends and the
-// chips of tables and lanes draw a number alike.
+// The dash patterns, by number, that distinguish lines of one colour. Charts, legends and the chips
+// of tables and lanes draw a number alike.
 //
 // Threads: any.
 #include <QColor>
@@ -15,10 +15,10 @@ struct DashLengths {
     double on = 0, off = 0;
 };
 inline constexpr int kNumLineDashes = 8;
-/// 0: whole; a number beyond the last begins again at the first.
+/// 0: solid; numbers beyond the last pattern wrap around.
 DashLengths dashLengths(int dash);
 
-/// A piece of such a line that fills `rect` along its longer side.
+/// Paints a sample of such a line that fills `rect` along its longer side.
 void paintSwatch(QPainter& painter, const QRectF& rect, const QColor& color, int dash);
 
 }  // namespace millrace::gui

@@ -26,7 +26,7 @@ void PlotLegend::place(std::vector<LegendEntry> entries, double width, int numRo
     if (entries_.empty() || width < 40) {
         return;
     }
-    // Whole names first, then ever shorter ones, before any is left out.
+    // Tries full names first, then shorter and shorter ones, before any entry is left out.
     for (const double nameMax : {260.0, 180.0, 120.0, 84.0}) {
         if (placeAll(width, numRowsMax, nameMax)) {
             break;

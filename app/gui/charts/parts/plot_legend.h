@@ -1,7 +1,8 @@
 #pragma once
-// The names of the curves in rows below a plot: placed, painted and found again under the mouse.
+// PlotLegend: lays out the names of the curves in rows below a plot, paints them, and finds the one
+// under the mouse.
 //
-// Threads: the GUI thread. Owns: the places.
+// Threads: the GUI thread. Owns: the layout.
 #include <QColor>
 #include <QFont>
 #include <QRectF>
@@ -24,15 +25,15 @@ struct LegendEntry {
 
 class PlotLegend {
  public:
-    /// Places the entries from left to right in at most `numRowsMax` rows of `width`; what does not
-    /// fit is counted.
+    /// Places the entries from left to right in at most `numRowsMax` rows of `width`; counts those
+    /// that do not fit.
     void place(std::vector<LegendEntry> entries, double width, int numRowsMax, const QFont& font);
     double height() const { return height_; }
     void paint(QPainter& painter, const QPointF& at, const QString& highlighted,
                const ChartColors& colors) const;
-    /// Relative to where it was painted; empty: none.
+    /// Relative to the painted position; empty: none.
     QString idAt(const QPointF& position) const;
-    /// The whole name where it was elided, the names that did not fit on "+ 3".
+    /// The full name if it was elided; for "+ 3" the names that did not fit.
     QString toolTipAt(const QPointF& position) const;
 
  private:

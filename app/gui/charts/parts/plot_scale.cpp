@@ -7,7 +7,7 @@ namespace millrace::gui {
 namespace {
 
 constexpr double kFarAway = 1e5;  // pixels
-constexpr double kAir = 0.06;     // of the range, above and below
+constexpr double kAir = 0.06;     // of the range, above and below the data
 
 double share(const CurveRange& range, double value) {
     return (value - range.low) / (range.high - range.low);
@@ -16,7 +16,7 @@ double share(const CurveRange& range, double value) {
 CurveRange logRange(const YRangeRequest& request) {
     double high = request.data.high > 0 ? request.data.high : 1;
     double low = request.leastPositive.value_or(high / 10);
-    // One value near zero must not squeeze all others: at most nine decades.
+    // At most nine decades: one value near zero must not squeeze all others.
     low = std::max(low, high * 1e-9);
     const double decades = std::max(std::log10(high / low), 0.1);
     low = request.low && *request.low > 0 ? *request.low : low / std::pow(10, kAir * decades);

@@ -27,10 +27,10 @@ CurveRange rangeOf(std::span<const double> values, const CurveRange& bounds) {
 }
 
 struct Runs {
-    std::vector<QPolygonF> lines;  // one a stretch without gaps
+    std::vector<QPolygonF> lines;  // one per stretch without gaps
 };
 
-// Several values a pixel: their least and greatest, in their order.
+// If a pixel has several values: keeps the smallest and the largest, in their order.
 void addReduced(QPolygonF& line, const QPointF& point) {
     const auto size = line.size();
     const bool isSameColumn = size >= 3 && std::floor(line[size - 3].x()) == std::floor(point.x());
@@ -38,7 +38,7 @@ void addReduced(QPolygonF& line, const QPointF& point) {
         line << point;
         return;
     }
-    // The last three and this one share a column: what lies between the others goes.
+    // The last three and this one share a column: drop the points between the extremes.
     QPointF kept[] = {line[size - 3], line[size - 2], line[size - 1], point};
     const auto byY = [](const QPointF& a, const QPointF& b) { return a.y() < b.y(); };
     const auto* least = std::min_element(std::begin(kept), std::end(kept), byY);

@@ -1,5 +1,5 @@
 #pragma once
-// A curve the size of a word, for table cells: painted by the delegate, no widget a cell.
+// Paints a curve the size of a word into a table cell; called by delegates, so no widget per cell.
 //
 // Threads: the GUI thread. Owns: nothing.
 #include <QColor>
@@ -15,14 +15,14 @@ namespace millrace::gui {
 
 struct SparklineStyle {
     QColor line;
-    QColor fill;             ///< under the line; not valid: none
-    bool hasLastDot = true;  ///< the newest value
-    /// Fixed bounds of y; empty: by the values.
+    QColor fill;             ///< under the line; invalid: none
+    bool hasLastDot = true;  ///< marks the newest value
+    /// Fixed bounds of y; empty: from the values.
     CurveRange bounds;
 };
 
-/// Values from left to right; NaN is a gap. Several values a pixel are drawn as their least and
-/// greatest.
+/// Values from left to right; NaN is a gap. Several values in a pixel are drawn as their smallest
+/// and largest.
 void paintSparkline(QPainter& painter, const QRectF& rect, std::span<const double> values,
                     const SparklineStyle& style);
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kSecond = 1000, kMinute = 60 * kSecond, kHour = 60 * kMinute, kDay = 24 * kHour;
 
-// One prefix for the whole axis, so that neighbours compare at a glance.
+// One prefix for the whole axis, so that neighbours can be compared at a glance.
 struct Scale {
     double divisor = 1;
     QString unit;
@@ -123,7 +123,7 @@ double timeStep(double range, int numMax) {
     return niceStep(range / kDay, numMax) * kDay;
 }
 
-// "45 s", "1 m", "1 m 30 s", "2 h", "1 d 12 h": parts that are zero are left out.
+// "45 s", "1 m", "1 m 30 s", "2 h", "1 d 12 h": omits parts that are zero.
 QString durationMark(double ms, double step) {
     if (ms == 0) {
         return QStringLiteral("0");
@@ -168,7 +168,7 @@ QString timeOfDay(const QDateTime& time, double step) {
 TickMarks wallTicks(double low, double high, int numMax) {
     const double step = timeStep(high - low, numMax);
     const QDateTime start = QDateTime::fromMSecsSinceEpoch(static_cast<qint64>(low));
-    // Marks at whole local hours and days, whatever the zone.
+    // Marks are at whole local hours and days in any time zone.
     const double offset = start.offsetFromUtc() * kSecond;
     TickMarks ticks =
         evenMarks(low + offset, high + offset, step, [](double) { return QString(); });
@@ -255,7 +255,7 @@ TickMarks axisTicks(double low, double high, int numMax, XAxis axis) {
         return evenMarks(low, high, step, [step](double v) { return durationMark(v, step); });
     }
     const double nice = std::max(1.0, niceStep(high - low, numMax));
-    const double step = nice == 2.5 ? 5 : nice;  // no half steps and half rows
+    const double step = nice == 2.5 ? 5 : nice;  // no half steps or half rows
     const Scale scale = scaleFor(std::max(std::abs(low), std::abs(high)), {UnitKind::kCount, {}});
     return evenMarks(low, high, step, [&](double v) { return scaledText(v, step, scale); });
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Where an axis has its marks, and what stands at them.
+// The positions and texts of an axis' tick marks.
 //
 // Threads: any.
 #include <QString>
@@ -15,18 +15,18 @@ struct TickMark {
 };
 struct TickMarks {
     std::vector<TickMark> marks;
-    QString context;  ///< what the texts leave out: the date of times of day
+    QString context;  ///< the part that the texts omit: the date of times of day
 };
 
-/// 1, 2, 2.5 or 5 times a power of ten: the least such step with at most `numMax` marks over
+/// 1, 2, 2.5 or 5 times a power of ten: the smallest such step with at most `numMax` marks over
 /// `range`.
 double niceStep(double range, int numMax);
 /// Marks of a linear value axis inside [low, high]; needs low < high and numMax >= 2.
 TickMarks valueTicks(double low, double high, int numMax, const Unit& unit);
-/// Powers of ten (of 2 or 5 as well where few decades are visible), minor marks between. Needs 0 <
-/// low < high.
+/// Powers of ten (also of 2 or 5 times them if few decades are visible), with minor marks between.
+/// Needs 0 < low < high.
 TickMarks logTicks(double low, double high, int numMax, const Unit& unit);
-/// Marks of the x axis: whole steps and rows, durations, times of day in the machine's zone.
+/// Marks of the x axis: whole steps and rows, durations, times of day in the machine's time zone.
 TickMarks axisTicks(double low, double high, int numMax, XAxis axis);
 
 }  // namespace millrace::gui

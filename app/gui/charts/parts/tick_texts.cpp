@@ -9,9 +9,10 @@ namespace millrace::gui {
 namespace {
 
 constexpr double kDayMs = 24 * 3.6e6;
-constexpr double kGap = 12, kBeyond = 4, kBefore = 10;  // pixels between texts, and over the ends
+constexpr double kGap = 12, kBeyond = 4, kBefore = 10;  // pixels between texts, and beyond the
+                                                        // axis' ends
 
-// A text centred below its place, as far as the axis has room for it.
+// The left edge of a text centred below its position, shifted to stay within the axis.
 double leftOf(double at, double width, const QRectF& area) {
     return std::max(area.left() - kBefore,
                     std::min(at - width / 2, area.right() + kBeyond - width));
@@ -33,7 +34,7 @@ std::vector<TickText> placeTexts(const TickMarks& ticks, const QString& axisName
         (isDate ? from : to) =
             isDate ? scale.area.left() + nameWidth + kGap : scale.area.right() - nameWidth - kGap;
     }
-    // The newest time: "now" takes its place from marks, the end of the axis leaves it to them.
+    // The newest time: "now" displaces marks, the axis' end yields to them.
     const bool isShort = scale.x.high - scale.x.low < kDayMs;
     const QString newest = nowMs               ? QObject::tr("now")
                            : isDate && isShort ? wallTimeText(scale.x.high).section(", ", 1)
@@ -56,7 +57,7 @@ std::vector<TickText> placeTexts(const TickMarks& ticks, const QString& axisName
             texts.push_back({x, mark.text});
             end = x + width + kGap;
         } else if (isNamed && !isDate && !name.contains(' ')) {
-            // A name below the grid line of a number would read as the number.
+            // An axis name below the grid line of a number would be read as part of that number.
             const QString both = mark.text + ' ' + name;
             const double left =
                 std::min(x, scale.area.right() + kBeyond - metrics.horizontalAdvance(both));
@@ -66,7 +67,7 @@ std::vector<TickText> placeTexts(const TickMarks& ticks, const QString& axisName
         }
     }
     if (isNamed && isDate && texts.size() == 1) {
-        TickMarks times = ticks;  // a time says more than the date that takes its place
+        TickMarks times = ticks;  // a time is more useful than the date that would displace it
         times.context.clear();
         return placeTexts(times, {}, scale, metrics, nowMs);
     }

@@ -1,10 +1,10 @@
 #pragma once
-// Which texts stand below a horizontal axis, and where: those of its marks, and its name.
+// Places the texts below a horizontal axis: those of its marks, and its name.
 //
-// The name stands at the right, where there is room for it. A date (TickMarks::context) stands at
-// the left instead: at the right is the newest time, which is looked for more often. It is "now",
-// or where the axis ends, if no mark stands close to it. A date that leaves room for no time is
-// left out. Texts do not overlap. Threads: any.
+// The name is at the right, if there is room. A date (TickMarks::context) is at the left instead:
+// the right end shows the newest time, which users look for more often. That is "now", or the axis'
+// end if no mark is near it. A date that leaves no room for a time is omitted. Texts do not
+// overlap. Threads: any.
 #include <QFontMetricsF>
 #include <QString>
 #include <optional>
@@ -16,10 +16,10 @@
 namespace millrace::gui {
 
 struct TickText {
-    double x = 0;  ///< its left end, as a pixel
+    double x = 0;  ///< its left edge, in pixels
     QString text;
 };
-/// `nowMs`: the present moment, on an axis of times of day that has it in sight.
+/// `nowMs`: the present moment, if the axis shows times of day that include it.
 std::vector<TickText> placeTexts(const TickMarks& ticks, const QString& axisName,
                                  const PlotScale& scale, const QFontMetricsF& metrics,
                                  std::optional<double> nowMs = {});

@@ -19,7 +19,7 @@ struct Sizes {
     }
 };
 
-// Keeps the rows nearest to the mouse, in their order; returns how many went.
+// Keeps the rows nearest to the mouse, in their order; returns how many were dropped.
 std::size_t keepNearest(std::vector<ValueBoxRow>& rows, std::size_t numMax) {
     const std::size_t before = rows.size();
     while (rows.size() > numMax) {

@@ -1,5 +1,5 @@
 #pragma once
-// The box beside the crosshair: where it stands, and the logged value of each curve there.
+// The box beside the crosshair: its position, and each curve's logged value there.
 //
 // Threads: the GUI thread.
 #include <QColor>
@@ -18,8 +18,8 @@ struct ChartColors;
 struct ValueBoxRow {
     QColor color;
     QString name, value;
-    QString detail;       ///< muted, behind the value; may be empty
-    double distance = 0;  ///< from the mouse: the nearest stay where not all fit
+    QString detail;       ///< muted, after the value; may be empty
+    double distance = 0;  ///< from the mouse: the nearest are kept if not all fit
     bool isHighlighted = false;
 };
 struct ValueBox {
@@ -27,7 +27,7 @@ struct ValueBox {
     std::vector<ValueBoxRow> rows;
 };
 
-/// Beside `anchor` inside `bounds`, on the side with more room. Rows that do not fit are counted.
+/// Paints beside `anchor` inside `bounds`, on the side with more room. Counts rows that do not fit.
 void paintValueBox(QPainter& painter, const QRectF& bounds, const QPointF& anchor, ValueBox box,
                    const ChartColors& colors, const QFont& font);
 
