@@ -38,7 +38,7 @@ using MetricCursors = std::map<std::string, values::MetricCursor>;
 struct LogsDelta {
     std::vector<values::LogLine> lines;
     std::uint64_t droppedLines =
-        0;  ///< left out by the daemon's bounded log or by the bridge
+        0;  ///< left out by the daemon's bounded log or by the bridge itself
     bool hasEnded = false;
 };
 

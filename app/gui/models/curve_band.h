@@ -1,9 +1,9 @@
 #pragma once
-// The band of a curve whose values are medians over ranks: the least and the greatest of each
-// point, and whose they are.
+// CurveBand: the band of a curve whose values are medians over ranks: the smallest and the largest
+// value of each point, and which ranks have them.
 //
-// Threads: the GUI thread. Owns: both edges, which are bounded as every curve is; the ranks of the
-// newest kHoldersMax points, so that a look-up further back finds none. Failure: none.
+// Threads: the GUI thread. Owns: both edges, which are bounded as every curve is, and the ranks of
+// the newest kHoldersMax points; a look-up further back finds none. Failure: none.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -23,7 +23,7 @@ class CurveBand {
         double x = 0;
         int least = 0, greatest = 0;  ///< ranks
     };
-    /// A point's edges; `at.y` is not looked at.
+    /// A point's edges; `at.y` is ignored.
     struct Point {
         CurvePoint at;
         double least = 0, greatest = 0;
@@ -32,7 +32,7 @@ class CurveBand {
 
     explicit CurveBand(const CurveStore::Options& options) : low_(options), high_(options) {}
 
-    /// Behind the last one, in order of x.
+    /// Appends points after the last one, in order of x.
     void append(std::span<const Point> points) {
         for (const Point& point : points) {
             CurvePoint edge = point.at;
@@ -54,7 +54,7 @@ class CurveBand {
     }
     void clear() { dropAfter(-std::numeric_limits<double>::infinity()); }
 
-    /// The points of [from, to] become those of `points`.
+    /// Replaces the points of [from, to] by `points`.
     void replace(std::span<const Point> points, double from, double to) {
         std::vector<Point> all;
         take(all, 0, low_.lowerBound(CurveAxis::kX, from));
@@ -71,15 +71,15 @@ class CurveBand {
 
     const CurveStore& low() const { return low_; }
     const CurveStore& high() const { return high_; }
-    /// The upper edge above point i of the lower one; nothing where one of them was thinned out:
-    /// the edges keep their own extremes.
+    /// The upper edge above point i of the lower one. Returns nothing if either was thinned out:
+    /// each edge keeps its own extremes.
     std::optional<double> highAbove(std::size_t i) const {
         const double x = low_.at(i).x;
         const std::size_t j = high_.lowerBound(CurveAxis::kX, x);
         return j < high_.size() && high_.at(j).x == x ? std::optional(high_.value(j))
                                                       : std::nullopt;
     }
-    /// Null where it is not known.
+    /// Null if unknown.
     const Holder* holderAt(double x) const {
         const auto found =
             std::lower_bound(holders_.begin(), holders_.end(), x,
@@ -100,7 +100,7 @@ class CurveBand {
     }
 
     CurveStore low_, high_;
-    std::vector<Holder> holders_;  // by x
+    std::vector<Holder> holders_;  // sorted by x
 };
 
 }  // namespace millrace::gui

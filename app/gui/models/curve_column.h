@@ -1,6 +1,6 @@
 #pragma once
-// A growing column of doubles that never copies what it holds: a first part taken over whole, then
-// chunks. Growing a hundred columns at once costs no frame.
+// CurveColumn: a growing column of doubles for CurveStore that never copies its content: a first
+// part that it takes over whole, then chunks. Growing a hundred columns at once costs no frame.
 //
 // Threads: one owner. Owns: its values.
 #include <cstddef>
@@ -30,13 +30,13 @@ class CurveColumn {
     void push(double value) {
         if ((size_ - base_.size()) % kChunk == 0) {
             chunks_.emplace_back();
-            // The first chunk grows by need: most curves are short.
+            // The first chunk grows on demand: most curves are short.
             chunks_.back().reserve(chunks_.size() > 1 ? kChunk : 0);
         }
         chunks_.back().push_back(value);
         ++size_;
     }
-    /// Takes the values over; the column must be empty.
+    /// Takes ownership of the values; the column must be empty.
     void adopt(std::vector<double> values) {
         base_ = std::move(values);
         size_ = base_.size();
@@ -58,7 +58,7 @@ class CurveColumn {
         chunks_ = {};
         size_ = 0;
     }
-    /// The first index in [low, high) whose value is at or above (above, where isAbove) `value`.
+    /// The first index in [low, high) whose value is at or above `value` (above it, if isAbove).
     std::size_t search(std::size_t low, std::size_t high, double value,
                        bool isAbove = false) const {
         while (low < high) {

@@ -8,9 +8,9 @@ namespace {
 
 constexpr std::size_t kFirstFan = 16;
 constexpr std::size_t kFan = 4;
-// A pause lasts this long at least, and this many times as long as the intervals about it, ...
+// A pause lasts at least this long, and this many times as long as the intervals near it, ...
 constexpr double kPauseMs = 1'500, kUsualIntervals = 3;
-// ... of which it compares 16 on either side. If three of them are as long, the interval is usual:
+// ... which are the 16 on either side. If three of them are as long, the interval counts as usual:
 // points that were thinned out have uneven intervals.
 constexpr std::size_t kIntervalsMax = 16, kLongMax = 3;
 
@@ -127,8 +127,8 @@ void CurveStore::push(const CurvePoint& point) {
     y_.push(point.y);
 }
 
-// A column exists from the first known value on; points before it stand where it begins, points
-// without a value where the one before them stands.
+// A column exists from the first known value on. Earlier points get that value; later points
+// without a value get that of the point before.
 void CurveStore::pushOptional(CurveColumn& column, double value) {
     const bool isKnown = std::isfinite(value);
     if (column.empty()) {
@@ -166,7 +166,7 @@ void CurveStore::indexLevel(std::size_t level, std::size_t numBelow, std::size_t
     }
 }
 
-// Brings pyramid and gaps up to the last point.
+// Extends pyramid and gaps to the last point.
 void CurveStore::index() const {
     if (numIndexed_ == x_.size()) {
         return;
@@ -238,7 +238,7 @@ void CurveStore::move(std::size_t from, std::size_t to) {
     }
 }
 
-// Keeps the least, the greatest and the first gap of [begin, end), in their order, from `to` on.
+// Keeps the smallest, the largest and the first gap of [begin, end), in order, from index `to` on.
 std::size_t CurveStore::keepOfFour(std::size_t begin, std::size_t end, std::size_t to) {
     std::size_t least = end, greatest = end, gap = end;
     for (std::size_t i = begin; i < end; ++i) {
@@ -305,7 +305,7 @@ void CurveStore::takeBlocks(std::size_t level, std::size_t begin, std::size_t en
     }
 }
 
-// Single points at both ends, then the blocks of ever higher levels between them.
+// Combines single points at both ends with blocks of rising levels between them.
 CurveStore::Block CurveStore::blockOf(std::size_t begin, std::size_t end) const {
     Block result;
     std::size_t fan = kFirstFan;

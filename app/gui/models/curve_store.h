@@ -1,18 +1,18 @@
 #pragma once
-// The points of one curve in columns, with a min/max pyramid over y.
+// CurveStore: the points of one curve in columns, with a min/max pyramid over y, for charts.
 //
 // A point is what was logged: x (the step), y, and optionally the rows trained so far and the wall
 // time. Points are kept in the order of x; each column is made non-decreasing, so that any of them
-// can be the axis. y may be NaN: a gap, told apart from "no point here". Infinities are kept as
-// they were logged, and drawn as gaps.
+// can be the axis. y may be NaN, which is a gap and differs from a missing point. Infinities are
+// kept as logged, and drawn as gaps.
 //
-// Costs: append is O(1) a point and copies nothing that is there; an envelope of N bins is O(N)
-// whatever the number of points; a look-up by x is O(log points). Memory: 16 bytes a point, 8 more
-// for each of rows and time once one was given, and 1.5 for the pyramid.
+// Costs: append is O(1) a point and copies no existing point; an envelope of N bins is O(N) for any
+// number of points; a look-up by x is O(log points). Memory: 16 bytes a point, 8 more for each of
+// rows and time once one was given, and 1.5 for the pyramid.
 //
-// Bounded: beyond Options::numPointsMax the older half is thinned: of four neighbours the least,
-// the greatest and the first gap stay, with their own x, rows and time. Spikes survive, what stays
-// is exact, and the newest half is complete.
+// Bounded: beyond Options::numPointsMax the older half is thinned: of four neighbours the smallest,
+// the largest and the first gap are kept, with their own x, rows and time. Spikes survive, kept
+// points are exact, and the newest half is complete.
 //
 // Threads: the GUI thread only. Owns: its columns. Failure: points that cannot be placed (x not
 // finite, or below the last x) are refused and counted, never stored out of order.
@@ -32,8 +32,8 @@ inline constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 struct CurvePoint {
     double x = 0;
     double y = kNoValue;       ///< NaN: a gap
-    double rows = kNoValue;    ///< rows trained up to here; NaN: not known
-    double timeMs = kNoValue;  ///< wall time, ms since 1970 UTC; NaN: not known
+    double rows = kNoValue;    ///< rows trained up to here; NaN: unknown
+    double timeMs = kNoValue;  ///< wall time, ms since 1970 UTC; NaN: unknown
 };
 
 /// Columns for a bulk replacement: rows and timeMs are empty or as long as x.
@@ -41,10 +41,10 @@ struct CurveColumns {
     std::span<const double> x, y, rows, timeMs;
 };
 
-/// Which column is the axis.
+/// The column that is the axis.
 enum class CurveAxis : std::uint8_t { kX, kRows, kTime };
 
-/// What the points of one pixel column say. min > max: no value in it.
+/// Summary of the points of one pixel column. min > max: no value in it.
 struct CurveBin {
     double min = std::numeric_limits<double>::infinity();
     double max = -std::numeric_limits<double>::infinity();
@@ -72,13 +72,13 @@ class CurveStore {
     CurveStore();
     explicit CurveStore(const Options& options);
 
-    /// Adds points behind the last one; returns how many were taken.
+    /// Appends points after the last one; returns how many were accepted.
     std::size_t append(std::span<const CurvePoint> points);
     std::size_t append(const CurveColumns& columns);
     /// Removes the points with an x above `x` (a run resumed from a checkpoint logs them again).
     void dropAfter(double x);
     std::size_t replaceAll(const CurveColumns& columns);
-    /// The same for columns that the caller gives away: where they are in order nothing is copied.
+    /// The same for columns that the caller gives away: copies nothing if they are in order.
     std::size_t adopt(std::vector<double> x, std::vector<double> y, std::vector<double> rows = {},
                       std::vector<double> timeMs = {});
     void clear();
@@ -88,34 +88,34 @@ class CurveStore {
     bool has(CurveAxis axis) const;
     CurvePoint at(std::size_t i) const;
     double value(std::size_t i) const { return y_[i]; }
-    /// Where point i stands on the axis; the store must have it.
+    /// The position of point i on the axis; the store must have the point.
     double place(std::size_t i, CurveAxis axis) const { return column(axis)[i]; }
-    /// Points refused since the start, and points given up to the memory bound.
+    /// Points refused since the start, and points thinned out to stay within the bound.
     std::uint64_t numRefused() const { return numRefused_; }
     std::uint64_t numThinned() const { return numThinned_; }
     std::size_t bytesUsed() const;
 
     /// Changes with every change.
     std::uint64_t revision() const { return revision_; }
-    /// Changes only when points that were already there changed: caches start over.
+    /// Changes only when existing points changed: caches must start over.
     std::uint64_t rewrites() const { return rewrites_; }
 
     /// The first and last value of the axis column; empty without points or without that column.
     CurveRange extent(CurveAxis axis) const;
-    /// The least and greatest y of the points with `from` <= axis <= `to`.
+    /// The smallest and largest y of the points with `from` <= axis <= `to`.
     CurveRange valueRange(CurveAxis axis, double from, double to) const;
-    /// The least y above zero of these points, for a logarithmic axis.
+    /// The smallest y above zero of these points, for a logarithmic axis.
     std::optional<double> leastPositive(CurveAxis axis, double from, double to) const;
     /// Bin k holds the points of [from + (firstBin + k) * width, from + (firstBin + k + 1) *
     /// width): a call for other bins of the same grid has exactly the same borders.
     void envelope(CurveAxis axis, double from, double width, std::span<CurveBin> bins,
                   std::int64_t firstBin = 0) const;
-    /// On an axis of times: no point came for several of the intervals that are usual there, so
-    /// that point i is not joined with the one before.
+    /// On a time axis: no point came for several of the usual intervals, so point i is not joined
+    /// with the one before.
     bool isAfterPause(std::size_t i, CurveAxis axis) const;
-    /// The index of the first point at or behind `value`; size() where there is none.
+    /// The index of the first point at or after `value`; size() if there is none.
     std::size_t lowerBound(CurveAxis axis, double value) const;
-    /// The logged point nearest to `value`, gaps left out; of equals the newest.
+    /// The logged point nearest to `value`, ignoring gaps; if equally near, the newest.
     std::optional<CurvePoint> nearest(CurveAxis axis, double value) const;
     /// The last point with a value.
     std::optional<CurvePoint> newest() const;
@@ -148,7 +148,7 @@ class CurveStore {
     Options options_;
     CurveColumn x_, y_, rows_, timeMs_;
     std::uint64_t numRefused_ = 0, numThinned_ = 0, revision_ = 0, rewrites_ = 0;
-    // Made when first asked for: a curve that nobody looks at costs its points alone.
+    // Built on first use: a curve that is not shown costs only its points.
     mutable std::vector<std::vector<Block>>
         levels_;                             // [0]: blocks of 16 points; above: of 4 blocks
     mutable std::vector<std::size_t> gaps_;  // indices of y that are not finite

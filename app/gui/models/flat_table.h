@@ -1,6 +1,6 @@
 #pragma once
-// A table without children whose columns are known when it is written: titles, sides and counts are
-// answered here, rows and cells by the table itself.
+// FlatTable: base of tables without children and with fixed columns. It handles titles, alignment
+// and counts; the derived table supplies rows and cells.
 //
 // Threads: the GUI thread.
 #include <QAbstractTableModel>
@@ -14,7 +14,7 @@ class FlatTable : public QAbstractTableModel {
  public:
     struct ColumnSpec {
         const char* title;                       ///< QT_TRANSLATE_NOOP("FlatTable", ...)
-        Qt::AlignmentFlag side = Qt::AlignLeft;  ///< of the title and the cells
+        Qt::AlignmentFlag side = Qt::AlignLeft;  ///< alignment of the title and the cells
     };
     int rowCount(const QModelIndex& parent = {}) const final;
     int columnCount(const QModelIndex& parent = {}) const final;
@@ -23,10 +23,10 @@ class FlatTable : public QAbstractTableModel {
                         int role = Qt::DisplayRole) const final;
 
  protected:
-    /// `columns` lives as long as the table.
+    /// `columns` must outlive the table.
     FlatTable(std::span<const ColumnSpec> columns, QObject* parent);
     virtual int numRows() const = 0;
-    /// Row and column are there; every role but Qt::TextAlignmentRole.
+    /// `row` and `column` are valid; called for every role except Qt::TextAlignmentRole.
     virtual QVariant cell(int row, int column, int role) const = 0;
 
  private:

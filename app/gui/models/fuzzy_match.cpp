@@ -21,7 +21,7 @@ int placeScore(const QString& text, qsizetype i) {
     return kLetter + (isWordStart(text, i) ? kWordStart : 0) + (i == 0 ? kWholeStart : 0);
 }
 
-// The best way to find the letters in their order. best[k][i]: letter k stands at text[i].
+// Finds the best positions of the letters in order. best[k][i]: letter k is at text[i].
 std::optional<FuzzyMatch> matchWord(const QString& word, const QString& text) {
     const qsizetype n = text.size(), m = word.size();
     std::vector<std::vector<int>> best(m, std::vector<int>(n, kNoPlace));

@@ -169,7 +169,7 @@ void KnownDaemons::save(QSettings& settings) const {
 
 void KnownDaemons::restore(QSettings& settings) {
     for (const QString& text : settings.value(kListKey).toStringList()) {
-        // Somebody may have edited the file: what cannot be read, or is there twice, is left out.
+        // A user may have edited the file: unreadable and duplicate entries are skipped.
         add(text).status().IgnoreError();
     }
     setCurrent(settings.value(kCurrentKey).toString().toStdString());
@@ -258,7 +258,7 @@ QString helpfulCommand(const KnownDaemon& daemon) {
     if (!isAway || daemon.link.sentence.empty() || (!isSocket && !isSsh)) {
         return {};
     }
-    // Over ssh `up` helps only where the host was reached.
+    // Over ssh, `up` helps only if the host was reached.
     const bool isReached = daemon.link.sentence.find("no daemon answers") != std::string::npos;
     if (isSsh && !isReached) {
         return QStringLiteral("millrace host test %1").arg(QString::fromStdString(daemon.address));

@@ -1,9 +1,9 @@
 #pragma once
-// The daemons that the connection bar shows: where they are, how each of them is.
+// KnownDaemons: the daemons in the connection bar, with address and state.
 //
-// The user's own socket stands first and stays; others are added and removed. Plain values with a
-// signal; it asks nobody (the bridge and the probe tell it). Threads: the GUI thread. Failure: an
-// address that cannot be read, or is already there, is refused with a sentence.
+// The user's own socket is first and cannot be removed; others are added and removed. Plain values
+// with a signal; it makes no requests (the bridge and the probe update it). Threads: the GUI
+// thread. Failure: an address that is invalid or already there is refused with a sentence.
 #include <QObject>
 #include <QSettings>
 #include <QString>
@@ -20,22 +20,22 @@ namespace millrace::gui {
 
 struct KnownDaemon {
     std::string address;    ///< as Address::text() writes it
-    std::string name;       ///< of a host that the user has named, "" without
+    std::string name;       ///< of a host that the user has named, else ""
     bool isOwn = false;     ///< the user's own socket: cannot be removed
-    bool isProbed = false;  ///< something is known of it
+    bool isProbed = false;  ///< its state is known
     session::Link link;
-    std::string version;                  ///< of the daemon, "" not known
-    std::optional<std::int64_t> heardMs;  ///< when live data came last; empty: never
+    std::string version;                  ///< of the daemon, "" unknown
+    std::optional<std::int64_t> heardMs;  ///< when the last live data came; empty: never
 };
 
-/// How long without any live data until a daemon's figures are called stale.
+/// Time without live data after which a daemon's figures are marked stale.
 inline constexpr std::int64_t kStaleAfterMs = 4000;
 
 class KnownDaemons final : public QObject {
     Q_OBJECT
 
  public:
-    /// `own`: "unix:PATH" or "HOST:PORT"; where it cannot be read, there is no first one.
+    /// `own`: "unix:PATH" or "HOST:PORT"; if invalid, the own daemon is missing.
     explicit KnownDaemons(const std::string& own, QObject* parent = nullptr);
 
     const std::vector<KnownDaemon>& all() const { return daemons_; }
@@ -43,16 +43,16 @@ class KnownDaemons final : public QObject {
     const std::string& current() const { return current_; }
     const KnownDaemon* currentDaemon() const { return find(current_); }
 
-    /// What names stand for, and the aliases of ~/.ssh/config, which are offered.
+    /// Sets the named hosts, and the aliases of ~/.ssh/config that are offered.
     void setHosts(std::vector<session::NamedHost> named, std::vector<std::string> aliases);
-    /// What may be typed for a new one, the named hosts first.
+    /// Suggestions for a new address, the named hosts first.
     QStringList suggestions() const;
-    /// The address as it is written everywhere, or why it cannot be one. A named host's name and an
-    /// alias stand for theirs.
+    /// The canonical form of the address, or why it is invalid. A named host's name and an alias
+    /// are replaced by their addresses.
     Result<std::string> check(const QString& text) const;
-    /// Adds it (without going there); returns it as written.
+    /// Adds it without connecting; returns its canonical form.
     Result<std::string> add(const QString& text);
-    /// Where to go when the current one was removed: the one before it. Own ones stay.
+    /// If the current one is removed, the one before it becomes current. The own one stays.
     void remove(const std::string& address);
     void setCurrent(const std::string& address);
 
@@ -66,7 +66,7 @@ class KnownDaemons final : public QObject {
  Q_SIGNALS:
     void changed();
     void currentChanged();
-    void hostsChanged();  ///< other suggestions
+    void hostsChanged();  ///< the suggestions changed
 
  private:
     KnownDaemon* findMine(const std::string& address);
@@ -78,15 +78,15 @@ class KnownDaemons final : public QObject {
 };
 
 /// "this machine" for the own socket, a host's name, user and host over ssh, the file's name for
-/// other sockets, HOST:PORT else.
+/// other sockets, otherwise HOST:PORT.
 QString shortName(const KnownDaemon& daemon);
 /// "connected", "connecting", "reconnecting", "refused", "not asked yet".
 QString stateWord(const KnownDaemon& daemon);
-/// "stale 12 s" when live data stopped coming; "" else.
+/// "stale 12 s" if live data stopped arriving; otherwise "".
 QString staleText(const KnownDaemon& daemon, std::int64_t nowMs);
-/// What is wrong and what to do; "" while all is well or nothing was tried yet.
+/// The problem and its remedy; "" while all is well or nothing was tried yet.
 QString problemSentence(const KnownDaemon& daemon);
-/// A command that would help, "millrace up"; "" where there is none.
+/// A command that would help, "millrace up"; "" if there is none.
 QString helpfulCommand(const KnownDaemon& daemon);
 
 }  // namespace millrace::gui

@@ -1,12 +1,12 @@
 #pragma once
-// What a job does at a moment, as the strips over time show it.
+// LanePhase: the activity of a job at a moment, as the strips over time show it.
 #include <cstdint>
 
 namespace millrace::gui {
 
-/// In the order of the legend. `kStanding`: its process says nothing, or its work does not get on.
+/// In the order of the legend. `kStanding`: its process is silent, or its work makes no progress.
 /// `kIdle`: placed, but neither reading nor training (starting, waiting for its gang). `kEnding`:
-/// it has taken its last step, and its processes have not left yet.
+/// it has taken its last step, and its processes have not exited yet.
 enum class LanePhase : std::uint8_t {
     kTraining,
     kWaiting,

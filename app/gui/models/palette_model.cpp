@@ -13,8 +13,8 @@ QString keyOf(const PaletteEntry& entry) {
     return entry.group + QLatin1Char('\n') + entry.title;
 }
 
-// What stands together beats letters here and there: a word that begins the title, one that begins
-// a later word, one inside.
+// Whole words score above scattered letters: a word at the start of the title first, then at the
+// start of a later word, then inside one.
 int wholeWordScore(const QString& word, const QString& text) {
     const auto at = text.indexOf(word, 0, Qt::CaseInsensitive);
     if (at <= 0) {
@@ -28,7 +28,7 @@ int wholeWordScore(const QString& word, const QString& text) {
     return kIsInside;
 }
 
-// Each word of the query stands in one of the texts; the places are those in the title.
+// Each word of the query must match one of the texts; the positions are those in the title.
 std::optional<FuzzyMatch> matchOf(const PaletteEntry& entry, const QString& query) {
     FuzzyMatch all;
     for (const QString& word : query.split(QLatin1Char(' '), Qt::SkipEmptyParts)) {

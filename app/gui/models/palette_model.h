@@ -1,5 +1,5 @@
 #pragma once
-// What the command palette lists: entries that fit a query, the best first.
+// PaletteModel: the entries of the command palette that match a query, the best first.
 //
 // Threads: the GUI thread. Bounded: at most kMostShown rows. Failure: none.
 #include <QAbstractListModel>
@@ -29,10 +29,10 @@ class PaletteModel final : public QAbstractListModel {
     static constexpr int kMostShown = 200;
 
     using QAbstractListModel::QAbstractListModel;
-    /// Entries used lately (by title and group) stand first while the query is empty.
+    /// Recently used entries (by title and group) come first while the query is empty.
     void setEntries(std::vector<PaletteEntry> entries);
     void setQuery(const QString& query);
-    /// Null where there is no such row.
+    /// Null if there is no such row.
     const PaletteEntry* entry(int row) const;
     void remember(int row);
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kMostColors = 500;
 constexpr const char* kKey = "runs/colors";
-constexpr int kBase = RunColors::kNumLooks;  // the look behind the others
+constexpr int kBase = RunColors::kNumLooks;  // the index after all other looks
 
 RunColors::Look lookOf(int number) {
     static const QColor kGrey(0x6a, 0x6a, 0x6a);
@@ -36,7 +36,7 @@ int RunColors::wishOf(const QString& key) const {
     return looks_.value(key, static_cast<int>(qHash(key, 0) % std::size_t{kNumColors}));
 }
 
-// The looks of the runs that are shown beside this one anywhere.
+// The looks of all runs that are shown together with this one.
 std::set<int> RunColors::othersOf(const QString& key) const {
     std::set<int> others;
     for (const auto& [place, keys] : shown_) {
@@ -62,8 +62,8 @@ void RunColors::keep(const QString& key, int look) {
     looks_.insert(key, look);
 }
 
-// `shown`: of those at the same place, which must not be had twice; elsewhere only where it is
-// possible.
+// `shown`: looks in use at the same place, which must not repeat; elsewhere repeats are only
+// avoided.
 void RunColors::choose(const QString& key, bool isBase, const std::set<int>& shown) {
     const std::set<int> others = othersOf(key);
     if (isBase && !shown.contains(kBase)) {
@@ -75,7 +75,7 @@ void RunColors::choose(const QString& key, bool isBase, const std::set<int>& sho
     if (isKept && (wish < kNumColors || wish == kBase || isShownTwice(key))) {
         return;
     }
-    // The dash that a crowd left to it is given up for a full line that nobody has.
+    // A run that got a dash because colours ran out gets a solid line when one is free.
     const int first = wish % kNumColors;
     std::optional<int> free = isKept ? std::optional(wish) : std::nullopt;
     for (int i = 0; i < (isKept ? kNumColors : kNumLooks); ++i) {

@@ -1,12 +1,11 @@
 #pragma once
-// One look a run: a colour, and beyond eight runs a dash, from start to start.
+// RunColors: assigns each run a look: a colour, and beyond eight runs a dash; kept across restarts.
 //
-// Runs that are shown together all differ: a page says with assign() what it shows, and a run that
-// comes into it and looks like another gives way; those that were there keep their look. Where that
-// leaves a choice a run keeps the look that it got first, at first by a hash of its id; a dash only
-// as long as it is shown anywhere, or no colour is free where it comes next. The base of
-// variations that are shown with it is grey. Beyond kNumLooks runs looks repeat.
-// Threads: the GUI thread.
+// Runs shown together all differ. A page reports its runs with assign(); if a run that joins looks
+// like another, the joining run changes and the others keep their look. If there is a choice, a run
+// keeps its first look, which is derived from a hash of its id. It keeps a dash only while it is
+// shown anywhere, or if no colour is free. The base of variations that are shown with it is grey.
+// Beyond kNumLooks runs looks repeat. Threads: the GUI thread.
 #include <QColor>
 #include <QHash>
 #include <QSettings>
@@ -20,25 +19,26 @@ namespace millrace::gui {
 
 class RunColors {
  public:
-    /// `dash`: of charts/parts/line_dash.h; even, so that a second curve of the run can have the
-    /// odd one behind it.
+    /// `dash`: from charts/parts/line_dash.h; even, so that a second curve of the run can use the
+    /// odd one after it.
     struct Look {
         QColor color;
         int dash = 0;
         bool operator==(const Look&) const = default;
     };
     static constexpr int kNumColors = 8, kNumDashes = 4, kNumLooks = kNumColors * kNumDashes;
-    /// Six of Okabe and Ito without their black and the yellow that no light background carries,
-    /// violet and khaki. They differ for the colour-blind too, on dark and light.
+    /// Six of Okabe and Ito's colours, without black and without yellow, which is unreadable on
+    /// light backgrounds, plus violet and khaki. Distinct for the colour-blind too, on dark and
+    /// light.
     static const std::vector<QColor>& palette();
-    /// For what is no run: the i-th of several curves.
+    /// For curves that are not runs: the i-th of several.
     static Look numbered(std::size_t i);
 
     struct Shown {
         std::string id, variationOf;
     };
-    /// What `place` (a page's charts) shows from now on, in its order. A run of which another one
-    /// is a variation is a base. True where the look of a run that was shown has changed.
+    /// Sets the runs that `place` (a page's charts) shows from now on, in order. A run is a base if
+    /// another one is its variation. Returns true if the look of a shown run has changed.
     bool assign(const std::string& place, const std::vector<Shown>& runs);
     Look of(const std::string& runId) const;
 
@@ -52,7 +52,7 @@ class RunColors {
     void choose(const QString& key, bool isBase, const std::set<int>& shown);
     void keep(const QString& key, int look);
 
-    QHash<QString, int> looks_;  ///< run id to look, kBase or from 0
+    QHash<QString, int> looks_;  ///< run id to look: kBase, or an index from 0
     QStringList order_;          ///< oldest first; the last 500 are remembered
     std::map<std::string, QStringList> shown_;
 };

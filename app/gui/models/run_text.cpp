@@ -14,7 +14,7 @@ QString withMinus(QString text) {
     return text.replace('-', QChar(0x2212));
 }
 
-// As typography has it: a minus sign and an infinity sign in the place of what a keyboard has.
+// Replaces keyboard characters by typographic ones: a minus sign and an infinity sign.
 QString typeset(const std::string& figure) {
     return withMinus(qtext(figure)).replace(QLatin1String("inf"), QString(QChar(0x221e)));
 }

@@ -1,7 +1,7 @@
 #pragma once
-// How figures of runs are written: session/figures.h as QString, with typographic signs.
+// Figures of runs for the console: session/figures.h as QString, with typographic signs.
 //
-// Decimal point, thousands by commas, times in the zone of the machine. Threads: any.
+// Decimal point, commas between thousands, times in the machine's time zone. Threads: any.
 #include <QString>
 #include <cstdint>
 #include <optional>
@@ -9,17 +9,17 @@
 
 namespace millrace::gui {
 
-/// What stands where a value is unknown: an en dash.
+/// Shown for an unknown value: an en dash.
 QString noneText();
 
-/// "0.7934", "42,100", "1.2e-07", "NaN", "∞": as many digits as tell runs apart.
+/// "0.7934", "42,100", "1.2e-07", "NaN", "∞": enough digits to tell runs apart.
 QString numberText(double value);
-/// "+0.0021", "−0.0104", "+10" beside 41,639: as many decimals as the value it belongs to has,
-/// more where it would be lost. The sign is U+2212, "±0" stands for no difference.
+/// "+0.0021", "−0.0104", "+10" beside 41,639: as many decimals as the value it belongs to, more if
+/// the difference would vanish. The sign is U+2212; "±0" for no difference.
 QString differenceText(double difference, double value);
 /// "241,683".
 QString countText(double value);
-/// "241.7 k", "1.3 M": where there is little room.
+/// "241.7 k", "1.3 M": for narrow spaces.
 QString shortCountText(double value);
 /// "36 %": whole percents.
 QString percentText(double percent);
@@ -33,7 +33,7 @@ QString timeText(std::int64_t timeMs, std::int64_t nowMs);
 QString fullTimeText(std::int64_t timeMs);
 /// The first 12 digits of a hash.
 QString shortHash(const std::string& hash);
-/// "No daemon answers at unix:/x.sock." of a message that begins in lower case.
+/// "No daemon answers at unix:/x.sock." for a message that begins in lower case.
 QString asSentence(const std::string& message);
 /// UTF-8 to QString.
 QString qtext(const std::string& text);

@@ -1,5 +1,5 @@
 #pragma once
-// A question of an SSH connection as the console shows it. Plain values.
+// A question of an SSH connection for the console's dialog. Plain values.
 #include <QString>
 #include <cstdint>
 

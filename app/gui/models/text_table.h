@@ -1,5 +1,5 @@
 #pragma once
-// A table that leaves the console: cells as whole texts.
+// TextTable: a table for export from the console: cells as full texts.
 //
 // Threads: any.
 #include <QString>
@@ -13,7 +13,7 @@ struct TextTable {
     std::vector<QStringList> rows;  ///< each as long as the header
 };
 
-/// For spreadsheets by the clipboard: tabs between cells, blanks for those within.
+/// For pasting into spreadsheets: tabs between cells; tabs in cells become blanks.
 QString asTsv(const TextTable& table);
 /// RFC 4180, with line feeds between rows.
 QString asCsv(const TextTable& table);

@@ -42,14 +42,14 @@ QString orNone(const std::string& text) {
     return text.empty() ? noneText() : qtext(text);
 }
 
-// Numbers by their value, other texts as they are: least and greatest values come as text.
+// Numbers as numbers, other texts unchanged: minimum and maximum arrive as text.
 QVariant naturalKey(const std::string& text) {
     bool isNumber = false;
     const double number = qtext(text).toDouble(&isNumber);
     return isNumber ? QVariant(number) : QVariant(qtext(text));
 }
 
-// The directory that all files share, with its slash.
+// The common parent directory of all files, with its slash.
 QString sharedDirectory(const std::vector<values::DatasetFile>& files) {
     if (files.empty()) {
         return {};
@@ -105,7 +105,7 @@ DatasetTotals totalsOf(const values::DatasetReply& reply) {
     totals.rows = countText(static_cast<double>(reply.rows));
     std::int64_t rowGroups = reply.rowGroups;
     if (rowGroups == 0 && static_cast<std::int64_t>(reply.files.size()) == reply.filesTotal) {
-        // The parts that a CSV file is read in.
+        // The parts into which reading splits a CSV file.
         for (const values::DatasetFile& file : reply.files) {
             rowGroups += static_cast<std::int64_t>(file.rowGroups.size());
         }
@@ -113,7 +113,7 @@ DatasetTotals totalsOf(const values::DatasetReply& reply) {
     totals.rowGroups = rowGroups > 0 ? countText(static_cast<double>(rowGroups)) : noneText();
     totals.disk = bytesText(static_cast<double>(reply.bytes));
     totals.decoded = optionalBytes(reply.decodedBytes);
-    // Text is not compressed: beside the bytes of its values it would only seem so.
+    // Text is not compressed: a ratio to the bytes of its values would suggest that it is.
     if (reply.decodedBytes.has_value() && reply.bytes > 0 && reply.format != "csv") {
         const double ratio =
             static_cast<double>(*reply.decodedBytes) / static_cast<double>(reply.bytes);
@@ -348,7 +348,7 @@ RowGroupSizes rowGroupSizes(const std::vector<values::DatasetFile>& files, int n
     }
     std::sort(sizes.begin(), sizes.end());
     result.medianBytes = sizes[sizes.size() / 2];
-    // From zero, so that even sizes look even.
+    // Bins start at zero, so that even sizes look even.
     const double width = std::max(1.0, sizes.back() * 1.02) / numBins;
     result.counts.assign(static_cast<std::size_t>(numBins), 0);
     for (int i = 0; i <= numBins; ++i) {

@@ -1,8 +1,8 @@
 #pragma once
-// A dataset as the Data page shows it: its columns and its files as tables, its totals, and how its
-// row groups are spread.
+// A dataset for the Data page: its columns and its files as tables, its totals, and the
+// distribution of its row group sizes.
 //
-// Values are the daemon's (DatasetReply); what it does not know is empty, never zero. Sort by
+// Values are the daemon's (DatasetReply); an unknown value is empty, never zero. Sort by
 // Qt::UserRole (kSortRole). Threads: the GUI thread.
 #include <QString>
 #include <memory>
@@ -14,12 +14,12 @@
 namespace millrace::gui {
 
 inline constexpr int kSortRole = Qt::UserRole;
-/// 0 to 1: how long the bar behind a figure is; invalid: no bar.
+/// 0 to 1: length of the bar behind a figure; invalid: no bar.
 inline constexpr int kShareRole = Qt::UserRole + 1;
 
 struct DatasetTotals {
     QString format, files, rows, rowGroups, disk, decoded;
-    QString ratio;  ///< "2.4x": decoded by disk; "" not known
+    QString ratio;  ///< "2.4x": decoded by disk; "" unknown
 };
 DatasetTotals totalsOf(const values::DatasetReply& reply);
 
@@ -45,7 +45,7 @@ class DatasetColumnsModel final : public FlatTable {
     void clear() { setReply({}); }
 
  protected:
-    /// The columns, and behind them what is left out.
+    /// The columns, then a row for each column that is left out.
     int numRows() const override { return static_cast<int>(columns_.size() + leftOut_.size()); }
     QVariant cell(int row, int column, int role) const override;
 
@@ -68,7 +68,7 @@ class DatasetFilesModel final : public FlatTable {
 
  public:
     enum Column { kPath, kRows, kRowGroups, kDisk, kStrip, kNumColumns };
-    /// Of kStrip: QList<double>, the share of each row group of the largest file, in order.
+    /// For kStrip: QList<double>, the share of each row group of the largest file, in order.
     static constexpr int kStripRole = Qt::UserRole + 2;
     explicit DatasetFilesModel(QObject* parent = nullptr);
     void setReply(const values::DatasetReply& reply);
@@ -86,12 +86,12 @@ class DatasetFilesModel final : public FlatTable {
     QString toolTip(const values::DatasetFile& file, int column) const;
 
     std::vector<values::DatasetFile> files_;
-    QString prefix_;  ///< the directory that all paths share, left out of names
+    QString prefix_;  ///< common directory of all paths, omitted from names
     double mostBytes_ = 0;
     std::int64_t mostRows_ = 0;
 };
 
-/// How many row groups have which size; decoded sizes where they are known, else those on disk.
+/// The number of row groups per size; decoded sizes if known, else those on disk.
 struct RowGroupSizes {
     std::vector<double> edges, counts;
     bool isDecoded = false;
@@ -100,7 +100,7 @@ struct RowGroupSizes {
 };
 RowGroupSizes rowGroupSizes(const std::vector<values::DatasetFile>& files, int numBins = 16);
 
-/// Rows of a table as tab-separated text, header first; tabs and line ends within become blanks.
+/// Rows of a table as tab-separated text, header first; tabs and line ends in cells become blanks.
 QString tsvOf(const QAbstractItemModel& model, const std::vector<int>& rows,
               const std::vector<int>& columns);
 

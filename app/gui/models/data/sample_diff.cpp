@@ -26,7 +26,7 @@ std::vector<int> placesOf(const values::SampleStage& from, const values::SampleS
     return result;
 }
 
-// A row id may stand more than once (a step that repeats rows): the n-th before meets the n-th
+// A row id may occur more than once (a step that repeats rows): the n-th before matches the n-th
 // after.
 std::vector<SampleDiff::Row> alignedRows(const values::SampleStage& before,
                                          const values::SampleStage& after) {
@@ -35,7 +35,8 @@ std::vector<SampleDiff::Row> alignedRows(const values::SampleStage& before,
         places[before.rowIds[static_cast<std::size_t>(i)]].push_back(i);
     }
     std::vector<int> partner(before.rowIds.size(), -1);
-    std::vector<std::pair<int, int>> cameBehind;  // a new row after, and the row before it follows
+    std::vector<std::pair<int, int>> cameBehind;  // a new row after, and the row before that it
+                                                  // follows
     int last = -1;
     for (int i = 0; i < static_cast<int>(after.rowIds.size()); ++i) {
         const auto at = places.find(after.rowIds[static_cast<std::size_t>(i)]);
@@ -61,7 +62,7 @@ std::vector<SampleDiff::Row> alignedRows(const values::SampleStage& before,
         rows.push_back({before.rowIds[static_cast<std::size_t>(i)], i, after, after < 0});
         takeNew(i);
     }
-    // Of steps that reorder rows, some stand behind rows that were passed already.
+    // A step that reorders rows leaves new rows that follow an already passed row: append them.
     for (; next < cameBehind.size(); ++next) {
         const int place = cameBehind[next].first;
         rows.push_back({after.rowIds[static_cast<std::size_t>(place)], -1, place, true});

@@ -1,9 +1,10 @@
 #pragma once
-// What a step of the recipe did to the sample rows: two stages laid side by side, row by row.
+// The effect of a recipe step on the sample rows: the stages before and after it, aligned row by
+// row.
 //
-// Rows are matched by their row id, columns by their name. A row that went stands on the left with
-// a gap on the right; one that came stands on the right. Threads: any. Failure: none; stages of
-// different lengths than their row ids say are read as far as both go.
+// Rows are matched by row id, columns by name. A removed row is on the left with a gap on the
+// right; an added one is on the right. Threads: any. Failure: none; stages with different lengths
+// than their row ids are read as far as both go.
 #include <QString>
 #include <cstdint>
 #include <memory>
@@ -13,18 +14,18 @@
 
 namespace millrace::gui {
 
-/// kGap: no row or no column stands here on this side.
+/// kGap: this side has no such row or column.
 enum class CellState : std::uint8_t { kSame, kChanged, kAdded, kRemoved, kGap };
 
 struct SampleDiff {
     struct Row {
         std::int64_t rowId = 0;
-        int before = -1, after = -1;  ///< place in the stage; -1: not there
-        bool hasChange = false;       ///< went, came, or a cell of a shared column differs
+        int before = -1, after = -1;  ///< index in the stage; -1: not there
+        bool hasChange = false;       ///< removed, added, or a cell of a shared column differs
     };
     std::vector<Row> rows;
-    std::vector<int> afterOf;   ///< of each column before: its place after; -1: gone
-    std::vector<int> beforeOf;  ///< of each column after: its place before; -1: new
+    std::vector<int> afterOf;   ///< for each column before: its index after; -1: gone
+    std::vector<int> beforeOf;  ///< for each column after: its index before; -1: new
     int numRemoved = 0, numAdded = 0, numChangedCells = 0, numChangedRows = 0;
     int numColumnsAdded = 0, numColumnsRemoved = 0;
 };
@@ -34,7 +35,7 @@ SampleDiff sampleDiff(const values::SampleStage& before, const values::SampleSta
 QString whatChanged(const SampleDiff& diff, const values::SampleStage& before,
                     const values::SampleStage& after);
 
-/// Both stages with what differs, shared by the two sides of the view.
+/// Both stages and their differences, shared by the two sides of the view.
 struct SampleComparison {
     values::SampleStage before, after;
     SampleDiff diff;
@@ -44,7 +45,7 @@ std::shared_ptr<const SampleComparison> compareStages(const values::SampleStage&
                                                       const values::SampleStage& after);
 std::shared_ptr<const SampleComparison> aloneStage(const values::SampleStage& stage);
 
-/// A row beyond what the stage holds, or a null.
+/// True for a null, and for a row beyond the end of the column.
 bool isNullAt(const values::SampleColumn& column, int row);
 
 }  // namespace millrace::gui

@@ -1,8 +1,8 @@
 #pragma once
-// One side of a step: the rows before it, or the rows after it, with what differs marked.
+// One side of a step: the rows before it, or the rows after it, with the differences marked.
 //
-// Both sides of a comparison have the same rows, so that they scroll together; where a side lacks a
-// row, it has a gap. Rows may be cut down to those that changed. Threads: the GUI thread.
+// Both sides of a comparison have the same rows, so that they scroll together; a side that lacks a
+// row has a gap. Rows can be limited to changed ones. Threads: the GUI thread.
 #include <QAbstractListModel>
 #include <QAbstractTableModel>
 #include <memory>
@@ -17,16 +17,16 @@ class SampleModel final : public QAbstractTableModel {
 
  public:
     enum class Side { kBefore, kAfter };
-    /// Of a cell: a CellState as int. Of a column's header: the same (kAdded, kRemoved, kSame).
+    /// For a cell: a CellState as int. For a column's header: the same (kAdded, kRemoved, kSame).
     static constexpr int kStateRole = Qt::UserRole;
     static constexpr int kIsNullRole = Qt::UserRole + 1;
 
     explicit SampleModel(Side side, QObject* parent = nullptr);
-    /// Null: nothing is shown.
+    /// Null: shows nothing.
     void setComparison(std::shared_ptr<const SampleComparison> comparison);
     void setOnlyChanges(bool isOn);
     Side side() const { return side_; }
-    /// The row of the comparison that stands there.
+    /// The row of the comparison at this row.
     const SampleDiff::Row& rowAt(int row) const;
     /// The first column that the step added or changed; -1: none.
     int firstMarkedColumn() const;
@@ -48,11 +48,11 @@ class SampleModel final : public QAbstractTableModel {
 
     Side side_;
     std::shared_ptr<const SampleComparison> comparison_;
-    std::vector<int> rows_;  // places in the comparison's rows
+    std::vector<int> rows_;  // indices into the comparison's rows
     bool isOnlyChanges_ = false;
 };
 
-/// The steps of the recipe in their order, first the dataset.
+/// The recipe's steps in order, after the dataset.
 class SampleStepsModel final : public QAbstractListModel {
     Q_OBJECT
 

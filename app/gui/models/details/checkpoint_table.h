@@ -1,5 +1,5 @@
 #pragma once
-// The checkpoints of one run, the newest first.
+// The checkpoints of one run as a table, the newest first.
 //
 // Threads: the GUI thread.
 #include <vector>

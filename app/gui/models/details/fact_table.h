@@ -1,8 +1,9 @@
 #pragma once
-// Facts of one run as a table of two columns, sections between them.
+// Facts of one run as a table of two columns, divided into sections.
 //
-// Rows: a section's title (isSection), then its facts. A search keeps facts whose name or value has
-// the text. Marked facts are those that a variation or --set changed. Threads: the GUI thread.
+// Rows: a section's title (isSection), then its facts. A search keeps facts whose name or value
+// contains the text. Marked facts are those that a variation or --set changed. Threads: the GUI
+// thread.
 #include <QSet>
 #include <vector>
 

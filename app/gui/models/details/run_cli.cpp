@@ -57,8 +57,8 @@ QString quotedList(const std::vector<std::string>& words, QChar separator) {
 std::optional<std::vector<std::string>> splitQuoted(const QString& line, QChar separator) {
     std::vector<std::string> words;
     QString word;
-    bool isQuoted = false;  // the word has quotes: it stands even where it is empty
-    qsizetype numKept = 0;  // of the word, blanks at its end that nobody quoted not counted
+    bool isQuoted = false;  // the word has quotes: it counts even if it is empty
+    qsizetype numKept = 0;  // length of the word without trailing unquoted blanks
     QChar quote;
     const auto end = [&] {
         word.truncate(numKept);
@@ -102,7 +102,7 @@ QString baseDirOf(const values::RunDetail& run) {
 QString runCommandLine(const values::RunDetail& run) {
     const Json resolved = resolvedOf(run);
     const QString baseDir = qtext(jsonString(resolved, "base_dir"));
-    // The base directory is the spec's own, whatever directory the name was relative to.
+    // The base directory is the spec's own, even if the name was relative to another one.
     const QString file = run.specFileName.empty() ? "spec.yaml" : qtext(run.specFileName);
     QStringList words = {"millrace", "run"};
     words.append(baseDir.isEmpty() ? file : QDir(baseDir).filePath(QFileInfo(file).fileName()));

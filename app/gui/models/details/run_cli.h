@@ -1,5 +1,5 @@
 #pragma once
-// The command lines that do what was done in the window.
+// Builds the command lines that repeat the window's actions, for copying.
 //
 // Threads: any.
 #include <QString>
@@ -12,16 +12,16 @@
 
 namespace millrace::gui {
 
-/// As a POSIX shell reads it: quoted only where it must be.
+/// Quoted for a POSIX shell, only if it must be.
 QString shellQuoted(const QString& word);
-/// The words as one line, quoted where they hold a separator, a quote or nothing.
+/// The words as one line; quotes words that are empty or contain a separator or a quote.
 QString quotedList(const std::vector<std::string>& words, QChar separator);
-/// The line's words again: parts between separators, quotes as a POSIX shell reads them. Nothing
-/// where a quote is not closed.
+/// Splits such a line into its words: parts between separators, quotes as in a POSIX shell. Returns
+/// nothing if a quote is not closed.
 std::optional<std::vector<std::string>> splitQuoted(const QString& line, QChar separator);
-/// Absolute, of the spec's relative paths; "" where the resolved spec does not tell.
+/// The absolute base of the spec's relative paths; "" if the resolved spec does not contain it.
 QString baseDirOf(const values::RunDetail& run);
-/// "millrace run /data/movielens.yaml --variation keep-30 --set train.ranks=2": the same run again.
+/// Repeats the run: "millrace run /data/movielens.yaml --variation keep-30 --set train.ranks=2".
 QString runCommandLine(const values::RunDetail& run);
 /// "millrace resume r-abc23 --step 300"; step 0: the last checkpoint.
 QString resumeCommandLine(const std::string& runId, std::int64_t step);

@@ -1,5 +1,5 @@
 #pragma once
-// The metrics of one run: newest, best, lowest and highest value, and a small curve.
+// The metrics of one run as a table: newest, best, lowest and highest value, and a small curve.
 //
 // Threads: the GUI thread. Owns: the values.
 #include <string>
@@ -18,9 +18,9 @@ class RunMetrics : public FlatTable {
     enum Column { kName, kTrend, kNewest, kBest, kLowest, kHighest, kNumColumns };
     explicit RunMetrics(QObject* parent = nullptr);
 
-    /// The newest values; curves that are known stay where it is the same run.
+    /// Sets the newest values; known curves are kept if the run is the same.
     void setRun(const values::RunSummary& run, const std::vector<std::string>& names);
-    /// Thinned with least and greatest points kept.
+    /// Series thinned to their smallest and largest points.
     void setSeries(const std::vector<values::MetricSeries>& series);
     void clear();
 

@@ -13,7 +13,7 @@
 namespace millrace::gui {
 namespace {
 
-constexpr qsizetype kMostKeys = 4;  // that a sentence names
+constexpr qsizetype kMostKeys = 4;  // the most keys that a sentence names
 
 QString tr(const char* text) {
     return QObject::tr(text);

@@ -1,10 +1,10 @@
 #pragma once
-// Repeats runs exactly: the submits that create them again, and how the new runs would
-// differ from the old ones.
+// Repeats runs exactly: the submits that create them again, and how the new runs would differ from
+// the old ones.
 //
-// A repeat has the spec's text, --sets, variations, project, tags, and where a script of its own
-// was started. The note is not repeated: it says what that run was. Threads: any; pure functions.
-// Failure: what cannot be repeated says why in its verdict.
+// A repeat keeps the spec's text, --sets, variations, project, tags, and the directory in which a
+// script of its own was started. It drops the note, which describes the old run. Threads: any; pure
+// functions. Failure: the verdict explains why a run cannot be repeated.
 #include <QString>
 #include <memory>
 #include <optional>
@@ -29,21 +29,21 @@ struct RunRepeat {
 };
 
 values::SubmitRequest repeatRequest(const values::RunDetail& run);
-/// Runs of one submit that differ in nothing but their variation are one submit again: they nest as
-/// they did. The others are a submit each.
+/// Groups runs of one submit that differ only in their variation into one submit, nested as before.
+/// Every other run is a submit of its own.
 std::vector<RunRepeat> repeatsOf(const std::vector<RunPtr>& runs);
 
 struct RepeatVerdict {
     enum class Kind {
-        kEqual,    ///< spec hash and data files are those of then
-        kDiffers,  ///< it can be launched, and differs
+        kEqual,    ///< spec hash and data files are unchanged
+        kDiffers,  ///< it can be launched, but differs
         kBroken    ///< it cannot be launched
     } kind = Kind::kBroken;
     QString sentence;  ///< "spec hash equal (0ef2f231584b): repeats r-m6kqr"
 };
-/// `run` beside what the daemon says that its repeat would be.
+/// Compares `run` with the daemon's answer about its repeat.
 RepeatVerdict verdictOn(const values::RunDetail& run, const Result<values::CheckReply>& reply);
-/// The same of one run of its reply.
+/// The same for one run of the answer.
 RepeatVerdict verdictOn(const values::RunDetail& run, const values::CheckedRun& now);
 
 }  // namespace millrace::gui

@@ -1,8 +1,8 @@
 #pragma once
-// What a run changed in its spec: the keys of its variation and of --set, and their places in the
-// text as submitted.
+// The changes of a run to its spec: the keys of its variation and of --set, and their positions in
+// the text as submitted.
 //
-// Threads: any. Failure: a text that cannot be read gives the changes without places.
+// Threads: any. Failure: for an unreadable text, returns the changes without positions.
 #include <QString>
 #include <vector>
 
@@ -12,7 +12,7 @@ namespace millrace::gui {
 
 struct SpecChange {
     QString path;    ///< "recipe.negatives.keep"
-    QString before;  ///< as the base says; "" where it says nothing
+    QString before;  ///< the base's value; "" if it has none
     QString after;
     QString origin;  ///< "variation keep-30", "--set"
     int begin = -1;  ///< of the base's value in the text; -1: not there

@@ -1,12 +1,13 @@
 #pragma once
-// The runs that Watch shows as lanes: those that go or wait, those that ended a moment ago, and
-// those that the user asked for.
+// LaneModel: the runs that Watch shows as lanes: active and queued ones, those that ended recently,
+// and those that the user selected.
 //
-// Order: going, queued, ended; within each the oldest first, so that variations stand as they were
-// launched. Rows move when their state does. Every report of a run goes through its LaneTracker,
-// also while the lane is not in sight.
+// Order: active, queued, ended; within each the oldest first, so that variations keep the order of
+// their launch. Rows move when their state changes. Every report of a run goes through its
+// LaneTracker, even while the lane is not visible.
 //
-// Threads: the GUI thread. Owns: its rows. Failure: none; what a run does not tell is empty.
+// Threads: the GUI thread. Owns: its rows. Failure: none; values that a run does not report are
+// empty.
 #include <QAbstractListModel>
 #include <QString>
 #include <cstdint>
@@ -29,21 +30,21 @@ struct LaneState {
     values::RunSummary run;
     LaneTracker tracker;
     session::RunProgress progress;
-    std::vector<RankLane> ranks;  ///< by rank; those of one that has ended stay
+    std::vector<RankLane> ranks;  ///< by rank; kept after the rank's end
     std::int64_t sawEndMs = 0;  ///< when it was seen to end, by this machine's clock; 0: it was not
 
-    /// "keep-30" of "movielens-dlrm", or the name where there is no variation.
+    /// "keep-30" of "movielens-dlrm", or the name of a run without a variation.
     QString title() const;
     /// "movielens-dlrm / keep-30".
     QString label() const;
-    /// The state's own sentence: what is wrong with it and for how long, why it waits, why it
-    /// failed, what it does now.
+    /// The sentence for the state: the trouble and how long it lasts, why it waits, why it failed,
+    /// or its present activity.
     QString sentence(std::int64_t nowMs) const;
     std::optional<double> progressShare() const { return session::shareDone(run); }  ///< 0 to 1
     std::optional<double> secondsLeft(std::int64_t nowMs) const {
         return progress.secondsLeft(run, nowMs);
     }
-    /// How old the rates are, s, where that is to be said.
+    /// The age of the rates in seconds; nothing while they are current.
     std::optional<double> oldRatesSeconds(std::int64_t nowMs) const {
         return progress.oldRatesSeconds(run, nowMs);
     }
@@ -54,30 +55,31 @@ struct LaneState {
     bool isGoing() const { return session::isGoing(run); }
 };
 
-/// "step 12,345 of 50,000", "step 120" where the total is not known.
+/// "step 12,345 of 50,000", "step 120" if the total is unknown.
 QString stepText(const values::Progress& progress);
-/// "epoch 2 of 3", "" where not known.
+/// "epoch 2 of 3", "" if unknown.
 QString epochText(const values::Progress& progress);
 
 class LaneModel : public QAbstractListModel {
     Q_OBJECT
 
  public:
-    /// How long an ended run stays. The newest ones that were seen to end stay until others do.
+    /// How long an ended run stays. The last ones that were seen to end stay until others end.
     static constexpr std::int64_t kRecentMs = 5 * 60'000;
     static constexpr int kNumEndedKept = 8;
     enum Role { kIdRole = Qt::UserRole, kStateRole, kShareRole, kSentenceRole };
 
     explicit LaneModel(QObject* parent = nullptr);
 
-    /// A delivery of the bridge (live_values.h has the shape); nowMs: this machine's clock. What a
-    /// strip knows outlives a reset: runs that are not named again leave when the list is complete.
+    /// Applies a delivery of the bridge (live_values.h has the shape); nowMs: this machine's clock.
+    /// Strips survive a reset: runs that are not listed again are removed when the list is
+    /// complete.
     void apply(bool isReset, const std::vector<values::RunSummary>& changed,
                const std::vector<std::string>& removed, std::int64_t nowMs);
     void listComplete();
-    /// These stay whatever their state, until others are pinned. `runs`: as they are now.
+    /// These runs stay in any state, until others are pinned. `runs`: as they are now.
     void pin(const std::vector<values::RunSummary>& runs, std::int64_t nowMs);
-    /// Moves the clock: runs that ended too long ago leave. Cheap where none does.
+    /// Advances the clock: removes runs that ended too long ago. Cheap if there are none.
     void refresh(std::int64_t nowMs);
     /// Adds the stored times of a run or of one of its ranks; ignores unknown runs.
     void setHistory(const std::string& id, std::span<const LaneTracker::Point> points);
@@ -87,7 +89,7 @@ class LaneModel : public QAbstractListModel {
 
     int numLanes() const { return static_cast<int>(lanes_.size()); }
     const LaneState& lane(int row) const { return *lanes_[static_cast<std::size_t>(row)]; }
-    /// Null where there is none. Valid until the next change.
+    /// Null if there is none. Valid until the next change.
     const LaneState* find(const std::string& id) const;
     int rowOf(const std::string& id) const;  ///< -1: none
     int numGoing() const;
@@ -97,11 +99,11 @@ class LaneModel : public QAbstractListModel {
 
  private:
     bool isRecent(const values::RunSummary& run) const { return endOf(run) >= nowMs_ - kRecentMs; }
-    /// The later one of the daemon's time and, if it was seen to end, of this machine's.
+    /// The later of the daemon's end time and, if the end was seen, this machine's.
     std::int64_t endOf(const values::RunSummary& run) const;
     bool isWanted(const values::RunSummary& run) const;
     LaneState& take(const values::RunSummary& run);
-    /// Brings the rows into order; `touched`: ids whose rows changed.
+    /// Sorts the rows; `touched`: ids whose rows changed.
     void arrange(const std::set<std::string>& touched);
     std::vector<std::string> wantedOrder() const;
     void removeUnwanted(const std::set<std::string>& wanted);

@@ -16,13 +16,13 @@ using values::PhaseTimes;
 using values::RunState;
 
 constexpr auto kCellMs = static_cast<double>(values::PhaseEdges::kCellMs);
-// Below, what a report says of its time and what it counted differ by its way here.
+// Smaller differences between a report's time and its counted time are due to its delivery.
 constexpr double kSlackMs = 1'000;
-// The daemon stores a point a cell, and more where pauses begin and end.
+// The daemon stores one point per cell, and more at the start and end of pauses.
 constexpr double kStoredMs = 1.5 * kCellMs;
-// Less is not a standstill: it was interpolated between stored points.
+// A shorter standstill is an artefact of interpolation between stored points.
 constexpr double kLeastMs = 50;
-// Above, the machine slept, or its clock was set.
+// After a longer gap, the machine slept, or its clock was set.
 constexpr double kSleepMs = 60'000;
 
 LanePhase lanePhaseOf(Phase phase) {
@@ -42,7 +42,7 @@ LanePhase lanePhaseOf(Phase phase) {
     }
 }
 
-// Between two points of those that were kept the part grew evenly.
+// Between two stored points the part is taken to grow evenly.
 double valueAt(const std::vector<values::MetricPoint>& points, double timeMs) {
     const auto after = std::lower_bound(
         points.begin(), points.end(), timeMs,
@@ -55,7 +55,7 @@ double valueAt(const std::vector<values::MetricPoint>& points, double timeMs) {
     return before->value + (after->value - before->value) * (timeMs - from) / (to - from);
 }
 
-// A standstill was counted as something else as well. Returns how much of it.
+// Subtracts a standstill, which was also counted as other phases. Returns the time subtracted.
 double takeOut(double standingMs, PhaseTimes& counted) {
     double left = standingMs < kLeastMs ? 0 : standingMs;
     const double before = left;
@@ -143,7 +143,7 @@ void LaneTracker::take(const values::Progress& progress, std::int64_t timeMs) {
     openAs(lanePhaseOf(phase_), openMs);
 }
 
-// The end carries the counters up to the end.
+// The final report carries the counters up to the end.
 void LaneTracker::takeEnd(const values::RunSummary& run) {
     if (run.progress.times && run.endedMs > 0 && (open_ || !last_)) {
         takePoint({static_cast<double>(run.endedMs), *run.progress.times, attempt_}, phase_);
@@ -151,11 +151,11 @@ void LaneTracker::takeEnd(const values::RunSummary& run) {
     }
 }
 
-// A report lies on the strip behind the one before by what was counted in between, however late it
-// came. Only an attempt's first one may lie later: the run was stopped before.
+// Appends a report after the one before by the time counted in between, however late it came. Only
+// an attempt's first report may leave a gap: the run was stopped before.
 void LaneTracker::takePoint(Point to, Phase after) {
     if (!last_ && !open_) {
-        first_ = last_ = to;  // somebody else's history
+        first_ = last_ = to;  // an earlier viewer's history
         return;
     }
     if (open_ && open_->phase == LanePhase::kStanding) {
@@ -183,7 +183,7 @@ void LaneTracker::takePoint(Point to, Phase after) {
     last_ = to;
 }
 
-// What goes on from here, by the state of the run.
+// Opens or closes the present span, by the state of the run.
 void LaneTracker::follow(const values::RunSummary& run, std::int64_t nowMs) {
     const auto now = static_cast<double>(nowMs);
     switch (run.state) {
@@ -211,7 +211,7 @@ void LaneTracker::follow(const values::RunSummary& run, std::int64_t nowMs) {
     }
 }
 
-// From when it has not got on, as far as that is not told yet.
+// Marks the time since the last progress as a standstill, unless already reported.
 void LaneTracker::stand(const values::RunSummary& run, std::int64_t nowMs) {
     const bool stands = run.isStalled() && run.progress.phase != Phase::kWaiting;
     if (!stands || open_->phase == LanePhase::kStanding) {
@@ -223,8 +223,8 @@ void LaneTracker::stand(const values::RunSummary& run, std::int64_t nowMs) {
     openAs(LanePhase::kStanding, since);
 }
 
-// Returns where it ends. The start comes first, then a pause that continues, waiting and
-// training, and a pause that has begun; the ending comes last.
+// Returns the end. The order is: start, a pause that continues, waiting and training, a pause that
+// began, ending.
 double LaneTracker::addCounted(double fromMs, const PhaseTimes& counted, Phase after) {
     double at = fromMs;
     const auto lay = [&](double ms, LanePhase phase) {
@@ -262,8 +262,8 @@ double LaneTracker::addCounted(double fromMs, const PhaseTimes& counted, Phase a
     return at;
 }
 
-// Stored points do not say which phase they fell into. A pause at the end of the interval before
-// goes on in the next one, of `ms`, where both are short or the pause is the longer one.
+// Stored points do not tell in which phase they fall. A pause at the end of the last interval
+// continues in the next one, of `ms`, if both are short or the pause is the longer one.
 bool LaneTracker::continues(LanePhase phase, double fromMs, double ms) const {
     if (spans_.empty() || spans_.back().phase != phase || spans_.back().toMs < fromMs) {
         return false;
@@ -271,8 +271,8 @@ bool LaneTracker::continues(LanePhase phase, double fromMs, double ms) const {
     return ms <= kStoredMs || ms <= spans_.back().toMs - spans_.back().fromMs;
 }
 
-// Evenly over the cells that it lies in; points that are further apart than some cells were thinned
-// out.
+// Spreads waiting and training evenly over the cells; points further apart than some cells were
+// thinned out.
 void LaneTracker::addSplit(double fromMs, double toMs, double waitingMs) {
     double left = spans_.empty() ? fromMs : std::max(fromMs, spans_.back().toMs);
     const double share = waitingMs / (toMs - fromMs);
@@ -379,8 +379,8 @@ std::array<double, kNumLanePhases> LaneTracker::durations() const {
     return sums;
 }
 
-// The older half becomes half as many spans: neighbours without a hole between them are laid
-// together over a time of `width`, their phases one after the other.
+// Halves the number of spans in the older half: neighbours without a gap are merged over a time of
+// `width`, their phases one after the other.
 void LaneTracker::mergeOlder() {
     const std::size_t numOld = spans_.size() / 2;
     const double width = (spans_[numOld - 1].toMs - spans_[0].fromMs) /

@@ -21,7 +21,7 @@ bool equalsAt(const char* at, const std::string& lower, const std::string& upper
     return true;
 }
 
-// The next byte that is one of two, by memchr.
+// The next byte that is a or b, by memchr.
 const char* nextOf(const char* from, const char* end, char a, char b) {
     const auto find = [&](char c, const char* to) {
         const void* hit = std::memchr(from, c, static_cast<std::size_t>(to - from));

@@ -1,8 +1,8 @@
 #pragma once
-// Whether a log line passes a filter; and where in a line a search text stands.
+// Decides whether a log line passes a filter, and finds the positions of a search text in a line.
 //
-// Plain texts are searched as bytes where they are ASCII, so that 200,000 lines cost some
-// milliseconds. Threads: any, one matcher a thread.
+// ASCII texts are searched as bytes, so that 200,000 lines cost some milliseconds. Threads: any,
+// one matcher per thread.
 #include <QRegularExpression>
 #include <QString>
 #include <string>
@@ -14,15 +14,15 @@ namespace millrace::gui {
 
 class TextMatcher {
  public:
-    /// Finds everything.
+    /// Matches everything.
     TextMatcher() = default;
     TextMatcher(const QString& text, bool isRegex, bool isCaseSensitive);
 
-    /// Why the expression cannot be read; empty: it can. It then matches everything.
+    /// The error in the expression; empty: none. An invalid expression matches everything.
     const QString& error() const { return error_; }
     bool isTrivial() const { return kind_ == Kind::kAll; }
     bool matches(std::string_view utf8) const;
-    /// First and length of every match, in UTF-16 units of `text`; at most 64.
+    /// Start and length of every match, in UTF-16 units of `text`; at most 64.
     std::vector<std::pair<int, int>> places(const QString& text) const;
 
  private:
@@ -30,7 +30,7 @@ class TextMatcher {
     Kind kind_ = Kind::kAll;
     bool isCaseSensitive_ = false;
     QString text_, error_;
-    std::string lower_, upper_;  ///< of an ASCII text; equal where the case counts
+    std::string lower_, upper_;  ///< for an ASCII text; equal if case matters
     QRegularExpression regex_;
 };
 

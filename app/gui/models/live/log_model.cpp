@@ -67,13 +67,13 @@ struct LogModel::Parts {
     void appendGap(LogRing& ring, std::uint64_t count, std::vector<std::uint64_t>* passing);
 
     LogRing shown, held;
-    std::deque<std::uint64_t> rows;  ///< sequences of the lines that pass, rising
+    std::deque<std::uint64_t> rows;  ///< ascending sequences of the lines that pass
     std::uint64_t nextSequence = 0;
-    std::uint64_t filteredFrom = 0;  ///< lines below have not been looked at yet
+    std::uint64_t filteredFrom = 0;  ///< lines below were not filtered yet
     bool isFiltering = false;
     LogFilter filter;
     TextMatcher matcher;
-    int workerWanted = -1;  ///< -1: all; -2: one that has no line yet
+    int workerWanted = -1;  ///< -1: all; -2: a worker without lines so far
     QStringList workers;
     std::vector<std::string> workerNames;
     std::vector<values::LogLevel> lastLevel;  ///< by worker
@@ -85,7 +85,7 @@ struct LogModel::Parts {
 };
 
 int LogModel::Parts::codeOf(const std::string& worker) {
-    // Lines come in long stretches of one worker.
+    // Lines come in long runs of one worker.
     if (lastCode >= 0 && workerNames[static_cast<std::size_t>(lastCode)] == worker) {
         return lastCode;
     }
@@ -188,7 +188,7 @@ void LogModel::addRows(const std::vector<std::uint64_t>& sequences) {
     evict();
 }
 
-// The rows leave before their lines do.
+// Rows are removed before their lines.
 void LogModel::evict() {
     Parts& p = *parts_;
     const std::uint64_t firstKept = p.shown.sequenceAfterEviction();
@@ -246,12 +246,12 @@ void LogModel::refilter() {
     filterSlice(kSliceMs);
 }
 
-// Looks at lines from the newest backwards until the time is up.
+// Filters lines from the newest backwards until the time is up.
 void LogModel::filterSlice(double budgetMs) {
     Parts& p = *parts_;
     QElapsedTimer timer;
     timer.start();
-    std::vector<std::uint64_t> found;  // falling
+    std::vector<std::uint64_t> found;  // descending
     const auto& blocks = p.shown.blocks();
     auto block = std::upper_bound(
         blocks.begin(), blocks.end(), p.filteredFrom,
@@ -312,12 +312,12 @@ void LogModel::setPaused(bool isPaused) {
     Q_EMIT statusChanged();
 }
 
-// What was held comes behind the shown lines.
+// Appends the held lines to the shown ones.
 void LogModel::release() {
     Parts& p = *parts_;
     std::vector<std::uint64_t> passing;
     if (p.heldLost > 0) {
-        // A sequence between the shown and the held lines is free: those that were lost had it.
+        // The sequence between the shown and the held lines is unused: it belonged to lost lines.
         p.shown.append(p.held.firstSequence() - 1, LogRing::gap(p.heldLost), {});
         passing.push_back(p.held.firstSequence() - 1);
         p.heldLost = 0;

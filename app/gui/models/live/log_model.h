@@ -1,18 +1,18 @@
 #pragma once
-// The log of one run as rows: a bounded ring of lines, and the ones of them that a filter lets
-// through.
+// LogModel: the log of one run as rows: a bounded ring of lines, of which a filter selects the
+// rows.
 //
-// What a view sees (the rows) are the lines that pass the filter. A changed filter is applied from
-// the newest line backwards in slices of a few milliseconds, so that the end of the log answers at
-// once and the GUI thread never stalls; isFiltering() tells while older lines are still looked at.
+// The rows are the lines that pass the filter. A changed filter is applied from the newest line
+// backwards in slices of a few milliseconds, so that the end of the log is updated at once and the
+// GUI thread never stalls; isFiltering() is true while older lines are pending.
 //
-// Bounded: beyond Options::numLinesMax or bytesMax the oldest lines leave, in blocks. While paused
-// the shown rows stay and as many new lines again are held behind them; of those the oldest leave
-// first. Lines that are missing (left out by the daemon, the bridge or while paused) stand as one
-// row that says how many (LogRow::isGap).
+// Bounded: beyond Options::numLinesMax or bytesMax the oldest lines are evicted, in blocks. While
+// paused the shown rows stay and as many new lines again are held; the oldest of those are evicted
+// first. Missing lines (left out by the daemon, the bridge or while paused) appear as one row with
+// their number (LogRow::isGap).
 //
-// Threads: the GUI thread. Owns: the lines' text. Failure: none; a regular expression that cannot
-// be read shows every line and says why in filterError().
+// Threads: the GUI thread. Owns: the lines' text. Failure: none; with an invalid regular expression
+// every line is shown and filterError() has the reason.
 #include <QAbstractListModel>
 #include <QString>
 #include <QStringList>
@@ -42,7 +42,7 @@ struct LogFilter {
 
 /// One row. The views are valid until the model changes.
 struct LogRow {
-    std::uint64_t sequence = 0;  ///< its place in the whole log; stays the same
+    std::uint64_t sequence = 0;  ///< position in the whole log; never changes
     std::int64_t timeMs = 0;
     std::string_view worker, text;  ///< UTF-8
     values::LogLevel level = values::LogLevel::kNone;
@@ -66,38 +66,38 @@ class LogModel : public QAbstractListModel {
     ~LogModel() override;
 
     void append(std::span<const values::LogLine> lines, std::uint64_t droppedLines = 0);
-    /// Another run: forgets every line and ends a pause; the filter stays.
+    /// For another run: forgets every line and ends a pause; the filter stays.
     void clear();
 
     void setFilter(const LogFilter& filter);
     const LogFilter& filter() const;
-    /// Why the regular expression cannot be read; empty: it can.
+    /// The error in the regular expression; empty: none.
     QString filterError() const;
     bool isFiltering() const;
-    /// Looks at every line that is left; for tests and for copying everything.
+    /// Filters all pending lines; for tests and for copying everything.
     void finishFiltering();
 
-    /// New lines are counted and held, the rows stay as they are.
+    /// While paused, new lines are counted and held, and the rows do not change.
     void setPaused(bool isPaused);
     bool isPaused() const;
-    std::uint64_t numHeld() const;  ///< lines that came since the pause began
+    std::uint64_t numHeld() const;  ///< lines received since the pause began
 
     std::uint64_t numReceived() const;  ///< lines since the last clear()
-    std::uint64_t numDropped() const;   ///< lines that never came (gaps), since the last clear()
-    std::uint64_t numEvicted() const;   ///< lines that left because of the bound
-    std::size_t numLines() const;       ///< lines kept, whatever the filter
+    std::uint64_t numDropped() const;   ///< lines that were lost (gaps), since the last clear()
+    std::uint64_t numEvicted() const;   ///< lines evicted because of the bound
+    std::size_t numLines() const;       ///< lines kept, with any filter
     std::size_t bytesUsed() const;
     const QStringList& workers() const;  ///< in the order of their first line
 
     LogRow row(int row) const;
-    /// The row with this sequence, or the next one behind it; rowCount() where there is none.
+    /// The row with this sequence, or the next one after it; rowCount() if there is none.
     int rowOfSequence(std::uint64_t sequence) const;
-    /// The row at or after `from` (before it, with `isBackward`) that matches; goes round; -1:
+    /// The row at or after `from` (before it, with `isBackward`) that matches; wraps around; -1:
     /// none.
     int find(const TextMatcher& what, int from, bool isBackward) const;
     /// The same for a line of this level or worse.
     int findLevel(values::LogLevel level, int from, bool isBackward) const;
-    /// "2026-03-01 14:03:10.123  rank-0  error  text", one line a row.
+    /// "2026-03-01 14:03:10.123  rank-0  error  text", one line per row.
     QString textOf(int firstRow, int lastRow) const;
 
     int rowCount(const QModelIndex& parent = {}) const override;

@@ -8,7 +8,7 @@ LogRing::LogRing(std::size_t numLinesMax, std::size_t bytesMax)
     : numLinesMax_(std::max(numLinesMax, kBlockLines)), bytesMax_(bytesMax) {}
 
 void LogRing::append(std::uint64_t sequence, Line line, std::string_view text) {
-    // Within a block sequences follow each other without a hole, so that a place is a subtraction.
+    // Sequences within a block are consecutive, so that finding a line is a subtraction.
     const bool fits = !blocks_.empty() && blocks_.back()->lines.size() < kBlockLines &&
                       blocks_.back()->firstSequence + blocks_.back()->lines.size() == sequence;
     if (!fits) {

@@ -1,9 +1,10 @@
 #pragma once
-// Log lines in blocks: text behind text, 40 bytes a line beside it, the oldest block leaves first.
+// LogRing: log lines in blocks: their text, and 40 bytes per line beside it. The oldest block is
+// evicted first.
 //
-// Lines are named by their sequence, which only grows; sequences of lines that left, or that were
-// never taken in, are missing. Threads: one owner. Owns: the text. Failure: none; a line longer
-// than kLineBytesMax is cut.
+// Lines are identified by their sequence, which only grows; the sequences of lines that were
+// evicted or never added are missing. Threads: one owner. Owns: the text. Failure: none; a line
+// longer than kLineBytesMax is cut.
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -22,7 +23,7 @@ class LogRing {
 
     struct Line {
         std::int64_t timeMs = 0;
-        std::uint64_t numMissing = 0;  ///< not 0: no line, but so many that never came
+        std::uint64_t numMissing = 0;  ///< not 0: a gap of this many lines
         std::uint32_t offset = 0, length = 0;
         std::uint16_t worker = 0;
         std::int16_t attempt = 0;
@@ -52,13 +53,13 @@ class LogRing {
 
     LogRing(std::size_t numLinesMax, std::size_t bytesMax);
 
-    /// `line.offset` and `length` are set here. The sequence must be above all before.
+    /// Sets `line.offset` and `length`. The sequence must be above all earlier ones.
     void append(std::uint64_t sequence, Line line, std::string_view text);
     /// The first sequence that evict() would keep.
     std::uint64_t sequenceAfterEviction() const;
-    /// Drops the oldest blocks until the bounds hold; returns how many real lines left.
+    /// Drops the oldest blocks until the bounds hold; returns the number of real lines dropped.
     std::uint64_t evict();
-    /// Puts another ring's blocks behind the own ones; it is empty afterwards.
+    /// Moves another ring's blocks after its own ones; the other is empty afterwards.
     void splice(LogRing& other);
     void clear();
 

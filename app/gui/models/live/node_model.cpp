@@ -193,7 +193,7 @@ void NodeModel::addSample(const values::NodeSample& sample, std::int64_t nowMs) 
     // Much older than the newest: the machine's clock was set back.
     if (node.sample && sample.timeMs <= node.sample->timeMs &&
         sample.timeMs > node.sample->timeMs - kStaleMs) {
-        node.receivedMs = nowMs;  // heard again, nothing new
+        node.receivedMs = nowMs;  // received, but nothing new
         return;
     }
     node.sample = sample;

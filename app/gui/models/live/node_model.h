@@ -1,9 +1,11 @@
 #pragma once
-// The machines of a cluster as rows: their fixed facts, the newest sample, a minute of history.
+// NodeModel: the machines of a cluster as rows: their fixed facts, the newest sample, a minute of
+// history.
 //
-// A node is known by its facts (setNodes) or by its first sample, whichever comes first. A value
-// that nobody told is empty, in the history NaN; never zero. A node is stale when samples came and
-// then stopped for kStaleMs; refresh() moves the clock and touches only rows whose age changed.
+// A node is added by its facts (setNodes) or by its first sample, whichever comes first. A value
+// that was not reported is empty, in the history NaN; never zero. A node is stale when samples came
+// and then stopped for kStaleMs; refresh() advances the clock and changes only rows whose age
+// changed.
 //
 // Threads: the GUI thread. Owns: its rows and their histories. Failure: none.
 #include <QAbstractListModel>
@@ -24,21 +26,21 @@
 
 namespace millrace::gui {
 
-/// The last minute of one value, one place a second. A sample holds for kHoldMs, so that an uneven
-/// beat makes no hole; a longer silence is NaN.
+/// The last minute of one value, one entry per second. A sample holds for kHoldMs, so that uneven
+/// intervals leave no hole; a longer silence is NaN.
 class MinuteHistory {
  public:
     static constexpr int kSeconds = 60;
     static constexpr std::int64_t kHoldMs = 2'500;
     void add(std::int64_t timeMs, double value);
-    /// Oldest first; the last place is what held at `nowMs`.
+    /// Oldest first; the last entry is the value held at `nowMs`.
     std::array<double, kSeconds> at(std::int64_t nowMs) const;
 
  private:
     std::deque<std::pair<std::int64_t, double>> samples_;
 };
 
-/// What one node's card shows.
+/// The data of one node's card.
 struct NodeState {
     struct Gpu {
         values::GpuInfo info;
@@ -54,16 +56,16 @@ struct NodeState {
     std::shared_ptr<CurveStore> cpuCurve;  ///< percent over time
 
     QString name() const { return QString::fromStdString(info.name); }
-    /// "drained", "lost"; empty: attached, or not known.
+    /// "drained", "lost"; empty: attached, or unknown.
     QString stateText() const;
-    /// Seconds since the last sample when it is stale, else nothing.
+    /// Seconds since the last sample if it is stale, else nothing.
     std::optional<int> staleSeconds(std::int64_t nowMs) const;
     std::optional<double> memoryPercent() const;
-    /// The mean of the GPUs that tell their utilisation.
+    /// The mean of the GPUs that report their utilisation.
     std::optional<double> gpuPercent() const;
-    /// Who works here, by run and then by name: "data2" before "data10".
+    /// The workers on the node, sorted by run and then by name: "data2" before "data10".
     std::vector<values::ProcessSample> workers() const;
-    /// Why there is no GPU to see, in a sentence; empty where there is one.
+    /// Why no GPU is visible, in a sentence; empty if one is.
     QString gpuSentence() const;
 };
 
@@ -76,19 +78,19 @@ class NodeModel : public QAbstractListModel {
 
     explicit NodeModel(QObject* parent = nullptr);
 
-    /// The facts of all nodes; those that are no longer named and never sent a sample leave.
+    /// Sets the facts of all nodes; removes nodes that are not listed and never sent a sample.
     void setNodes(const std::vector<values::NodeInfo>& nodes);
     void addSample(const values::NodeSample& sample, std::int64_t nowMs);
-    /// What was measured before the first sample (times rising), for the curves; gpu -1: CPU.
+    /// Adds measurements from before the first sample (times rising) to the curves; gpu -1: CPU.
     void prependHistory(const std::string& node, int gpu,
                         std::span<const values::MetricPoint> points);
-    /// Moves the clock: ages of stale nodes.
+    /// Advances the clock: ages of stale nodes.
     void refresh(std::int64_t nowMs);
     void clear();
 
     int numNodes() const { return static_cast<int>(nodes_.size()); }
     const NodeState& node(int row) const { return *nodes_[static_cast<std::size_t>(row)]; }
-    /// Null where there is none.
+    /// Null if there is none.
     const NodeState* find(const std::string& name) const;
     std::int64_t nowMs() const { return nowMs_; }
 
@@ -100,7 +102,7 @@ class NodeModel : public QAbstractListModel {
     int ensure(const std::string& name);
     static void takeGpus(NodeState& node, const values::NodeSample& sample);
 
-    std::vector<std::unique_ptr<NodeState>> nodes_;  ///< by name
+    std::vector<std::unique_ptr<NodeState>> nodes_;  ///< sorted by name
     std::map<std::string, std::optional<int>> shownStale_;
     std::int64_t nowMs_ = 0;
 };

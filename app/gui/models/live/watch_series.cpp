@@ -6,7 +6,7 @@
 namespace millrace::gui {
 namespace {
 
-constexpr std::size_t kPointsMax = 32'000;  // a series; older ones are thinned to their extremes
+constexpr std::size_t kPointsMax = 32'000;  // per series; older ones are thinned to their extremes
 constexpr std::size_t kExactRangesMax = 64;
 
 struct Columns {
@@ -38,7 +38,7 @@ CurvePoint pointOf(const values::MetricLine& line, double value) {
     return point;
 }
 
-// Both edges of a point; of one rank they are its value.
+// Both edges of a point; with one rank they are its value.
 CurveBand::Point bandPoint(const CurvePoint& point,
                            const std::optional<values::RankSpread>& ranks) {
     return ranks ? CurveBand::Point{point, ranks->least, ranks->greatest, ranks->leastRank,
@@ -62,7 +62,7 @@ WatchSeries::Series& WatchSeries::ensure(const std::string& name, bool& isNew) {
     return series;
 }
 
-// The store's points in [low, high] become those of `from`; what stands outside stays.
+// Replaces the store's points in [low, high] by those of `from`; points outside stay.
 void WatchSeries::replace(Series& series, const values::MetricSeries& from, double low,
                           double high) {
     CurveStore& store = *series.store;
@@ -92,7 +92,7 @@ void WatchSeries::replace(Series& series, const values::MetricSeries& from, doub
     }
 }
 
-// Made when the first ranks differ: a run of one rank has none.
+// Created when ranks first differ: a run with one rank has none.
 CurveBand& WatchSeries::bandOf(Series& series) {
     if (!series.band) {
         series.band = std::make_shared<CurveBand>(CurveStore::Options{.numPointsMax = kPointsMax});
@@ -100,7 +100,7 @@ CurveBand& WatchSeries::bandOf(Series& series) {
     return *series.band;
 }
 
-// What the store gave up to its bound can be asked for again.
+// Points that the store thinned out can be requested again.
 void WatchSeries::noteThinning(Series& series) {
     if (series.store->numThinned() != series.numThinned) {
         series.numThinned = series.store->numThinned();
@@ -141,7 +141,7 @@ bool WatchSeries::apply(std::optional<std::int64_t> dropAfterStep,
         }
     }
     bool isNew = false;
-    // By number first: a name is looked up once a delivery.
+    // By number first: a name is looked up once per delivery.
     struct Fresh {
         std::vector<CurvePoint> points;
         std::vector<std::optional<values::RankSpread>> ranks;
@@ -155,8 +155,8 @@ bool WatchSeries::apply(std::optional<std::int64_t> dropAfterStep,
     }
     for (auto& [key, fresh] : byKey) {
         Series& series = ensure(names.at(key), isNew);
-        // A curve goes forward. Several points of one step, as a feed and the daemon tell them
-        // while a run evaluates, are all the store's; telemetry may have told one (addSample).
+        // A curve only grows forward. While a run evaluates, a feed and the daemon send several
+        // points of one step: all are kept. Telemetry may have sent one already (addSample).
         const std::optional<CurvePoint> newest = lastPoint(*series.store);
         double lastX = newest ? newest->x : -1, lastMs = newest ? newest->timeMs : kNoValue;
         std::vector<CurvePoint> kept;
@@ -170,7 +170,8 @@ bool WatchSeries::apply(std::optional<std::int64_t> dropAfterStep,
             if (fresh.ranks[i] || series.band) {
                 const CurveBand::Point edges = bandPoint(point, fresh.ranks[i]);
                 isNew =
-                    isNew || !series.band;  // whoever shows the curve shows its band from now on
+                    isNew || !series.band;  // charts that show the curve must show its band from
+                                            // now
                 bandOf(series).append(std::span(&edges, 1));
             }
             kept.push_back(point);
@@ -205,7 +206,7 @@ void WatchSeries::refine(const values::MetricHistory& finer, std::int64_t fromSt
             continue;
         }
         Series& series = found->second;
-        // Live points behind the history are exact already, and newer than the answer.
+        // Live points after the history are exact already, and newer than the answer.
         const std::int64_t to = std::min(toStep, series.decimatedTo);
         if (to < fromStep) {
             continue;
@@ -273,7 +274,7 @@ std::optional<WatchSeries::Steps> WatchSeries::stepsIn(const std::set<std::strin
         if (found == series_.end() || found->second.store->isEmpty()) {
             continue;
         }
-        // One point more on either side: the line enters and leaves there.
+        // One more point on either side: the line enters and leaves there.
         const CurveStore& store = *found->second.store;
         const std::size_t first = store.lowerBound(axis, from);
         const std::size_t last = store.lowerBound(axis, to);

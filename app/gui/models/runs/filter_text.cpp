@@ -32,7 +32,7 @@ bool isTimeKey(const QString& key) {
     return attribute != nullptr && attribute->kind == search::AttributeKind::kTime;
 }
 
-// Words that stand where a key may stand.
+// Words that are valid where a key is.
 const QStringList& keyWords() {
     static const QStringList kWords = {"since ", "before ", "not ", "not ("};
     return kWords;
@@ -42,7 +42,7 @@ bool isBreak(QChar c) {
     return c.isSpace() || QStringView(u"=!<>(),").contains(c);
 }
 
-// Reads clauses up to the cursor; the last word is what is being typed.
+// Parses clauses up to the cursor; the last word is being typed.
 Place placeAt(const QString& before) {
     static const QRegularExpression kToken(
         R"(\s*((?:[^\s=!<>(),'"`]|\."[^"]*"?|\.`[^`]*`?)+|[=!<>]+|'[^']*'?|"[^"]*"?|[(),]))");

@@ -8,7 +8,7 @@ namespace {
 /// With more separate ranges than this to remove or insert, a reset is cheaper for the views.
 constexpr int kMostRanges = 96;
 
-// Of every source: its place in `rows`, -1 for none. A source behind the end has none.
+// For every source: its index in `rows`, or -1. Sources beyond the end have none.
 std::vector<int> placesOf(const std::vector<RunRow>& rows, std::size_t numSourcesMin) {
     std::size_t numSources = numSourcesMin;
     for (const RunRow& row : rows) {
@@ -74,7 +74,7 @@ void KeptRows::moveTo(const std::vector<RunRow>& wanted) {
     takeFlags(wanted);
 }
 
-// Rows are where they should be; what they are (a base, nested, context) may be another.
+// The order is right already; takes over changed flags (base, nested, context).
 void KeptRows::takeFlags(const std::vector<RunRow>& wanted) {
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         if (!(rows_[i] == wanted[i])) {

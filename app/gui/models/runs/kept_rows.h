@@ -1,9 +1,9 @@
 #pragma once
-// Rows of runs that keep their identity from one order to the next.
+// KeptRows: rows of runs that keep their identity when the order changes.
 //
-// What is told to the views: removals, one permutation, insertions; selections and current rows
-// move with their runs. With very scattered changes a reset is cheaper for the views.
-// Threads: the GUI thread. Owns: the rows. Failure: none.
+// Views are notified of removals, one permutation, and insertions; selections and current rows move
+// with their runs. For very scattered changes a reset is cheaper for the views. Threads: the GUI
+// thread. Owns: the rows. Failure: none.
 #include <QAbstractTableModel>
 #include <functional>
 #include <vector>
@@ -28,13 +28,13 @@ class KeptRows : public QAbstractTableModel {
     const std::vector<RunRow>& rows() const { return rows_; }
     int rowOfSource(int source) const;  ///< -1: not shown
     void moveTo(const std::vector<RunRow>& wanted);
-    /// `make` is called while the views know that everything changes.
+    /// Calls `make` inside a model reset.
     void resetTo(const std::function<std::vector<RunRow>()>& make);
-    /// Before sources [first, last] go.
+    /// Call before sources [first, last] are removed.
     void removeSources(int first, int last);
-    /// After `count` sources from `first` on have gone: those behind them have moved up.
+    /// Call after `count` sources from `first` on were removed: later ones have moved up.
     void shiftSources(int first, int count);
-    /// The cells of all these rows, sorted, have something new to show.
+    /// Notifies the views that these rows, sorted, have changed cells.
     void announce(const std::vector<int>& sortedRows);
 
  private:
@@ -47,7 +47,7 @@ class KeptRows : public QAbstractTableModel {
     void takeFlags(const std::vector<RunRow>& wanted);
 
     std::vector<RunRow> rows_;
-    std::vector<int> rowOfSource_;  // -1: not shown; sources behind its end are not shown either
+    std::vector<int> rowOfSource_;  // -1: not shown; sources beyond its end are not shown either
 };
 
 }  // namespace millrace::gui

@@ -1,7 +1,8 @@
 #pragma once
-// How a metric of two runs differs, whether the two compare at all, and that in words.
+// Compares a metric of two runs: the difference, whether the two are comparable at all, and a
+// sentence.
 //
-// One run a side says nothing of luck, so no difference is called better or worse.
+// One run per side does not show how much is chance, so no difference is called better or worse.
 //
 // Threads: any.
 #include <QString>
@@ -12,12 +13,12 @@
 
 namespace millrace::gui {
 
-/// A run's metric against another's.
+/// The comparison of a run's metric with another run's.
 struct BaseDifference {
-    /// kApart: they compare and differ. kOtherRows: evaluated on other rows, not to be compared.
-    /// kOtherHashes: whether on other ones cannot be told, as the order hashes are of two versions.
-    /// kOtherTraining: a figure of the training rows, which are others. kOtherLabel: the run
-    /// learned another label.
+    /// kApart: comparable and different. kOtherRows: evaluated on other rows, not comparable.
+    /// kOtherHashes: unknown whether on other rows, because the order hashes are of two versions.
+    /// kOtherTraining: a figure of the training rows, which differ. kOtherLabel: the run learned
+    /// another label.
     enum class Verdict {
         kApart,
         kSame,
@@ -29,8 +30,8 @@ struct BaseDifference {
     };
     double value = 0;  ///< the variation's minus the base's
     Verdict verdict = Verdict::kApart;
-    double other = 0;  ///< what it is measured against
-    /// One sentence for tool tips: "0.0021 above the base (0.7913); seed noise unknown".
+    double other = 0;  ///< the value it is compared with
+    /// One sentence for tooltips: "0.0021 above the base (0.7913); seed noise unknown".
     QString sentence;
 };
 
@@ -41,7 +42,7 @@ struct ComparedRun {
     double value;
 };
 
-/// `other` is measured against.
+/// Compares the metric of `run` with that of `other`.
 BaseDifference compareMetric(const std::string& metric, const ComparedRun& run,
                              const ComparedRun& other, const QString& otherName);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What is known of a metric by its name, from session's catalogue; here for models and pages.
+// Metric titles from session's catalogue as QString, for models and pages.
 //
 // Threads: any.
 #include <QString>
@@ -13,7 +13,7 @@ namespace millrace::gui {
 
 namespace metric = values::metric;
 
-/// "test AUC", "loss", "samples/s", "input stall %"; others as they are.
+/// "test AUC", "loss", "samples/s", "input stall %"; other names unchanged.
 inline QString metricTitle(const std::string& name) {
     return QString::fromStdString(session::metricTitle(name));
 }

@@ -362,7 +362,7 @@ double RunColumn::sortKey(std::size_t row) const {
     return codes_[row] == 0 ? kNoNumber : ranks_[static_cast<std::size_t>(codes_[row])];
 }
 
-// Numbers before texts, texts as people sort them: r-9 before r-10, whatever the case.
+// Numbers before texts; texts in natural order: r-9 before r-10, ignoring case.
 void RunColumn::rank() const {
     if (ranks_.size() == dictionary_.size()) {
         return;

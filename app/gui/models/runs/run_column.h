@@ -1,10 +1,11 @@
 #pragma once
-// One typed column of the run table: a field, a metric's newest or best value, a parameter, a tag.
+// RunColumn: one typed column of the run table: a field, a metric's newest or best value, a
+// parameter, a tag.
 //
-// A column is named by a key: "state", "rows_trained", "metric:loss", "best:eval.auc",
-// "low:x", "high:x", "trend:loss", "param:batch.rows", "tag:team". Numbers are stored as doubles
-// (NaN: none), texts as codes of a dictionary, so that 10,000 rows sort by one array of integers.
-// Threads: the GUI thread. Failure: a key that nobody knows gives a column of empty texts.
+// A key identifies a column: "state", "rows_trained", "metric:loss", "best:eval.auc", "low:x",
+// "high:x", "trend:loss", "param:batch.rows", "tag:team". Numbers are stored as doubles (NaN:
+// none), texts as codes of a dictionary, so that 10,000 rows are sorted by one array of integers.
+// Threads: the GUI thread. Failure: an unknown key gives a column of empty texts.
 #include <QHash>
 #include <QString>
 #include <cstdint>
@@ -21,10 +22,10 @@ enum class RunColumnKind : std::uint8_t {
     kState,
     kNumber,    ///< as numberText
     kCount,     ///< rows, steps
-    kRate,      ///< a second
+    kRate,      ///< per second
     kTime,      ///< ms since 1970
     kDuration,  ///< ms
-    kTrend      ///< a sparkline; sorts by nothing
+    kTrend      ///< a sparkline; not sortable
 };
 
 enum class RunColumnSource : std::uint8_t {
@@ -38,7 +39,7 @@ enum class RunColumnSource : std::uint8_t {
     kTag
 };
 
-/// What a key says about its column.
+/// The properties of a column that follow from its key.
 struct RunColumnFacts {
     QString key;
     RunColumnSource source = RunColumnSource::kField;
@@ -46,7 +47,7 @@ struct RunColumnFacts {
     QString title;     ///< "Samples/s"
     QString tip;       ///< one sentence
     std::string name;  ///< of the metric, parameter or tag
-    int field = -1;    ///< the place in fieldKeys()
+    int field = -1;    ///< the index in fieldKeys()
     int width = 110;   ///< pixels at 100 %
     bool isNumeric() const { return kind != RunColumnKind::kText && kind != RunColumnKind::kTrend; }
 };
@@ -54,7 +55,7 @@ RunColumnFacts factsOf(const QString& key);
 /// The keys of the fields that every run has, in the order of the column chooser.
 const std::vector<QString>& fieldKeys();
 
-/// The value of a field as a number (NaN: none) or as text; metrics and tags too.
+/// The value of a field as a number (NaN: none) or as text; also for metrics and tags.
 double fieldNumber(const RunColumnFacts& facts, const values::RunSummary& run, std::int64_t nowMs);
 std::string fieldText(const RunColumnFacts& facts, const values::RunSummary& run);
 
@@ -68,16 +69,16 @@ class RunColumn {
     std::size_t size() const;
     void resize(std::size_t numRows);
     void remove(std::size_t first, std::size_t count);
-    /// True where the value is another than before.
+    /// Returns true if the value has changed.
     bool setNumber(std::size_t row, double value);
     bool setText(std::size_t row, const QString& text);
 
-    double number(std::size_t row) const;  ///< of a text: what it reads as, or NaN
+    double number(std::size_t row) const;  ///< a text as a number, or NaN
     const QString& text(std::size_t row) const;
     bool isEmpty(std::size_t row) const;
-    /// Orders rows: a before b. Empty ones are equal to each other and last whatever the order.
+    /// Sort key: rows sort by it, ascending. Empty ones are equal and last in either direction.
     double sortKey(std::size_t row) const;
-    /// As it is written in a cell; "" for none.
+    /// The text of a cell; "" for none.
     QString display(std::size_t row, std::int64_t nowMs) const;
 
  private:
@@ -88,10 +89,10 @@ class RunColumn {
     std::vector<int> codes_;
     std::vector<QString> dictionary_ = {QString()};  ///< code 0: none
     QHash<QString, int> codeOf_;
-    mutable std::vector<double> ranks_;  ///< of the dictionary, where as long as it
+    mutable std::vector<double> ranks_;  ///< of the dictionary; valid if as long
 };
 
-/// How a value of a kind is written.
+/// Formats a value of a kind.
 QString displayText(RunColumnKind kind, double value, std::int64_t nowMs);
 
 }  // namespace millrace::gui

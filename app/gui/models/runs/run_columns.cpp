@@ -94,7 +94,7 @@ void RunColumns::setWidth(const QString& key, int width) {
 void RunColumns::reset(const std::vector<std::string>& evalMetrics) {
     shown_ = {shownOf("state", true), shownOf("name", true)};
     shown_.push_back(shownOf("variation"));
-    // What runs are compared by stands first: the loss of training says less than any evaluation.
+    // The metrics that runs are compared by come first: any evaluation before the training loss.
     std::size_t numEval = 0;
     for (const std::string& metric : evalMetrics) {
         if (values::senseOf(metric) != values::MetricSense::kUnknown &&

@@ -1,8 +1,9 @@
 #pragma once
-// Which columns the table of runs shows: their order, widths and which are pinned to the left.
+// RunColumns: the columns that the table of runs shows: their order, widths and which are pinned
+// left.
 //
-// A plain value that settings remember. Pinned columns stand before the others. Threads: any.
-// Failure: stored text that cannot be read gives the usual columns.
+// A plain value that is stored in the settings. Pinned columns come before the others. Threads:
+// any. Failure: unreadable settings give the usual columns.
 #include <QSettings>
 #include <QString>
 #include <string>
@@ -19,7 +20,7 @@ struct ShownColumn {
 
 class RunColumns {
  public:
-    /// State and name pinned, then what every run has, loss and its curve.
+    /// State and name pinned, then the fields that every run has, loss and its curve.
     RunColumns();
 
     const std::vector<ShownColumn>& shown() const { return shown_; }
@@ -27,19 +28,19 @@ class RunColumns {
     bool has(const QString& key) const;
     int numPinned() const;
 
-    /// At the end of the unpinned ones, or in front of `before`. Nothing where it is shown already.
+    /// Adds it after the unpinned columns, or before `before`. Does nothing if it is shown already.
     void add(const QString& key, const QString& before = "");
-    /// The last one stays.
+    /// Does not remove the last column.
     void remove(const QString& key);
     void setPinned(const QString& key, bool isPinned);
-    /// To the place of another column of the same side (pinned or not).
+    /// Moves it to the position of another column of the same side (pinned or not).
     void move(const QString& key, const QString& to);
     void setWidth(const QString& key, int width);
-    /// The usual columns, with the final and best values of these evaluation metrics.
+    /// The usual columns, plus the final and best values of these evaluation metrics.
     void reset(const std::vector<std::string>& evalMetrics);
 
     void save(QSettings& settings) const;
-    /// False, and nothing changed, where nothing was saved.
+    /// Returns false, and changes nothing, if nothing was saved.
     bool restore(QSettings& settings);
     bool operator==(const RunColumns&) const = default;
 

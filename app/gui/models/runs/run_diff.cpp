@@ -123,7 +123,7 @@ void RunDiff::addMetrics() {
     }
 }
 
-// Null: the run is the first, or nothing is known of the two.
+// Null for the first run, and for a run that was not compared with it.
 const values::RunPair* RunDiff::pairOf(std::size_t run) const {
     const auto found = std::find_if(pairs_.pairs.begin(), pairs_.pairs.end(), [&](const auto& p) {
         return p.run == runs_[run]->summary.id && p.hasScores;

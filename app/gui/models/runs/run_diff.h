@@ -1,9 +1,9 @@
 #pragma once
-// Runs side by side: what differs between them, or everything.
+// RunDiff: runs side by side: their differences, or everything.
 //
-// One row a fact, one column a run behind the names; titles of sections between the rows. The first
-// run is what the others are measured against: metrics have the difference to it. Threads: the GUI
-// thread. Owns: the runs' details, shared.
+// One row per fact, one column per run after the names; section titles between the rows. The first
+// run is the reference: metrics show the difference to it. Threads: the GUI thread. Owns: the runs'
+// details, shared.
 #include <QAbstractTableModel>
 #include <memory>
 #include <optional>
@@ -18,7 +18,7 @@
 
 namespace millrace::gui {
 
-/// Why some runs are not compared row by row, as a sentence; "": all are.
+/// Why some runs are not compared row by row, as a sentence; "" if all are.
 QString whyUnpaired(const Result<values::PairReply>& reply);
 
 class RunDiff : public QAbstractTableModel {
@@ -30,17 +30,17 @@ class RunDiff : public QAbstractTableModel {
 
     void setRuns(std::vector<std::shared_ptr<const values::RunDetail>> runs);
     const std::vector<std::shared_ptr<const values::RunDetail>>& runs() const { return runs_; }
-    /// Their evaluations row by row, each against the run `first`; shown while that is the first.
+    /// Row by row comparisons with the run `first`; shown while that run is the first.
     void setPairs(const std::string& first, values::PairReply pairs);
-    /// A newer summary of one of them: state and metrics follow.
+    /// Takes a newer summary of one of them: updates state and metrics.
     void update(const values::RunSummary& run);
     void setOnlyDifferent(bool isOnly);
-    /// Facts that differ, titles not counted.
+    /// The number of facts that differ, titles not counted.
     int numDifferent() const { return numDifferent_; }
     bool isSection(int row) const { return shown_[static_cast<std::size_t>(row)] < 0; }
-    /// Of a metric's cell, against the first run.
+    /// For a metric's cell: the comparison with the first run.
     std::optional<BaseDifference> difference(int row, int column) const;
-    /// What to know of the figures: other labels, other seeds, seed noise; "" for fewer than two.
+    /// Caveats about the figures: other labels, other seeds, seed noise; "" for fewer than two.
     QString remarks() const;
     /// All rows that are shown.
     TextTable texts() const;
@@ -58,8 +58,8 @@ class RunDiff : public QAbstractTableModel {
         std::vector<QString> values, tips;
         std::string metric;  ///< "": no metric
         bool differs = false;
-        bool isOfPairs = false;  ///< no fact of the runs: not counted
-        /// One a run; empty: by the metric.
+        bool isOfPairs = false;  ///< not a fact of the runs: not counted
+        /// One per run; empty: by the metric.
         std::vector<std::optional<BaseDifference>> differences{};
     };
     void compute();

@@ -1,5 +1,5 @@
 #pragma once
-// What is known of one run, as rows of "section, name, value": overview, environment, receipt,
+// Collects the facts of one run as rows of "section, name, value": overview, environment, receipt,
 // resolved spec. Pure functions on the daemon's answer.
 //
 // Threads: any.
@@ -14,17 +14,17 @@ namespace millrace::gui {
 
 struct RunFact {
     QString section, name, value;
-    QString tip;  ///< in full, where the value is shortened; else ""
+    QString tip;  ///< the full value if it is shortened; else ""
     bool operator==(const RunFact&) const = default;
 };
 
-/// Who submitted it, when it went, what it is of; tags; its history, the newest first.
+/// Submitter, times, origin; tags; its history, the newest first.
 std::vector<RunFact> runFacts(const values::RunDetail& run);
 /// Git, packages, hardware, host, directory.
 std::vector<RunFact> environmentFacts(const values::RunDetail& run);
 /// Rows scanned, pruned, kept, trained; every step with its reasons; unknown ids; files; hashes.
 std::vector<RunFact> receiptFacts(const values::RunDetail& run);
-/// The resolved spec's keys, by name.
+/// The resolved spec's keys, sorted by name.
 std::vector<RunFact> specFacts(const values::RunDetail& run);
 
 }  // namespace millrace::gui

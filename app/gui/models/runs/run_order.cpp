@@ -23,7 +23,7 @@ bool matchesWords(RunTable& table, const RunFilter& filter, int source) {
     });
 }
 
-// Of every run of the table; char, since vector<bool> has no references.
+// One entry per run of the table; char, because vector<bool> has no references.
 std::vector<char> matchesOf(RunTable& table, const RunFilter& filter) {
     std::vector<char> result(static_cast<std::size_t>(table.numRuns()), 1);
     if (filter.isEmpty()) {
@@ -39,7 +39,7 @@ std::vector<char> matchesOf(RunTable& table, const RunFilter& filter) {
     return result;
 }
 
-// The keys are taken out once: asking the column in the comparison costs ten times as much.
+// Copies the keys first: reading the column in the comparison costs ten times as much.
 std::vector<int> sortedRows(RunTable& table, const RunOrder& order) {
     struct Key {
         double value;

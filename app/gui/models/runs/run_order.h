@@ -1,10 +1,10 @@
 #pragma once
-// Which runs stand where in the list of runs: filtered, sorted, variations nested below their base.
+// Arranges the list of runs: filtered, sorted, variations nested below their base.
 //
-// Plain values and one pure function of them. A variation is a row below its base (depth 1) that
-// folds away with it; a base that does not match while one of its variations does is shown as
-// context. Costs: one array of numbers is sorted, some ms for 10,000 runs. Threads: that of the
-// table. Failure: none.
+// Plain values and one pure function of them. A variation is a row below its base (depth 1) that is
+// folded with it; a base that does not match while one of its variations does is shown as context.
+// Costs: one array of numbers is sorted, some ms for 10,000 runs. Threads: the table's thread.
+// Failure: none.
 #include <QSet>
 #include <QString>
 #include <QStringList>
@@ -20,10 +20,10 @@ namespace millrace::gui {
 
 class RunTable;
 
-/// Which runs are shown. All parts must hold; an empty part holds for every run.
+/// Selects the runs to show. All parts must hold; an empty part holds for every run.
 struct RunFilter {
-    QStringList words;  ///< each in the name, the variation or the id, whatever the case
-    std::optional<std::unordered_set<std::string>> ids;  ///< what the daemon found
+    QStringList words;  ///< each in the name, the variation or the id, ignoring case
+    std::optional<std::unordered_set<std::string>> ids;  ///< the daemon's matches
     std::set<values::RunState> states;
     bool isEmpty() const { return words.isEmpty() && !ids && states.empty(); }
 };
@@ -49,8 +49,8 @@ struct ArrangedRuns {
     int numMatching = 0;  ///< folded or not; context rows do not count
 };
 
-/// Of equals the newest first, empty values last whatever the direction; by "created" the
-/// variations of a base stand as they were submitted. Not const: a column may be made.
+/// If equal, the newest first; empty values last in either direction. By "created" the variations
+/// of a base keep the order of their submission. Not const: it may create a column.
 ArrangedRuns arrangeRuns(RunTable& table, const RunOrder& order);
 /// The row of the run that this one is a variation of; -1: none.
 int baseOfRun(const RunTable& table, int source);

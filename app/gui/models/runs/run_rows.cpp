@@ -15,7 +15,7 @@ using values::RunSummary;
 
 namespace {
 
-/// The metric of a column whose values compare; "" for none.
+/// The metric of a column whose values can be compared; "" for none.
 std::string metricOf(const RunColumnFacts& facts) {
     switch (facts.source) {
         case RunColumnSource::kMetric:
@@ -102,7 +102,7 @@ void RunRows::takeChanges(int firstSource, int lastSource) {
             continue;
         }
         changed.push_back(row);
-        // A base's value is in the differences of its variations.
+        // The differences of its variations depend on a base's value.
         for (int below = row + 1; below < rowCount() && depth(below) > depth(row); ++below) {
             changed.push_back(below);
         }
@@ -336,7 +336,7 @@ TextTable RunRows::texts(const std::vector<int>& rows, const std::vector<int>& c
     return table;
 }
 
-// Parameters that are not the same in all rows, and no columns already.
+// Adds parameters that differ between the rows and are not columns already.
 void RunRows::addDifferent(const std::vector<int>& rows, const std::vector<int>& columns,
                            TextTable& table) const {
     std::map<std::string, QStringList> values;

@@ -1,11 +1,11 @@
 #pragma once
-// The rows of the Runs page: the run table filtered, sorted, and variations nested under their
-// base.
+// RunRows: the rows of the Runs page: the run table filtered, sorted, and variations nested under
+// their base.
 //
-// A flat table over RunTable: run_order.h says which run stands where, KeptRows how the rows get
-// there, this what their cells say. Changes of the table are told at once; a new order that they
-// bring follows after `kOrderDelayMs`, so that rows do not dance. Only very scattered results,
-// setTable and setNested reset the model.
+// A flat table over RunTable: run_order.h arranges the runs, KeptRows moves the rows, this class
+// fills the cells. Changes of the table are reported at once; a new order that they cause follows
+// after `kOrderDelayMs`, so that rows do not jump. Only very scattered results, setTable and
+// setNested reset the model.
 //
 // Column 0 is the tick (in the comparison or not); the others are named by the keys of
 // run_column.h. Threads: the GUI thread. Owns: order, fold states and ticks. Failure: none.
@@ -31,11 +31,11 @@ class RunRows final : public KeptRows {
 
     explicit RunRows(RunTable& table, QObject* parent = nullptr);
 
-    /// Another table (deleted runs). It must outlive its use here.
+    /// Shows another table (deleted runs), which must outlive its use here.
     void setTable(RunTable& table);
     RunTable& table() const { return *table_; }
 
-    /// The columns behind the tick, in the order in which they were first asked for.
+    /// Sets the columns after the tick, in the order in which they were first requested.
     void setColumns(const std::vector<QString>& keys);
     const std::vector<QString>& columnKeys() const { return keys_; }
     int columnOfKey(const QString& key) const;  ///< -1: not shown
@@ -60,7 +60,7 @@ class RunRows final : public KeptRows {
     const values::RunSummary& run(int row) const;
     const std::string& idAt(int row) const { return run(row).id; }
     int rowOf(const std::string& id) const;  ///< -1: not shown
-    /// Against the base; nullopt where there is none or one of the values is missing.
+    /// Against the base; nullopt without one, or if one of the values is missing.
     std::optional<BaseDifference> difference(int row, int column) const;
 
     void setTicked(const std::string& id, bool isTicked);
@@ -72,9 +72,9 @@ class RunRows final : public KeptRows {
     /// in which they differ.
     TextTable texts(const std::vector<int>& rows, const std::vector<int>& columns) const;
 
-    /// Applies a new order that is due now.
+    /// Applies a pending new order now.
     void settle();
-    /// The cells of a run's trend columns have something new to show.
+    /// Notifies the views that a run's trend columns have changed.
     void announceTrend(const std::string& id);
 
     int columnCount(const QModelIndex& parent = {}) const override;
@@ -83,12 +83,12 @@ class RunRows final : public KeptRows {
     Qt::ItemFlags flags(const QModelIndex& index) const override;
     QVariant headerData(int section, Qt::Orientation orientation,
                         int role = Qt::DisplayRole) const override;
-    /// By the header: a click on a column.
+    /// Called by the header after a click on a column.
     void sort(int column, Qt::SortOrder order) override;
 
  Q_SIGNALS:
     void ticksChanged();
-    /// numMatching may be another.
+    /// numMatching() may have changed.
     void matchesChanged();
 
  private:

@@ -16,7 +16,7 @@ using values::RunState;
 using values::RunSummary;
 
 constexpr std::size_t kNumStates = 8;
-/// More separate stretches of rows than this are told as one.
+/// More separate ranges of rows than this are reported as one.
 constexpr std::size_t kMostStretches = 64;
 
 }  // namespace
@@ -53,7 +53,7 @@ void RunTable::apply(bool isReset, const std::vector<RunSummary>& changed,
     removeRuns(removed);
 }
 
-// Runs that come again keep their rows: what is selected stays selected over a reconnection.
+// Runs that are listed again keep their rows: the selection survives a reconnection.
 void RunTable::keepOnly(const std::vector<RunSummary>& runs) {
     std::unordered_set<std::string> kept;
     for (const RunSummary& run : runs) {

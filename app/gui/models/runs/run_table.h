@@ -1,12 +1,12 @@
 #pragma once
-// Every run of the daemon, in columns: what tables, lanes and comparisons read from.
+// RunTable: every run of the daemon, in columns: the source of tables, lanes and comparisons.
 //
-// A QAbstractTableModel over a column store: one typed column a field, metric, parameter or tag,
-// made when somebody asks for it, so that sorting and filtering 10,000 runs touch one column only.
-// Rows keep their place as runs change; new runs are appended; removed ones leave. Parameters stay
-// as they were where a run is told again without them (streams have none). Least and greatest
-// metric values come separately (setExtremes): no list of runs holds them. Threads: the GUI thread.
-// Failure: none; an unknown column is empty.
+// A QAbstractTableModel over a column store: one typed column per field, metric, parameter or tag,
+// created on first use, so that sorting and filtering 10,000 runs touches one column only. Rows
+// keep their position as runs change; new runs are appended; removed ones are dropped. Parameters
+// are kept if a run is reported again without them (streams have none). Smallest and largest metric
+// values come separately (setExtremes): no list of runs has them. Threads: the GUI thread. Failure:
+// none; an unknown column is empty.
 #include <QAbstractTableModel>
 #include <QHash>
 #include <QString>
@@ -36,20 +36,20 @@ class RunTable : public QAbstractTableModel {
 
     int numRuns() const;
     const values::RunSummary& run(int row) const;
-    /// Null where there is none. Valid until the next change.
+    /// Null if there is none. Valid until the next change.
     const values::RunSummary* find(const std::string& id) const;
     int rowOf(const std::string& id) const;  ///< -1: none
     int numInState(values::RunState state) const;
 
-    /// The index of a key's column (run_column.h), made when it is new.
+    /// The index of a key's column (run_column.h), which is created if it is new.
     int columnOf(const QString& key);
     const RunColumn& column(int index) const;
 
-    /// "" where the run has no such parameter.
+    /// "" if the run has no such parameter.
     QString param(int row, const std::string& name) const;
-    /// Those whose names begin with `prefix`.
+    /// The parameters whose names begin with `prefix`.
     std::map<std::string, std::string> params(int row, const QString& prefix) const;
-    /// The least and greatest value of a metric over the whole run.
+    /// Sets the smallest and largest value of a metric over the whole run.
     void setExtremes(const std::string& id, const std::string& metric, double low, double high);
     bool hasExtremes(int row, const std::string& metric) const;
 
@@ -58,7 +58,7 @@ class RunTable : public QAbstractTableModel {
     std::vector<std::string> paramNames() const;
     std::vector<std::string> tagNames() const;
 
-    /// The clock of durations: the ones of running runs grow.
+    /// The clock for durations: those of running runs grow.
     void setNow(std::int64_t nowMs);
     std::int64_t now() const { return nowMs_; }
 
@@ -73,7 +73,7 @@ class RunTable : public QAbstractTableModel {
     struct Range {
         double low = kNoNumber, high = kNoNumber;
     };
-    using ParamCodes = std::vector<std::pair<int, int>>;  ///< name and value, by name
+    using ParamCodes = std::vector<std::pair<int, int>>;  ///< name and value, sorted by name
     struct Pool {
         QHash<QString, int> codes;
         std::vector<QString> texts;

@@ -1,8 +1,8 @@
 #pragma once
-// Small curves of metrics for table cells, kept for the runs that were looked at last.
+// RunTrends: small curves of metrics for table cells, cached for the runs that were shown last.
 //
-// Bounded: of more than `kMostCurves` the ones not used for longest are given up and fetched again
-// when they are seen. Threads: the GUI thread. Owns: the values.
+// Bounded: beyond `kMostCurves` the least recently used are evicted, and fetched again when needed.
+// Threads: the GUI thread. Owns: the values.
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -17,21 +17,21 @@
 namespace millrace::gui {
 
 struct RunTrend {
-    std::vector<double> values;  ///< least and greatest of each stretch kept
-    std::int64_t step = 0;       ///< of the run when it was asked for
+    std::vector<double> values;  ///< smallest and largest value of each kept range
+    std::int64_t step = 0;       ///< of the run at the time of the request
     int attempt = 0;
-    bool hasEnded = false;  ///< the run had: nothing more will come
+    bool hasEnded = false;  ///< the run had ended: no more points will come
 };
 
 class RunTrends {
  public:
     static constexpr std::size_t kMostCurves = 4000;
-    static constexpr int kPoints = 96;  ///< of one curve
+    static constexpr int kPoints = 96;  ///< points per curve
 
-    /// Null where it is not there. Valid until the next put().
+    /// Null if it is not cached. Valid until the next put().
     const RunTrend* find(const std::string& runId, const std::string& metric) const;
     void put(const std::string& runId, const std::string& metric, RunTrend trend);
-    /// What the run says now is not in the curve.
+    /// Whether the run has newer values than the curve.
     bool isStale(const values::RunSummary& run, const std::string& metric) const;
     void clear();
     std::size_t size() const { return places_.size(); }
@@ -42,7 +42,7 @@ class RunTrends {
         Key key;
         RunTrend trend;
     };
-    mutable std::list<Item> items_;  // the last used first
+    mutable std::list<Item> items_;  // most recently used first
     std::map<Key, std::list<Item>::iterator> places_;
 };
 

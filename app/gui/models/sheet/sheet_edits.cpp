@@ -1,4 +1,4 @@
-// What changes the sheet: cells, rows, columns and the clipboard, all as edits of the text.
+// Edits of the sheet: cells, rows, columns and the clipboard, all as edits of the spec's text.
 #include <algorithm>
 #include <map>
 
@@ -182,7 +182,7 @@ bool SheetModel::paste(const QModelIndex& current, const QString& tsv) {
 
 bool SheetModel::pasteWithHeader(const std::vector<QStringList>& rows) {
     const QStringList& head = rows.front();
-    // Each row is applied to the text that the one before left.
+    // Each row is applied to the text that the previous one left.
     QString text = syntax_.text();
     for (std::size_t r = 1; r < rows.size(); ++r) {
         const QString name = rows[r].value(0).trimmed();
@@ -212,7 +212,7 @@ bool SheetModel::pasteCells(const QModelIndex& current, const std::vector<QStrin
     for (std::size_t r = 0; r < rows.size(); ++r) {
         const int row = top + static_cast<int>(r);
         for (int c = 0; c < rows[r].size(); ++c) {
-            // What was found out is not the user's: cells go on behind those columns.
+            // Computed columns cannot be edited: cells continue after them.
             int column = left + c;
             column += left == kNameColumn && column >= kCheckColumn ? kFirstKey - kCheckColumn : 0;
             const QString key = keyOf(column);

@@ -11,7 +11,7 @@ namespace {
 
 using spec::KeyType;
 
-// Of the columns before the keys.
+// The columns before the keys.
 constexpr struct {
     const char *title, *tip;
 } kFirstTitles[] = {
@@ -29,7 +29,7 @@ QString counted(std::int64_t count, const QString& one, const QString& many) {
     return countText(static_cast<double>(count)) + u' ' + (count == 1 ? one : many);
 }
 
-/// How many are the same at both ends.
+/// The lengths of the common start and end.
 std::pair<int, int> commonEnds(const QStringList& a, const QStringList& b) {
     const int most = static_cast<int>(std::min(a.size(), b.size()));
     int head = 0, tail = 0;
@@ -80,8 +80,8 @@ void SheetModel::showRows(SpecSyntax syntax, const Sheet& sheet, const QStringLi
     const auto [top, bottom] = commonEnds(oldNames, newNames);
     const int oldLast = static_cast<int>(oldNames.size()) - bottom;
     const int newLast = static_cast<int>(newNames.size()) - bottom;
-    const bool isSameCount = oldLast == newLast;  // a renamed row stays the row that it is
-    // Rows and the text that they point into change together.
+    const bool isSameCount = oldLast == newLast;  // a renamed row keeps its identity
+    // Rows and the text that they refer to change together.
     const auto take = [&] {
         syntax_ = std::move(syntax);
         steps_ = recipeSteps(syntax_);

@@ -1,12 +1,12 @@
 #pragma once
-// The variations of the open spec as a table: the base and one row each, the keys they change as
-// columns.
+// SheetModel: the variations of the open spec as a table: one row for the base and each variation,
+// one column for each key that they change.
 //
-// The text is the truth: the model reads it (setText), and an edit is a signal with the edits of
-// the text that make it; who holds the text applies them and gives it back. So undo and comments
-// are the text's. Ticks (what is to be launched) and columns without a cell yet are the model's
-// own. Threads: the GUI thread. Failure: an edit that cannot be made changes nothing and refused()
-// says why.
+// The text is the source of truth: the model reads it (setText). An edit emits a signal with text
+// edits; the owner of the text applies them and passes the new text back. So undo and comments are
+// the text's. The model itself owns only the ticks (variations to launch) and columns without a
+// cell. Threads: the GUI thread. Failure: an edit that cannot be made changes nothing and refused()
+// has the reason.
 #include <QAbstractTableModel>
 #include <QColor>
 #include <QHash>
@@ -30,16 +30,16 @@ class SheetModel final : public QAbstractTableModel {
  public:
     enum Column {
         kNameColumn,
-        kCheckColumn,  ///< what the plan reads, or what is wrong
+        kCheckColumn,  ///< the plan's rows, or the error
         kKeptColumn,   ///< these three: SheetPreview
         kPositivesColumn,
         kEpochColumn,
         kFirstKey
     };
     enum Role {
-        kErrorRole = Qt::UserRole,  ///< the message of the cell; "" fine
+        kErrorRole = Qt::UserRole,  ///< the message of the cell; "" if fine
         kIsChangedRole,             ///< the variation sets this key
-        kIsDefaultRole,             ///< of the base: not in the text, the reader's default
+        kIsDefaultRole,             ///< for the base: not in the text, the reader's default
         kKeyRole,                   ///< the key path of the column
         kIsTickedRole
     };
@@ -50,15 +50,15 @@ class SheetModel final : public QAbstractTableModel {
     void setText(const QString& text);
     const SpecSyntax& syntax() const { return syntax_; }
     const Sheet& sheet() const { return sheet_; }
-    /// Why the rows cannot be edited; "": they can.
+    /// Why the rows cannot be edited; "" if they can.
     const QString& why() const { return sheet_.why; }
 
-    /// What is set over the text, the variations too: "batch.seed=144".
+    /// Overrides of the text and the variations: "batch.seed=144".
     void setSets(const std::vector<std::string>& sets);
-    /// Errors of the reader or the daemon, and the runs that were planned.
+    /// Sets errors of the reader or the daemon, and the runs that were planned.
     void setErrors(const std::vector<values::SpecError>& errors);
     void setRuns(const std::vector<values::CheckedRun>& runs, bool isCurrent);
-    /// By name of the variation, "" for the base.
+    /// By the variation's name, "" for the base.
     void setPreviews(QHash<QString, SheetPreview> previews);
 
     int rowCount(const QModelIndex& parent = {}) const override;
@@ -77,19 +77,19 @@ class SheetModel final : public QAbstractTableModel {
     QStringList choices(const QModelIndex& index) const;
     QString rowError(int row) const;
 
-    /// Why the cell cannot have this value; "" it can (the reader's own sentence).
+    /// Why the cell cannot have this value (the reader's own sentence); "" if it can.
     QString problemWith(const QModelIndex& index, const QString& value) const;
 
     void addRow(const QString& name = {});
     void duplicateRow(int row);
     void removeRows(const std::vector<int>& rows);
-    /// False when the key is no path of a change.
+    /// Returns false if the key is not a path that a change may set.
     bool addColumn(const QString& key);
     void removeColumnOfKey(const QString& key);
     void clearCells(const QModelIndexList& cells);
 
-    /// Cells from the current one on; rows below the last are added. With a header line (its first
-    /// cell is "name", or its cells are keys) columns are found by key and rows by name.
+    /// Pastes cells from the current one on; adds rows below the last. With a header line (its
+    /// first cell is "name", or its cells are keys) columns are found by key and rows by name.
     bool paste(const QModelIndex& current, const QString& tsv);
     QString copy(const QModelIndexList& cells) const;
 
@@ -99,7 +99,7 @@ class SheetModel final : public QAbstractTableModel {
     std::vector<std::string> tickedVariations() const;
     bool isBaseTicked() const { return isBaseTicked_; }
     int numTicked() const;
-    /// Those that the spec still has; for another session.
+    /// Ticked names that the spec still has; to restore in another session.
     QStringList tickedNames() const;
     void setTickedNames(const QStringList& names, bool isBase);
 
@@ -112,7 +112,7 @@ class SheetModel final : public QAbstractTableModel {
     struct Found {
         QString message;
         int row = -1;
-        QString key;  ///< "": of the whole row
+        QString key;  ///< "": the whole row
     };
     void showRows(SpecSyntax syntax, const Sheet& sheet, const QStringList& columns);
     void placeErrors();

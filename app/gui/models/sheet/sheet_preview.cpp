@@ -16,7 +16,7 @@ QString about(const Estimate& estimate) {
     return estimate.isExact ? QString() : QStringLiteral("\u2248 ");
 }
 
-/// "52 %", "0.31 %": of a rare label, too, two digits.
+/// "52 %", "0.31 %": two digits even for a rare label.
 QString shareText(double share) {
     const double percent = 100 * share;
     const int decimals = percent == 0 || percent >= 9.95 ? 0 : percent >= 0.995 ? 1 : 2;

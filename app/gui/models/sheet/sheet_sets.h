@@ -1,6 +1,6 @@
 #pragma once
-// What is set over a spec for one launch ("batch.seed=144"), as the sheet's cells show it: it wins
-// over the text and over every variation, so its cells are not edited.
+// SheetSets: overrides of a spec for one launch ("batch.seed=144"), as the sheet's cells show them.
+// They override the text and every variation, so their cells cannot be edited.
 //
 // Threads: the GUI thread.
 #include <QHash>
@@ -13,10 +13,10 @@ namespace millrace::gui {
 
 class SheetSets {
  public:
-    /// False where they are those of before.
+    /// Returns false if they are unchanged.
     bool take(const std::vector<std::string>& sets);
     bool has(const QString& key) const { return values_.contains(key); }
-    /// Of a key that it has: the value, and why the cell cannot be edited.
+    /// For an overridden key: the value, and why the cell cannot be edited.
     QVariant cell(const QString& key, int role) const;
 
  private:

@@ -19,7 +19,7 @@ int lineEndOf(const QString& text, int place) {
     return static_cast<int>(end < 0 ? text.size() : end);
 }
 
-/// Behind the comment that follows on the line, if one does.
+/// The position after the comment that follows on the line, if any.
 int withComment(const QString& text, int place) {
     int i = place;
     while (i < text.size() && (text[i] == u' ' || text[i] == u'\t')) {
@@ -125,7 +125,7 @@ QString SheetEditor::written(const QString& key, const QString& value, bool isFl
     return quotedScalar(text, isFlow, isKeyText);
 }
 
-/// `text` in the double quotes that the value had before, where they change nothing else.
+/// Keeps the double quotes of the old value around `text`, if they change nothing else.
 QString SheetEditor::keptQuotes(const SyntaxNode& old, const QString& text) const {
     const bool isPlain =
         !isQuotedText(text) && !isFlowText(text) && !text.contains(u'\\') && !text.contains(u'"');
@@ -224,7 +224,7 @@ TextEdit SheetEditor::removeFlowEntry(int node) const {
     return {begin, end, {}};
 }
 
-/// The lines of a block entry, its comment on the last line included.
+/// Removes the lines of a block entry, with the comment on its last line.
 TextEdit SheetEditor::removeLines(int node) const {
     const SyntaxNode& n = syntax_.node(node);
     const QString& text = syntax_.text();
@@ -252,7 +252,7 @@ TextEdits SheetEditor::removeFrom(const SheetRow& row, int node) const {
         return {removeLines(node)};
     }
     const SyntaxNode& next =
-        syntax_.node(set.children[1]);  // the first stands behind "set:" or "-"
+        syntax_.node(set.children[1]);  // the first child follows "set:" or "-"
     return {{n.entryBegin, next.entryBegin, {}}};
 }
 

@@ -1,9 +1,9 @@
 #pragma once
-// The variations of a spec as rows and cells, and edits of them as edits of the text.
+// Reads the variations of a spec as rows and cells, and turns edits of them into edits of the text.
 //
-// An edit touches only what it is about: comments, order and formatting of everything else stay.
-// Edits of one call do not overlap and are in the order of the text. Threads: any; pure functions.
-// Failure: an edit that cannot be made is empty; why() of the sheet says why it cannot be edited.
+// An edit changes nothing else: comments, order and formatting of the rest stay. Edits of one call
+// do not overlap and are in the order of the text. Threads: any; pure functions. Failure: an edit
+// that cannot be made is empty; the sheet's `why` explains why it cannot be edited.
 #include <QHash>
 #include <QString>
 #include <QStringList>
@@ -27,12 +27,12 @@ struct SheetRow {
 struct Sheet {
     std::vector<SheetRow> rows;
     QStringList columns;  ///< the keys, in order of appearance
-    int listNode = -1;    ///< of `variations`; -1: the spec has none
-    QString why;          ///< why it cannot be edited; "" it can
+    int listNode = -1;    ///< the node of `variations`; -1: the spec has none
+    QString why;          ///< why it cannot be edited; "" if it can
 };
 Sheet readSheet(const SpecSyntax& syntax);
 
-/// What a cell shows: the text without quotes, or a list or map in one line.
+/// The text of a cell: without quotes, or a list or map in one line.
 QString cellText(const SpecSyntax& syntax, int node);
 
 class SheetEditor {
@@ -40,9 +40,9 @@ class SheetEditor {
     SheetEditor(const SpecSyntax& syntax, const Sheet& sheet)
         : syntax_(syntax), sheet_(sheet), steps_(recipeSteps(syntax)) {}
 
-    /// `value`: as cellText() shows it; "" removes the change.
+    /// `value`: as cellText() returns it; "" removes the change.
     TextEdits setCell(int row, const QString& key, const QString& value) const;
-    /// Of the base: replaces a value that the text has.
+    /// For the base: replaces a value that the text has.
     TextEdits setBase(const QString& key, const QString& value) const;
     TextEdits rename(int row, const QString& name) const;
     using Cells = std::vector<std::pair<QString, QString>>;
@@ -50,14 +50,14 @@ class SheetEditor {
         QString name;
         Cells cells;
     };
-    /// Behind the last one.
+    /// Appends rows after the last one.
     TextEdits append(const std::vector<NewRow>& rows) const;
-    /// A copy as it is written, behind the row.
+    /// Copies a row as it is written, after that row.
     TextEdits duplicate(int row, const QString& name) const;
     TextEdits remove(const std::vector<int>& rows) const;
     TextEdits removeColumn(const QString& key) const;
 
-    /// A value of a cell as it is to be written at this place.
+    /// A cell's value as it must be written at this position.
     QString written(const QString& key, const QString& value, bool isFlow) const;
 
  private:
@@ -77,10 +77,10 @@ class SheetEditor {
     const std::vector<RecipeStep> steps_;
 };
 
-/// Line and column (code points, from 1) as a place in UTF-16.
+/// Converts line and column (code points, from 1) to a UTF-16 position.
 int placeAt(const QString& text, int line, int column);
 
-/// "keep-30" -> "keep-30-2": the first name that none of `taken` has.
+/// "keep-30" -> "keep-30-2": the first name that is not in `taken`.
 QString freeName(const QString& wanted, const QStringList& taken);
 
 }  // namespace millrace::gui

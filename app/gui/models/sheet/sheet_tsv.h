@@ -1,6 +1,6 @@
 #pragma once
-// Tables as spreadsheets put them on the clipboard: tabs between the cells, quotes around cells
-// with tabs, quotes or line breaks.
+// Parses tables from the clipboard in the format of spreadsheets: tabs between the cells, quotes
+// around cells with tabs, quotes or line breaks.
 //
 // Threads: any.
 #include <QString>
@@ -11,11 +11,11 @@
 
 namespace millrace::gui {
 
-/// Rows of cells; empty lines at the end are left out. At most 10,000 rows.
+/// Rows of cells, without empty lines at the end. At most 10,000 rows.
 std::vector<QStringList> parseTsv(const QString& text);
 QString toTsv(const std::vector<QStringList>& rows);
 
-/// The one edit that makes `after` of `before`; none where they are the same.
+/// The one edit that turns `before` into `after`; none if they are equal.
 TextEdits wholeEdit(const QString& before, const QString& after);
 
 }  // namespace millrace::gui

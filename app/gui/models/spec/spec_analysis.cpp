@@ -23,7 +23,7 @@ void SpecAnalysis::splitTokens(const std::vector<SpecToken>& tokens) {
             const int begin = std::max(token.begin, start) - start;
             tokens_.push_back({begin, std::min(token.end, end) - start, token.kind});
             if (token.end > end) {
-                break;  // goes on in the next line
+                break;  // continues on the next line
             }
             ++next;
         }

@@ -1,5 +1,5 @@
 #pragma once
-// A text with all that an editor asks about it: tree, meanings, coloured pieces by line.
+// SpecAnalysis: a spec's text with its tree, meanings and coloured tokens by line, for the editor.
 //
 // Threads: an immutable value.
 #include <cstddef>
@@ -20,9 +20,9 @@ class SpecAnalysis {
     const std::vector<Meaning>& meanings() const { return meanings_; }
 
     int numLines() const { return static_cast<int>(lines_.size()); }
-    /// Places are within the line, from 0; no token spans lines.
+    /// Positions are within the line, from 0; no token spans lines.
     std::span<const SpecToken> tokensOf(int line) const;
-    /// Changes exactly when a token below the line changed: how far a change has to be painted.
+    /// Changes exactly when a token on a later line changed: how far a change must be repainted.
     int stateBehind(int line) const;
 
  private:

@@ -16,7 +16,7 @@ int lineStartOf(const QString& text, int place) {
     return place <= 0 ? 0 : static_cast<int>(text.lastIndexOf(u'\n', place - 1)) + 1;
 }
 
-/// 0 the best; -1: the word does not fit.
+/// 0 is the best; -1: the word does not fit.
 int fit(const QString& prefix, const QString& label) {
     if (prefix.isEmpty() || label.startsWith(prefix)) {
         return 0;
@@ -48,7 +48,7 @@ void keepFitting(CompletionList& list) {
     }
 }
 
-/// A place as the tree sees it, with a mark where the cursor is.
+/// A position in the tree, with a marker inserted at the cursor.
 class Place {
  public:
     Place(const QString& text, int place, const KnownColumns& columns)
@@ -74,7 +74,7 @@ class Place {
         return list_;
     }
 
-    /// The text of the expression up to the cursor, where it stands in one.
+    /// If the cursor is in an expression: its text up to the cursor.
     std::optional<std::pair<int, QString>> expression() const {
         const int index = syntax_.root() < 0 || isInComment() ? -1 : syntax_.at(place_);
         if (index < 0) {
@@ -109,7 +109,7 @@ class Place {
 
     void atKey(const SyntaxNode& node) {
         const SyntaxNode& map = syntax_.node(node.parent);
-        // The mark stands inside of the word; in the text the word is one shorter.
+        // The marker is inside the word; in the text the word is one character shorter.
         range(node.keyBegin, node.hasColon ? node.keyEnd - 1 : place_);
         if (list_.prefix.startsWith(u'"')) {
             list_.prefix.remove(0, 1);
@@ -193,7 +193,7 @@ class Place {
     CompletionList list_;
 };
 
-/// Where the innermost open bracket stands and how many commas follow it; -1: none is open.
+/// The position of the innermost open bracket and the number of commas after it; -1: none is open.
 std::pair<int, int> openCall(const QString& text) {
     std::vector<std::pair<int, int>> open;
     bool isInString = false;

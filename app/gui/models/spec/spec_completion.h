@@ -1,6 +1,6 @@
 #pragma once
-// What may stand at a place of a spec: keys, words, columns, functions, steps; and what a call
-// wants next.
+// Completes a spec at a position: keys, words, columns, functions, steps; and hints at a call's
+// next argument.
 //
 // Threads: any; pure functions. 2,000 lines take a few milliseconds.
 #include <QString>
@@ -18,8 +18,8 @@ namespace millrace::gui {
 struct Completion {
     enum class Kind : std::uint8_t { kKey, kWord, kColumn, kFunction, kOperator, kStep };
     QString label, detail, doc;  ///< detail: a type, beside the label; doc: one sentence
-    QString insert;              ///< takes the place of [begin, end)
-    int cursorBack = 0;          ///< how far the cursor stands before the end of `insert`
+    QString insert;              ///< replaces [begin, end)
+    int cursorBack = 0;          ///< distance of the cursor from the end of `insert`
     Kind kind = Kind::kKey;
 };
 
@@ -38,19 +38,20 @@ KnownColumns knownColumns(const values::CheckReply& reply);
 CompletionList completionsAt(const QString& text, int place, const KnownColumns& columns);
 /// For the field that adds a column to the sheet.
 std::vector<Completion> changeCompletions(const SpecSyntax& syntax);
-/// For a cell of the sheet: what the value of a change may be.
+/// For a cell of the sheet: possible values of a change.
 std::vector<Completion> valueCompletions(const SpecSyntax& syntax, const QString& changePath,
                                          const KnownColumns& columns);
 
-/// The call around a place inside an expression: "round(x[, digits])" and which argument is typed.
+/// The call around a position inside an expression: "round(x[, digits])" and the argument being
+/// typed.
 struct CallHint {
     QString signature, doc;
-    int argumentBegin = 0, argumentEnd = 0;  ///< within `signature`, what is typed now
-    int callPlace = 0;                       ///< of the function's name in the text
+    int argumentBegin = 0, argumentEnd = 0;  ///< in `signature`: the argument being typed
+    int callPlace = 0;                       ///< position of the function's name in the text
 };
 std::optional<CallHint> callHintAt(const QString& text, int place);
 
-/// "recipe.sample.keep", "number, above 0 to 1", "probability of staying; ..."; empty: no key.
+/// "recipe.sample.keep", "number, above 0 to 1", "probability of staying; ..."; empty: not a key.
 struct KeyHelp {
     QString path, kind, fallback, doc;
 };

@@ -1,8 +1,8 @@
 #pragma once
-// The spec that is open: its text, where it lives, and what the daemon last said about it.
+// SpecDocument: the open spec: its text, its file, and the daemon's last reply about it.
 //
-// Shared by the Launch and the Data page. Plain state with signals: it asks nobody (Launch has it
-// checked). Threads: the GUI thread.
+// Shared by the Launch and the Data page. Plain state with signals: it makes no requests (Launch
+// checks it). Threads: the GUI thread.
 #include <QObject>
 #include <QString>
 #include <memory>
@@ -21,34 +21,34 @@ class SpecDocument final : public QObject {
     using QObject::QObject;
 
     const QString& text() const { return text_; }
-    /// Where it is stored; "" before it was saved.
+    /// Its file; "" before it was saved.
     const QString& path() const { return path_; }
-    /// Absolute; what relative paths of the spec are relative to.
+    /// Absolute; the base of the spec's relative paths.
     const QString& baseDir() const { return baseDir_; }
     bool isModified() const { return text_ != savedText_; }
     bool isEmpty() const { return text_.trimmed().isEmpty(); }
     /// Counts the changes of text, directory and sets; a reply belongs to one of them.
     int revision() const { return revision_; }
 
-    /// What is set over the text for this launch, as `--set`: "batch.seed=144".
+    /// Overrides of the text for this launch, as `--set`: "batch.seed=144".
     const std::vector<std::string>& sets() const { return sets_; }
-    /// The run whose spec this is, opened to be changed; null: none.
+    /// The run whose spec was opened for editing; null: none.
     const std::shared_ptr<const values::RunDetail>& origin() const { return origin_; }
 
-    /// A file, or (path "") a pasted or a run's spec.
+    /// Opens a file, or (path "") a pasted spec or a run's.
     void open(const QString& text, const QString& path, const QString& baseDir);
-    /// It was opened from a run: with what is set there.
+    /// The spec was opened from a run: takes over the run's overrides.
     void setOrigin(std::shared_ptr<const values::RunDetail> run);
     void setSets(std::vector<std::string> sets);
     void setText(const QString& text);
-    /// Of a spec that was pasted, or whose data lies elsewhere.
+    /// For a spec that was pasted, or whose data is elsewhere.
     void setBaseDir(const QString& baseDir);
     void saved(const QString& path);
 
     values::SpecSource source() const;
 
-    /// The newest reply, of revision checkedRevision(); columns are kept from an older one when a
-    /// broken spec gives none.
+    /// The newest reply, for revision checkedRevision(). If a broken spec gives no columns, those
+    /// of an older reply are kept.
     const values::CheckReply& checkReply() const { return reply_; }
     int checkedRevision() const { return checkedRevision_; }
     bool isChecked() const { return checkedRevision_ == revision_; }

@@ -1,7 +1,7 @@
 #pragma once
-// What can be said about a spec without its dataset: syntax, keys, types, ranges, variations.
+// Checks a spec without its dataset: syntax, keys, types, ranges, variations.
 //
-// The same reader as `millrace check`; columns and files are for the daemon. Threads: any; some
+// Uses the same reader as `millrace check`; the daemon checks columns and files. Threads: any; some
 // milliseconds for a real spec, a second for the worst one, so not on the GUI thread
 // (bridge/spec_checker.h).
 #include <functional>
@@ -14,12 +14,12 @@ namespace millrace::gui {
 
 struct LocalCheck {
     std::vector<values::SpecError> errors;
-    std::vector<std::string> variations;  ///< their names, where the text could be read
+    std::vector<std::string> variations;  ///< their names, if the text was readable
 };
 
-/// The base, or one variation alone: for a cell while it is typed.
+/// Checks the base or one variation only: for a cell while it is typed.
 LocalCheck checkOneLocally(const values::SpecSource& spec, const std::string& variation);
-/// Everything. `isStopped` is asked between variations: true gives up.
+/// Checks everything. Calls `isStopped` between variations: true gives up.
 LocalCheck checkLocally(const values::SpecSource& spec,
                         const std::function<bool()>& isStopped = {});
 

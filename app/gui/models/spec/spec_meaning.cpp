@@ -74,7 +74,7 @@ Meaning namedMeaning(const Meaning& map) {
     return meaning;
 }
 
-/// `steps` of the step are known by its kind in `path`: "recipe" or "recipe.sample".
+/// The step's kind in `path` selects the known keys: "recipe" or "recipe.sample".
 Meaning inStep(const std::string& kindPath, const QStringList& parts, qsizetype at,
                const std::vector<RecipeStep>& steps) {
     const std::string kind = kindPath.substr(kindPath.rfind('.') + 1);

@@ -1,5 +1,6 @@
 #pragma once
-// What the places of a spec mean: from a path in the text to the key table of backend/spec.
+// Maps positions of a spec to their meaning: from a path in the text to the key table of
+// backend/spec.
 //
 // Threads: any; the table is immutable.
 #include <QString>
@@ -21,7 +22,7 @@ struct RecipeStep {
 };
 std::vector<RecipeStep> recipeSteps(const SpecSyntax& syntax);
 
-/// What a value is. Values that the table does not know are kUnknown.
+/// The meaning of a value. Values that the table does not contain are kUnknown.
 struct Meaning {
     enum class Role {
         kUnknown,
@@ -33,32 +34,32 @@ struct Meaning {
         kVariations,  ///< the list of variations
         kVariation,
         kChanges,  ///< the `set` of a variation
-        kValue,    ///< what `key` says, or its elements
+        kValue,    ///< the value of `key`, or its elements
         kExpression
     };
     Role role = Role::kUnknown;
     std::string path;                ///< in the key table: "recipe.sample.keep", "labels.*.expr"
-    const spec::Key* key = nullptr;  ///< nullptr where the place has no entry of its own
+    const spec::Key* key = nullptr;  ///< nullptr if it has no entry
 };
 
 Meaning rootMeaning();
 Meaning memberMeaning(const Meaning& map, const QString& key, const std::vector<RecipeStep>& steps);
 Meaning itemMeaning(const Meaning& list);
-/// Of the key of a change, "recipe.negatives.keep".
+/// The meaning of the key of a change, "recipe.negatives.keep".
 Meaning changeMeaning(const QString& path, const std::vector<RecipeStep>& steps);
-/// Of every node, by its index.
+/// The meaning of every node, by its index.
 std::vector<Meaning> meaningsOf(const SpecSyntax& syntax);
 
-/// The parts of a path of a change; empty where it is none.
+/// The parts of a change's path; empty if it is invalid.
 QStringList changeParts(const QString& path);
-/// A part of such a path, in quotes where it needs them.
+/// A part of such a path, quoted if it must be.
 QString quotedPart(const QString& part);
-/// The node of the base that a change replaces; -1 where the text has none.
+/// The node of the base that a change replaces; -1 if the text has none.
 int baseNode(const SpecSyntax& syntax, const QString& path, const std::vector<RecipeStep>& steps);
 /// Every path that a variation of this spec may set, steps and heads by their names.
 QStringList changePaths(const SpecSyntax& syntax);
 
-/// "number, above 0 to 1", "one of none, inverse", "expression": what the value must be.
+/// The type of a value: "number, above 0 to 1", "one of none, inverse", "expression".
 QString kindText(const spec::Key& key);
 QString fromView(std::string_view text);
 

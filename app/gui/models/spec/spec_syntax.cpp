@@ -103,7 +103,7 @@ QString blockScalar(QStringView raw) {
     return out;
 }
 
-/// Whether a plain scalar would be read as something that is no text.
+/// Whether a plain scalar would be read as another type than text.
 bool isOtherThanText(const QString& text) {
     static const QRegularExpression kNumber(QStringLiteral(
         "^[-+]?(\\.[0-9]+|[0-9][0-9_]*(\\.[0-9]*)?)([eE][-+]?[0-9]+)?$|^0x[0-9a-fA-F]+$|"

@@ -1,11 +1,11 @@
 #pragma once
-// The YAML of a spec as a tree with places, also while it is being typed.
+// SpecSyntax: the YAML of a spec as a tree with positions, even while it is being typed.
 //
-// Reads what spec::SpecReader reads, and makes the best of the rest: an open bracket or quote ends
-// where the indentation says so, a word where a key should stand is a member without a colon.
-// Whether a text is right is for the reader to say; this is for places: highlighting, completion,
-// and edits that leave everything else as it is. Threads: an immutable value; 2,000 lines take
-// about a millisecond. Bounded: above kSpecTextMax characters and below 60 levels nothing is read.
+// Reads all that spec::SpecReader reads, and recovers from errors: an open bracket or quote ends
+// where the indentation implies it, a word at a key's position is a member without a colon. The
+// reader decides whether a text is valid; this is for positions: highlighting, completion, and
+// edits that leave everything else unchanged. Threads: an immutable value; 2,000 lines take about a
+// millisecond. Bounded: above kSpecTextMax characters and below 60 levels nothing is read.
 #include <QString>
 #include <QStringView>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace millrace::gui {
 
-/// What the reader accepts (1 MB) and an editor can bear.
+/// The reader's limit (1 MB), which an editor can handle.
 inline constexpr int kSpecTextMax = 1'000'000;
 
 struct SyntaxNode {
@@ -22,8 +22,8 @@ struct SyntaxNode {
 
     Kind kind = Kind::kNull;
     Style style = Style::kPlain;
-    bool hasColon = true;            ///< false: a word where `key:` should stand
-    bool isOpen = false;             ///< a quote or bracket without its end
+    bool hasColon = true;            ///< false: a word at the position of `key:`
+    bool isOpen = false;             ///< a quote or bracket that is not closed
     int begin = 0, end = 0;          ///< of the value: UTF-16, [begin, end)
     int keyBegin = -1, keyEnd = -1;  ///< of a member's key, quotes included
     int entryBegin = 0;              ///< the item's '-', or the member's key
@@ -53,18 +53,18 @@ class SpecSyntax {
     int root() const { return nodes_.empty() ? -1 : 0; }
     const SyntaxNode& node(int index) const { return nodes_[static_cast<std::size_t>(index)]; }
     int numNodes() const { return static_cast<int>(nodes_.size()); }
-    /// In their order, without their line ends.
+    /// In order, without their line ends.
     const std::vector<TextRange>& comments() const { return comments_; }
 
-    /// The member of a map; -1 when there is none.
+    /// The member of a map; -1 if there is none.
     int member(int map, QStringView key) const;
-    /// A scalar without quotes, escapes and folding; "" for everything else.
+    /// A scalar without quotes, escapes and folding; "" for every other node.
     QString value(int index) const;
     /// As written.
     QString raw(int index) const;
-    /// In one line, as a flow collection where it is one.
+    /// On one line; a collection as a flow collection.
     QString inlined(int index) const;
-    /// The deepest node whose key or value holds the place; -1: none.
+    /// The deepest node whose key or value contains the position; -1: none.
     int at(int place) const;
 
  private:
@@ -76,8 +76,8 @@ class SpecSyntax {
 
 /// Undoes quotes and escapes of a scalar as written.
 QString unquoted(QStringView raw);
-/// Text as a YAML scalar on one line: plain where that reads back as the same text, else quoted.
-/// `isFlow`: it stands inside brackets. `isText`: words like true and 12 are quoted as well.
+/// Text as a YAML scalar on one line: plain if that reads back as the same text, else quoted.
+/// `isFlow`: inside brackets. `isText`: also quotes words like true and 12.
 QString quotedScalar(const QString& text, bool isFlow, bool isText);
 
 }  // namespace millrace::gui

@@ -1,6 +1,6 @@
-// One pass over any text, after every key that is pressed: what YAML would refuse becomes the
-// nearest thing that still has places (a word without a colon is a key that is being typed). Every
-// function leaves pos_ behind what it took, and every loop moves it: no text makes it hang.
+// One pass over any text, after every key press. Invalid YAML becomes the nearest node that still
+// has positions (a word without a colon is a key that is being typed). Every function leaves pos_
+// after the text it consumed, and every loop advances it: no text makes it hang.
 #include "app/gui/models/spec/spec_syntax_parser.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ void SyntaxParser::run() {
     out_.nodes_.reserve(static_cast<std::size_t>(size_ / 16 + 4));
     skipToContent();
     parseBlock(-1, -1);
-    while (!atEnd()) {  // what a broken text leaves over: its comments at least
+    while (!atEnd()) {  // the rest of a broken text: at least its comments
         skipLine();
         skipToContent();
     }
@@ -60,7 +60,7 @@ void SyntaxParser::skipSpaces() {
     }
 }
 
-// '#' begins a comment only behind a blank: "a#b" is a word.
+// '#' begins a comment only after a blank: "a#b" is a word.
 bool SyntaxParser::atLineEnd() const {
     return atEnd() || here() == u'\n' || (here() == u'#' && (pos_ == 0 || isBlankAt(pos_ - 1)));
 }
@@ -164,9 +164,9 @@ int SyntaxParser::makeNull(int parent, int place) {
     return make(parent, place);
 }
 
-// What stands behind "key:" or "- ". `indent`: the column of the key or the dash, which the lines
-// below must pass; a sequence may stand in its key's own column. On the same line a map or sequence
-// can begin behind a dash ("- a: 1"), never behind a key ("a: b: 1").
+// Parses the text after "key:" or "- ". `indent`: the column of the key or the dash; lower lines
+// must be indented further; a sequence may be in its key's own column. On the same line a map or
+// sequence can begin after a dash ("- a: 1"), never after a key ("a: b: 1").
 int SyntaxParser::parseValue(int parent, int indent, bool isMapValue) {
     const int after = pos_;
     skipSpaces();
@@ -237,7 +237,7 @@ int SyntaxParser::parseMap(int parent, int column) {
         if (here < column || (here == column && isDash(pos_))) {
             break;
         }
-        if (here > column) {  // stands too deep: no part of anything
+        if (here > column) {  // indented too far: belongs to nothing
             skipLine();
         } else if (keyColon(pos_) >= 0) {
             parseMember(index, column);
@@ -314,7 +314,7 @@ int SyntaxParser::parseInline(int parent, int indent) {
     } else {
         return parsePlain(parent, indent);
     }
-    skipLine();  // what follows a closed quote or bracket on its line is a comment, or an error
+    skipLine();  // after a closed quote or bracket only a comment may follow; all else is an error
     return index;
 }
 
@@ -331,7 +331,7 @@ int SyntaxParser::plainEnd(int place) const {
     return end;
 }
 
-/// Where a plain scalar goes on behind the line that ends at `lineEnd`; -1: it does not.
+/// Where a plain scalar continues after the line that ends at `lineEnd`; -1: it does not.
 int SyntaxParser::continuationOf(int lineEnd, int indent) const {
     int next = lineEnd;
     while (next < size_ && data_[next] == u'\n') {
@@ -354,7 +354,7 @@ int SyntaxParser::continuationOf(int lineEnd, int indent) const {
     return -1;
 }
 
-// A plain scalar runs over the lines below that stand deeper, up to a comment or the next key.
+// A plain scalar continues over lines that are indented further, up to a comment or the next key.
 int SyntaxParser::parsePlain(int parent, int indent) {
     const int index = make(parent, pos_);
     int end = plainEnd(pos_);
@@ -375,8 +375,8 @@ int SyntaxParser::parsePlain(int parent, int indent) {
     return index;
 }
 
-// A quote that nobody closed ends before the line that stands no deeper, so that the rest of the
-// text keeps its colours while it is typed.
+// An unclosed quote ends before the first line that is not indented further, so that the rest of
+// the text keeps its colours while it is typed.
 int SyntaxParser::parseQuoted(int parent, int indent) {
     const int index = make(parent, pos_);
     const QChar quote = here();
@@ -408,7 +408,7 @@ int SyntaxParser::parseQuoted(int parent, int indent) {
     return index;
 }
 
-// "|" and ">": the first line with text says how deep the block stands, unless a digit does ("|2").
+// "|" and ">": the first line with text sets the indentation, unless a digit does ("|2").
 int SyntaxParser::parseBlockScalar(int parent, int indent) {
     const int index = make(parent, pos_);
     node(index).kind = NodeKind::kScalar;
@@ -480,8 +480,8 @@ int SyntaxParser::parseFlow(int parent, int indent) {
     return index;
 }
 
-/// Behind blanks and comments; false where an open bracket ends: at the end of the text or before
-/// a line that stands no deeper than what holds it.
+/// Skips blanks and comments. Returns false where an open bracket ends: at the end of the text or
+/// before a line that is not indented further than its owner.
 bool SyntaxParser::skipInFlow(int indent) {
     while (!atEnd()) {
         skipSpaces();
@@ -510,7 +510,7 @@ bool SyntaxParser::skipInFlow(int indent) {
 
 void SyntaxParser::parseFlowMember(int map, int indent) {
     const int begin = pos_;
-    // The key is read as a value, then taken out of the tree again.
+    // The key is read as a value, then removed from the tree again.
     const int keyNode = parseFlowValue(map, indent);
     const int keyEnd = node(keyNode).end;
     const QString key = node(keyNode).isScalar() ? out_.value(keyNode) : QString();

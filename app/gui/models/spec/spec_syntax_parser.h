@@ -1,5 +1,5 @@
 #pragma once
-// The pass that makes a SpecSyntax. Private to the room.
+// SyntaxParser: the pass that builds a SpecSyntax. Private to this folder.
 #include "app/gui/models/spec/spec_syntax.h"
 
 namespace millrace::gui {
@@ -23,7 +23,7 @@ class SyntaxParser {
     void skipLine();
     void skipProperties();
     bool isDash(int place) const;
-    /// Where the ':' of a key stands that begins here on this line; -1: there is none.
+    /// The position of the ':' of a key that begins here on this line; -1: none.
     int keyColon(int place) const;
     int quoteEndOnLine(int place) const;
 

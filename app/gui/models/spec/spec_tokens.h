@@ -1,5 +1,5 @@
 #pragma once
-// A spec as coloured pieces: what the editor's highlighter paints.
+// Splits a spec into coloured tokens, which the editor's highlighter paints.
 //
 // Threads: any; a pure function of the syntax.
 #include <QStringView>
@@ -17,7 +17,7 @@ struct SpecToken {
         kKey,
         kName,        ///< a key that the user chose: a column, a head, a tag
         kChange,      ///< the key of a variation's change
-        kUnknownKey,  ///< no key of the table
+        kUnknownKey,  ///< not a key of the table
         kText,
         kNumber,
         kWord,       ///< true, null, a word of a choice
@@ -33,9 +33,9 @@ struct SpecToken {
     Kind kind = Kind::kText;
 };
 
-/// In their order, without overlaps; a token may span lines.
+/// In order, without overlaps; a token may span lines.
 std::vector<SpecToken> specTokens(const SpecSyntax& syntax, const std::vector<Meaning>& meanings);
-/// Of an expression as it stands in the text (escapes of quotes included); places from `begin`.
+/// For an expression as written in the text (with escapes of quotes); positions from `begin`.
 void expressionTokens(QStringView text, int begin, std::vector<SpecToken>& out);
 
 }  // namespace millrace::gui

@@ -16,7 +16,7 @@ QString withDefault(const spec::Key& key) {
                : kind + QStringLiteral(" \u00b7 default ") + fromView(key.fallback);
 }
 
-/// Sets what is inserted for a key by what its value is.
+/// Sets the text to insert for a key, by the type of its value.
 void finishKey(Completion& item, const QString& key, Role role, const KeyPlace& place) {
     item.insert = key;
     if (place.hasColon) {
@@ -94,7 +94,7 @@ bool isColumnKey(const std::string& path) {
            text == QStringLiteral("batch.order.by");
 }
 
-/// The features that want a table.
+/// The features that need a table.
 QStringList idFeatures(const SpecSyntax& syntax) {
     QStringList names;
     const int features = syntax.member(syntax.root(), u"features");

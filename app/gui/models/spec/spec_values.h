@@ -1,5 +1,5 @@
 #pragma once
-// The words that completion offers for a meaning. Private to the room (spec_completion.h is the
+// The words that completion offers for a meaning. Private to this folder (spec_completion.h is the
 // public part).
 #include "app/gui/models/spec/spec_completion.h"
 #include "backend/expr/functions.h"
@@ -7,8 +7,8 @@
 namespace millrace::gui {
 
 struct KeyPlace {
-    bool isFlow = false;    ///< inside of brackets
-    bool hasColon = false;  ///< the key stands already and is changed
+    bool isFlow = false;    ///< inside brackets
+    bool hasColon = false;  ///< the key exists already and is being changed
     QString indent;         ///< of the key's line
 };
 
