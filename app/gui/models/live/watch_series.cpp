@@ -170,8 +170,7 @@ bool WatchSeries::apply(std::optional<std::int64_t> dropAfterStep,
             if (fresh.ranks[i] || series.band) {
                 const CurveBand::Point edges = bandPoint(point, fresh.ranks[i]);
                 isNew =
-                    isNew || !series.band;  // charts that show the curve must show its band from
-                                            // now
+                    isNew || !series.band;  // charts of the curve must show its band from now on
                 bandOf(series).append(std::span(&edges, 1));
             }
             kept.push_back(point);
