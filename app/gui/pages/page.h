@@ -1,8 +1,8 @@
 #pragma once
-// A page of the console: one of the nouns of the side bar.
+// Page: base of the console's pages, one for each noun of the side bar.
 //
-// Pages know models, charts, widgets and the bridge; they do not know each other: what leads to
-// another page is a Destination that the window follows. Threads: the GUI thread.
+// Pages know models, charts, widgets and the bridge, but not each other: a link to another page is
+// a Destination that the window follows. Threads: the GUI thread.
 #include <QKeySequence>
 #include <QSettings>
 #include <QString>
@@ -21,25 +21,25 @@ class RunTable;
 class RunColors;
 class SpecDocument;
 
-/// What every page works with; outlives the pages.
+/// Shared by all pages; outlives them.
 struct PageContext {
     DaemonBridge& daemon;
     RunTable& runs;      ///< every run of the daemon, kept up to date by the window
-    RunColors& colors;   ///< one colour a run, the same on every page
+    RunColors& colors;   ///< one look per run, the same on every page
     SpecDocument& spec;  ///< the open spec, shared by Launch and Data
 };
 
 enum class PageName { kWatch, kRuns, kLaunch, kData };
 
-/// Where to go, and with what.
+/// The page to open, and its content.
 struct Destination {
     PageName page = PageName::kRuns;
     std::vector<std::string> runIds{};  ///< to be selected there
-    /// Its spec is opened in Launch with what it was launched with, where not null.
+    /// If not null: opens its spec in Launch, with the settings of its launch.
     std::shared_ptr<const values::RunDetail> changed{};
 };
 
-/// An entry of the command palette and of the sheet of shortcuts.
+/// An entry of the command palette and of the shortcut sheet.
 struct Command {
     QString title;     ///< "Stop the selected run"
     QKeySequence key;  ///< shown beside it; the page handles it itself
@@ -47,7 +47,8 @@ struct Command {
     bool isEnabled = true;
 };
 
-/// A sentence for the user, shown for some seconds at the window's foot; errors stay until closed.
+/// A sentence for the user, shown for some seconds at the bottom of the window; errors stay until
+/// closed.
 struct Notice {
     enum class Kind { kInfo, kDone, kError } kind = Kind::kInfo;
     QString text;
@@ -62,11 +63,11 @@ class Page : public QWidget {
     Page(const PageContext& context, QWidget* parent) : QWidget(parent), context_(context) {}
 
     virtual PageName name() const = 0;
-    /// Asked for each time that the palette opens.
+    /// Called each time the palette opens.
     virtual std::vector<Command> commands() { return {}; }
     /// Follows a destination with this page's name.
     virtual void arrive(const Destination&) {}
-    /// Nothing is on the way that would change the picture (a screenshot waits for it).
+    /// True if no request is pending that would change the page (a screenshot waits for it).
     virtual bool isSettled() const { return true; }
     virtual void saveState(QSettings&) const {}
     virtual void restoreState(QSettings&) {}

@@ -1,6 +1,6 @@
 #pragma once
-// Pills: a word on a quiet background whose colour says how good it is. Always with a mark (a dot,
-// a ring, a cross ...), never by colour alone.
+// Pills: a word on a pale background whose colour rates it. Always with a mark (a dot, a ring, a
+// cross ...), so that colour is never the only sign.
 //
 // Threads: the GUI thread.
 #include <QPainter>
@@ -12,8 +12,8 @@
 namespace millrace::gui {
 
 enum class Tone { kNeutral, kGood, kWarn, kBad, kInfo };
-/// What stands before the word: nothing, a filled dot, a ring (waiting), a half ring (in between),
-/// a tick (done), a cross (failed), a dash (cancelled).
+/// The mark before the word: nothing, a filled dot, a ring (waiting), a half ring (in between), a
+/// tick (done), a cross (failed), a dash (cancelled).
 enum class Mark { kNone, kDot, kRing, kHalf, kTick, kCross, kDash };
 
 struct BadgeLook {
@@ -24,12 +24,12 @@ struct BadgeLook {
 };
 /// "running" with a dot, "failed" with a cross, ...
 BadgeLook badgeOf(values::RunState state);
-/// Of its state; "stalled" where it does not get on, warning where something is wrong with it.
+/// The badge of its state; "stalled" without progress, a warning if it has any other trouble.
 BadgeLook badgeOf(const values::RunSummary& run);
 
 QColor toneColor(Tone tone, const QPalette& palette);
 QColor toneBack(Tone tone, const QPalette& palette);
-/// For delegates: the size of a pill, and a pill at the left of `rect`, centred in its height and
+/// For delegates: the size of a pill, and a pill at the left of `rect`, centred vertically and
 /// elided to its width.
 QSize badgeSize(const BadgeLook& look, const QFont& font);
 void paintBadge(QPainter& painter, const QRect& rect, const BadgeLook& look,

@@ -23,7 +23,7 @@ namespace millrace::gui {
 namespace {
 
 enum class FrameKind {
-    kFusions,  ///< whatever its shape says
+    kFusions,  ///< regardless of its shape
     kNone,
     kCard,
     kBar,
@@ -108,7 +108,7 @@ QRect insideFrame(const QRect& rect, FrameKind kind) {
     return rect;
 }
 
-// The field of a combo box or a number field stands in their box.
+// The field inside a combo box or a number field has their box.
 bool isInABox(const QWidget* field) {
     const QWidget* parent = field == nullptr ? nullptr : field->parentWidget();
     return qobject_cast<const QComboBox*>(parent) != nullptr ||
@@ -140,7 +140,7 @@ void drawEdge(const QStyleOption& option, QPainter& painter, int y) {
                      colorsOf(option.palette).border);
 }
 
-// Buttons, fields and views say it with their border; what has none gets a ring.
+// Buttons, fields and views show the focus by their border; widgets without one get a ring.
 void drawFocusRing(const QStyleOption& option, QPainter& painter) {
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing);
@@ -189,7 +189,7 @@ void ConsoleStyle::polish(QWidget* widget) {
     } else if (qobject_cast<QTabBar*>(widget) != nullptr) {
         widget->setAttribute(Qt::WA_Hover);
     } else if (auto* area = qobject_cast<QScrollArea*>(widget)) {
-        // What scrolls stands on what is behind the area.
+        // Scrolled content shows the background behind the area.
         area->viewport()->setAutoFillBackground(false);
         if (area->widget() != nullptr) {
             area->widget()->setAutoFillBackground(false);
@@ -197,7 +197,8 @@ void ConsoleStyle::polish(QWidget* widget) {
     }
     if (auto* frame = qobject_cast<QFrame*>(widget);
         frame != nullptr && frameKindOf(frame) != FrameKind::kFusions) {
-        frame->setFrameStyle(frame->frameStyle());  // asks for its width, now of its last class
+        frame->setFrameStyle(frame->frameStyle());  // makes Qt read its width again, now for its
+                                                    // final class
     }
 }
 
@@ -382,7 +383,7 @@ int ConsoleStyle::styleHint(StyleHint hint, const QStyleOption* option, const QW
         return static_cast<int>(colorsOf(option->palette).border.rgb());
     }
     if (hint == SH_ComboBox_Popup) {
-        return 0;  // a list below the box, as every other list
+        return 0;  // a list below the box, like every other list
     }
     return QProxyStyle::styleHint(hint, option, widget, answer);
 }

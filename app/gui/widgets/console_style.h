@@ -1,14 +1,14 @@
 #pragma once
-// Fusion with flat boxes in the colours of the theme. Everything is read from the palette and from
-// lookOf() while it is drawn, so a switch of the theme costs a repaint and nothing else.
+// ConsoleStyle: Fusion with flat boxes in the colours of the theme. It reads everything from the
+// palette and from lookOf() while drawing, so a switch of the theme only costs a repaint.
 //
-// console_style.cpp         which part draws what; frames, fields, tool tips, measures
+// console_style.cpp         dispatch to the parts; frames, fields, tool tips, measures
 // console_style_buttons.cpp push and tool buttons, check boxes, combo boxes, number fields
 // console_style_views.cpp   rows, headers, tabs, progress
 // console_style_menus.cpp   menus, and the lists of combo boxes
 // console_style_scroll.cpp  scroll bars and splitters
 //
-// A drawX() that returns false left its element to Fusion. Threads: the GUI thread.
+// A drawX() that returns false leaves its element to Fusion. Threads: the GUI thread.
 #include <QProxyStyle>
 
 class QStyleOptionButton;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kMark = 16, kItemEdge = 12, kItemEnd = 20;
 
-// Left of the text: a tick or an icon, in every row of a menu that has one.
+// Width left of the text for a tick or an icon, in every row of a menu that has one.
 int markWidth(const QStyleOptionMenuItem& option) {
     const bool hasMarks = option.menuHasCheckableItems || option.maxIconWidth > 0 ||
                           option.checkType != QStyleOptionMenuItem::NotCheckable;
@@ -54,7 +54,7 @@ void drawMenuPanel(const QStyleOption& option, QPainter& painter) {
 bool ConsoleStyle::drawMenuControl(ControlElement element, const QStyleOption& option,
                                    QPainter& painter, const QWidget* widget) const {
     if (element == CE_MenuEmptyArea) {
-        return true;  // the panel is there
+        return true;  // the panel draws it already
     }
     const auto* item = qstyleoption_cast<const QStyleOptionMenuItem*>(&option);
     if (element != CE_MenuItem || item == nullptr) {

@@ -1,5 +1,5 @@
 #pragma once
-// What the files of ConsoleStyle share: boxes, and which frame a widget has.
+// Shared by ConsoleStyle's files: boxes, and the kind of frame that a widget has.
 //
 // Threads: the GUI thread.
 #include <QColor>
@@ -17,7 +17,7 @@ inline constexpr int kControlHeight = 28, kCheckSize = 16, kControlRadius = 5;
 /// A rounded box with a line of `width` inside its edge.
 void drawBox(QPainter& painter, const QRectF& rect, const QColor& ground, const QColor& line,
              double width = 1);
-/// The box of a field or combo box: its line says focus and hover.
+/// The box of a field or combo box: its line shows focus and hover.
 void drawFieldBox(QPainter& painter, const QStyleOption& option, const QColor& ground);
 QRectF centredIn(const QRect& rect, double size);
 
@@ -25,14 +25,14 @@ void drawCheckBox(const QStyleOption& option, QPainter& painter);
 QSize pushButtonSize(const QSize& contents);
 QSize toolButtonSize(const QSize& contents);
 
-/// A chosen row is quiet; the palette's Highlight is for chosen text.
+/// A selected row has a pale background; the palette's Highlight is for selected text.
 QStyleOptionViewItem quietRow(const QStyleOptionViewItem& option);
 
-/// Leaves room at both ends of a header, and cuts its text for what is left. The view did not know
-/// of that room when it cut the text: one at the right lost its beginning.
+/// Leaves a margin at both ends of a header, and elides its text again for the rest. The view
+/// elides without the margin, which cut off the beginning of right-aligned text.
 inline void insetHeader(QStyleOptionHeader& header, int edge) {
     header.rect.adjust(edge, 0, -edge, 0);
-    if (!header.text.contains(QLatin1Char('\n'))) {  // lines were made to fit
+    if (!header.text.contains(QLatin1Char('\n'))) {  // wrapped lines fit already
         header.text =
             header.fontMetrics.elidedText(header.text, Qt::ElideRight, header.rect.width());
     }

@@ -13,7 +13,7 @@ constexpr int kLeastHandle = 28, kHandleEdge = 2, kHandleRadius = 3;
 
 }  // namespace
 
-// Without arrows: the handle goes from end to end.
+// Without arrow buttons: the handle can reach both ends.
 QRect scrollHandle(const QStyleOptionSlider& option) {
     const bool isAcross = option.orientation == Qt::Horizontal;
     const QRect& all = option.rect;

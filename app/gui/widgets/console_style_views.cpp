@@ -8,7 +8,7 @@
 namespace millrace::gui {
 namespace {
 
-constexpr int kHeaderEdge = 6;  // beside the margin of Fusion
+constexpr int kHeaderEdge = 6;  // in addition to Fusion's margin
 
 void drawHeaderGround(const QStyleOption& option, QPainter& painter) {
     const ThemeColors& c = colorsOf(option.palette);
@@ -90,7 +90,7 @@ bool ConsoleStyle::drawViewControl(ControlElement element, const QStyleOption& o
     return false;
 }
 
-// The focus needs no ring where the current row is a chosen one.
+// The focus needs no ring if the current row is selected.
 void ConsoleStyle::drawRow(ControlElement element, const QStyleOptionViewItem& option,
                            QPainter& painter, const QWidget* widget) const {
     QStyleOptionViewItem row = quietRow(option);

@@ -103,7 +103,7 @@ class PathReader {
     qsizetype at_ = 0;
 };
 
-// Paints when asked, so that icons change with the theme and are sharp at every scale.
+// Paints on demand, so that icons change with the theme and are sharp at every scale.
 class PaintedEngine : public QIconEngine {
  public:
     QPixmap pixmap(const QSize& size, QIcon::Mode mode, QIcon::State state) override {

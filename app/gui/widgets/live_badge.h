@@ -1,6 +1,6 @@
 #pragma once
-// LIVE, FROZEN or, while the daemon is away, OFFLINE, as a button: pressing it follows the newest
-// data again.
+// LiveBadge: LIVE, FROZEN or, while the daemon is unreachable, OFFLINE, as a button: pressing it
+// follows the newest data again.
 //
 // Threads: the GUI thread.
 #include <QAbstractButton>
@@ -16,7 +16,7 @@ class LiveBadge final : public QAbstractButton {
     explicit LiveBadge(QWidget* parent = nullptr);
     void setLive(bool isLive);
     bool isLive() const { return isLive_; }
-    /// Nothing new comes.
+    /// No new data arrives.
     void setAway(bool isAway);
     QString word() const { return look().text; }
     QSize sizeHint() const override;

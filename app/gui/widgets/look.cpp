@@ -37,7 +37,7 @@ QFont scaled(const QFont& base, double factor) {
 
 void applyFont(QWidget& widget, Look look) {
     const QFont base = QApplication::font();
-    QFont heavy;  // only the weight is set: the rest stays the parent's
+    QFont heavy;  // sets only the weight: the parent's other attributes stay
     switch (look) {
         case Look::kTitle:
             return widget.setFont(titleFont(base));
@@ -109,7 +109,7 @@ void setLook(QWidget& widget, const char* look) {
     if (qobject_cast<QLabel*>(&widget) != nullptr) {
         widget.setForegroundRole(roleOf(parsed));
     } else if (auto* frame = qobject_cast<QFrame*>(&widget)) {
-        frame->setFrameStyle(frame->frameStyle());  // asks the style for its width again
+        frame->setFrameStyle(frame->frameStyle());  // makes Qt ask the style for its width again
     }
     widget.update();
 }

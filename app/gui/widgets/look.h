@@ -1,11 +1,11 @@
 #pragma once
-// What a standard widget is there for, by which it is drawn; and the fonts of the console.
+// The looks of standard widgets by purpose, which ConsoleStyle draws; and the fonts of the console.
 //
 //   QPushButton, QToolButton  "primary" (one a view), "danger", "flat"
 //   QLabel                    "title", "heading", "caption" (small, dim), "dim", "mono", "error"
 //   QLineEdit                 "error"
 //   QFrame                    "card" (surface, border, round), "bar" (a line below)
-//   item views                "bare": no frame; who sets it shows the focus at the current row
+//   item views                "bare": no frame; the view must mark the focus at the current row
 //
 // Threads: the GUI thread.
 #include <QFont>
@@ -35,12 +35,12 @@ enum class Look {
     kBare
 };
 
-/// `look` is one of the words above; another one, or none, is the plain look.
+/// `look` is one of the words above; any other value means the plain look.
 void setLook(QWidget& widget, const char* look);
-/// The plain one for nullptr.
+/// The plain look for nullptr.
 Look lookOf(const QWidget* widget);
 
-/// For ids, specs, logs and numbers in columns; of the size of `base`.
+/// For ids, specs, logs and numbers in columns; in the size of `base`.
 QFont monoFont(const QFont& base);
 QFont titleFont(const QFont& base);    ///< of a page or an empty state
 QFont headingFont(const QFont& base);  ///< of a section or card

@@ -70,7 +70,7 @@ void MetricPicker::search(const QString& text) {
     list_->setCurrentItem(first);
 }
 
-// Those that were chosen before keep their order, new ones follow.
+// Metrics that were selected before keep their order, new ones follow.
 void MetricPicker::toggle() {
     for (int i = 0; i < list_->count(); ++i) {
         const QListWidgetItem* item = list_->item(i);

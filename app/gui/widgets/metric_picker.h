@@ -1,7 +1,7 @@
 #pragma once
-// Chooses metrics to draw: a pop-up list with a search.
+// MetricPicker: selects metrics to draw: a pop-up list with a search.
 //
-// Keys: type to search, Down into the list, Space chooses, Escape closes. Threads: the GUI thread.
+// Keys: type to search, Down into the list, Space selects, Escape closes. Threads: the GUI thread.
 #include <QFrame>
 #include <string>
 #include <vector>
@@ -19,7 +19,7 @@ class MetricPicker final : public QFrame {
     MetricPicker(const std::vector<std::string>& offered, const std::vector<std::string>& chosen,
                  QWidget* parent);
     void setSearch(const QString& text);
-    /// Shows it below the button, whole on its screen; closed, it is gone.
+    /// Shows it below the button, fully on its screen; deleted when closed.
     void openBelow(const QWidget& button);
 
  Q_SIGNALS:

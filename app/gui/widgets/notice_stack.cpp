@@ -111,7 +111,7 @@ NoticeStack::NoticeStack(QWidget* area) : QWidget(area) {
 }
 
 void NoticeStack::add(const Toast& toast) {
-    // The same sentence again stays one notice.
+    // A repeated sentence stays one notice.
     for (ToastCard* card : std::vector<ToastCard*>(cards_)) {
         if (card->toast().text == toast.text && card->toast().kind == toast.kind) {
             drop(card);

@@ -1,9 +1,10 @@
 #pragma once
-// Sentences for the user, at the window's foot: over the page, right above the status bar.
+// NoticeStack: sentences for the user at the bottom of the window: over the page, right above the
+// status bar.
 //
-// What was done goes by itself after some seconds (not while the mouse or the focus is on it);
-// errors stay until they are closed. The newest stands lowest. Bounded: beyond kMostShown the
-// oldest that is no error leaves, then the oldest. Threads: the GUI thread.
+// A success disappears after some seconds (not while the mouse or the focus is on it); errors stay
+// until they are closed. The newest is lowest. Bounded: beyond kMostShown it removes the oldest
+// success, and if there is none, the oldest error. Threads: the GUI thread.
 #include <QFrame>
 #include <functional>
 #include <vector>
@@ -45,13 +46,13 @@ class NoticeStack final : public QWidget {
     Q_OBJECT
 
  public:
-    /// Notices stand above a widget of this name: it has buttons that act.
+    /// Notices are placed above a widget of this name: it has action buttons.
     static constexpr char kFoot[] = "notices-above";
     static constexpr int kMostShown = 5;
-    /// `area`: what it stands in, at the right lower corner.
+    /// `area`: its parent; it is in the lower right corner.
     explicit NoticeStack(QWidget* area);
     void add(const Toast& toast);
-    /// Moves to where the page that is shown leaves room, in front of it.
+    /// Moves to where the visible page leaves room, in front of it.
     void place();
     const std::vector<ToastCard*>& cards() const { return cards_; }
     /// The newest action that is still offered ("Undo ..."); null: none.

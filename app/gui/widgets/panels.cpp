@@ -218,7 +218,7 @@ void SearchField::paintEvent(QPaintEvent* event) {
                colorsOf(palette()).faint);
 }
 
-// Qt centres the clear button without a thought for the style sheet's border.
+// Qt centres the clear button without regard to the style sheet's border.
 void SearchField::resizeEvent(QResizeEvent* event) {
     QLineEdit::resizeEvent(event);
     for (QToolButton* button : findChildren<QToolButton*>()) {

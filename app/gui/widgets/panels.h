@@ -1,6 +1,6 @@
 #pragma once
 // Small parts of every page: elided labels, cards, figures, empty states, inline messages, and the
-// one question that is asked before a stop or a delete.
+// question before a stop or a delete.
 //
 // Threads: the GUI thread. Owns: as every QWidget, by its parent.
 #include <QFrame>
@@ -17,8 +17,7 @@ class QVBoxLayout;
 
 namespace millrace::gui {
 
-/// One line of text, cut with an ellipsis where it does not fit; the whole text is its tool tip
-/// then.
+/// One line of text, elided if it does not fit; the tooltip then has the full text.
 class ElidedLabel final : public QLabel {
     Q_OBJECT
 
@@ -39,14 +38,14 @@ class ElidedLabel final : public QLabel {
     Qt::TextElideMode mode_;
 };
 
-/// A titled surface; put things into body(), small controls into header().
+/// A titled surface; put content into body(), small controls into header().
 class Card final : public QFrame {
     Q_OBJECT
 
  public:
     explicit Card(const QString& title, QWidget* parent = nullptr);
     void setTitle(const QString& title);
-    QHBoxLayout* header() const { return header_; }  ///< behind the title
+    QHBoxLayout* header() const { return header_; }  ///< after the title
     QVBoxLayout* body() const { return body_; }
 
  private:
@@ -70,15 +69,15 @@ class Figure final : public QWidget {
     QLabel *value_, *caption_;
 };
 
-/// What stands where nothing is: a title, a sentence that says what to do, and at most two ways to
-/// do it.
+/// Shown if there is nothing: a title, a sentence with what to do, and at most two buttons to do
+/// it.
 class EmptyState final : public QWidget {
     Q_OBJECT
 
  public:
     explicit EmptyState(QWidget* parent = nullptr);
     void setText(const QString& title, const QString& sentence);
-    /// Buttons stay in the order they were added; the first is the primary one.
+    /// Buttons keep the order in which they were added; the first is the primary one.
     QPushButton* addButton(const QString& text, QObject* context, std::function<void()> onClick);
     /// A command to be copied, in the fixed font: "millrace up".
     void setCommand(const QString& command);
@@ -90,8 +89,8 @@ class EmptyState final : public QWidget {
     QHBoxLayout* buttons_;
 };
 
-/// A sentence at its place: an error below a field, a warning above a table. Hidden while empty;
-/// its text can be selected.
+/// A sentence in place: an error below a field, a warning above a table. Hidden while empty; its
+/// text can be selected.
 class MessageStrip final : public QFrame {
     Q_OBJECT
 
@@ -109,7 +108,7 @@ class MessageStrip final : public QFrame {
     Tone tone_ = Tone::kBad;
 };
 
-/// A field with a search glyph and a clear button; Down and Return leave it by signals.
+/// A field with a search glyph and a clear button; Down and Return emit signals.
 class SearchField final : public QLineEdit {
     Q_OBJECT
 
@@ -125,18 +124,18 @@ class SearchField final : public QLineEdit {
     void paintEvent(QPaintEvent* event) override;
 };
 
-/// At the foot of a dialog whose layout is a column: "no", and at its right "yes", which is the
-/// primary button and what Return presses.
+/// At the bottom of a dialog with a column layout: "no", and on its right "yes", which is the
+/// primary button and the default for Return.
 struct DialogButtons {
     QHBoxLayout* row;
     QPushButton *no, *yes;
 };
 DialogButtons addButtons(QDialog& dialog);
 
-/// Dims a widget that shows what is old.
+/// Dims a widget that shows old data.
 void setDimmed(QWidget& widget, bool isDimmed);
 
-/// Asks without blocking; `onYes` is called when `yesText` ("Stop run keep-30") was chosen, Escape
+/// Asks without blocking; `onYes` is called if `yesText` ("Stop run keep-30") was chosen. Escape
 /// and "Keep" change nothing. The safe button has the focus.
 void askFirst(QWidget* parent, const QString& title, const QString& sentence,
               const QString& yesText, std::function<void()> onYes);

@@ -51,7 +51,7 @@ void ThemeControl::toggle() {
     choose(isDark_ ? ThemeChoice::kLight : ThemeChoice::kDark);
 }
 
-// An application palette without own colours is the system's.
+// An application palette without colours of its own is the system's.
 void ThemeControl::readSystem() {
     isSystemDark_ = QPalette().color(QPalette::Window).lightness() < 128;
 }
@@ -70,8 +70,8 @@ void ThemeControl::apply() {
 }
 
 bool ThemeControl::eventFilter(QObject* watched, QEvent* event) {
-    // The desktop switched: windows are told. Our own palette hides the system's, so it is taken
-    // away for a look.
+    // The desktop switched its theme, which windows are notified of. Our own palette hides the
+    // system's, so it is removed briefly to read that.
     if (event->type() == QEvent::ThemeChange && watched->isWindowType() && isApplied_ &&
         !isApplying_) {
         isApplying_ = true;

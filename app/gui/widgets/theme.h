@@ -1,5 +1,6 @@
 #pragma once
-// Dark or light: dresses the application in ConsoleStyle and the palette of the chosen theme.
+// ThemeControl: dark or light: gives the application ConsoleStyle and the palette of the chosen
+// theme.
 //
 // Threads: the GUI thread.
 #include <QObject>
@@ -13,24 +14,24 @@ class QApplication;
 
 namespace millrace::gui {
 
-/// Opacity of figures whose source has gone away since they were read.
+/// Opacity of figures whose source became unreachable after they were read.
 inline constexpr double kOldOpacity = 0.45;
 
 enum class ThemeChoice { kSystem, kDark, kLight };
 std::optional<ThemeChoice> parseTheme(const QString& word);  ///< "system", "dark", "light"
 QString nameOf(ThemeChoice choice);
 
-/// Dresses the application; one lives in main().
+/// Applies the theme to the application; one lives in main().
 class ThemeControl final : public QObject {
     Q_OBJECT
 
  public:
-    /// Takes the system's palette as it is now for the system's theme.
+    /// Reads the system's theme from the present palette.
     explicit ThemeControl(QApplication& application);
     ThemeChoice choice() const { return choice_; }
     bool isDark() const { return isDark_; }
     void choose(ThemeChoice choice);
-    /// From what is seen now to the other one, and stays there.
+    /// Switches from the visible theme to the other one, and keeps that.
     void toggle();
 
  Q_SIGNALS:

@@ -55,7 +55,7 @@ void paintGap(QPainter& painter, const QRect& rect, const ThemeColors& colors) {
     painter.save();
     painter.setClipRect(rect);
     painter.setPen(QPen(colors.border, 1));
-    // Lines go on from cell to cell: they start at multiples of the step in the viewport.
+    // Hatching continues across cells: lines start at multiples of the step in the viewport.
     const int step = 7, sum = rect.left() + rect.top();
     for (int s = sum - sum % step; s < rect.right() + rect.bottom() + step; s += step) {
         painter.drawLine(s - rect.top(), rect.top(), s - rect.bottom() - 1, rect.bottom() + 1);
@@ -104,7 +104,7 @@ void StripDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
     bool isOdd = false;
     for (const double share : shares) {
         const double width = share * room.width();
-        // Where blocks are thinner than their gap, the shades alone part them.
+        // Blocks thinner than their gap are separated by shades only.
         const double gap = width > 4 ? 1 : 0;
         painter->fillRect(QRectF(x, room.top(), std::max(0.5, width - gap), room.height()),
                           mixed(colors.surface, colors.accent, isOdd ? 0.55 : 0.75));

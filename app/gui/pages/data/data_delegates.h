@@ -1,6 +1,6 @@
 #pragma once
-// How the Data page paints cells: bars behind sizes, strips of row groups, marked sample rows, and
-// the steps of a recipe.
+// Paint the cells of the Data page: bars behind sizes, strips of row groups, marked sample rows,
+// and the steps of a recipe.
 //
 // Threads: the GUI thread.
 #include <QHeaderView>
@@ -8,7 +8,7 @@
 
 namespace millrace::gui {
 
-/// A quiet bar as long as kShareRole says, below the figure.
+/// A pale bar of length kShareRole below the figure.
 class ShareDelegate final : public QStyledItemDelegate {
     Q_OBJECT
 
@@ -18,7 +18,7 @@ class ShareDelegate final : public QStyledItemDelegate {
                const QModelIndex& index) const override;
 };
 
-/// The row groups of a file as blocks in their order (DatasetFilesModel::kStripRole).
+/// The row groups of a file as blocks, in order (DatasetFilesModel::kStripRole).
 class StripDelegate final : public QStyledItemDelegate {
     Q_OBJECT
 
@@ -28,8 +28,8 @@ class StripDelegate final : public QStyledItemDelegate {
                const QModelIndex& index) const override;
 };
 
-/// A value of a sample: removed ones struck and red, new and changed ones on a quiet ground, gaps
-/// hatched, nulls faint.
+/// A value of a sample: removed ones are red and struck through, new and changed ones have a pale
+/// background, gaps are hatched, nulls faint.
 class SampleDelegate final : public QStyledItemDelegate {
     Q_OBJECT
 
@@ -39,7 +39,7 @@ class SampleDelegate final : public QStyledItemDelegate {
                const QModelIndex& index) const override;
 };
 
-/// The header of a sample: new columns with a plus, dropped ones struck.
+/// The header of a sample: new columns have a plus, dropped ones are struck through.
 class SampleHeader final : public QHeaderView {
     Q_OBJECT
 
@@ -51,7 +51,7 @@ class SampleHeader final : public QHeaderView {
     QSize sectionSizeFromContents(int section) const override;
 };
 
-/// A step: its place, name and kind, the rows in and out, and how much it kept.
+/// A step: its position, name and kind, the rows in and out, and the share that it kept.
 class StepDelegate final : public QStyledItemDelegate {
     Q_OBJECT
 

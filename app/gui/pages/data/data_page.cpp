@@ -26,7 +26,7 @@
 namespace millrace::gui {
 namespace {
 
-constexpr int kRestMs = 500;  // typing in the spec rests that long
+constexpr int kRestMs = 500;  // pause in typing before the spec is used
 
 QString sentenceOf(const Status& status) {
     const std::string_view why = messageOf(status);
@@ -193,7 +193,7 @@ void DataPage::connectViews() {
         showState();
     });
     connect(&context().daemon, &DaemonBridge::switched, this, [this] {
-        // What is on the way from the one before is not delivered.
+        // Answers of the previous daemon will not be delivered.
         parts_->isAskingDataset = parts_->areStepsAsked = false;
         parts_->isDatasetStale = parts_->areStepsStale = true;
         parts_->dataset->clear();

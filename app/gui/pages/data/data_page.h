@@ -1,10 +1,10 @@
 #pragma once
-// Data: what a dataset is made of, and what the recipe does to its rows.
+// DataPage: the content of a dataset, and the effect of the recipe on its rows.
 //
-// Shows the dataset of the open spec, or of a path that somebody typed; rows go through the recipe
-// of the open spec. Asks the daemon when it is looked at and something changed; the newest question
-// wins. Threads: the GUI thread. Failure: the daemon's sentences stand above what they are about;
-// what was read before stays until something else was read.
+// Shows the dataset of the open spec, or of a path that the user typed; rows go through the recipe
+// of the open spec. Makes requests while it is visible and something changed; the newest request
+// wins. Threads: the GUI thread. Failure: the daemon's sentences are shown above the part they
+// concern; earlier results stay until new ones arrive.
 #include <memory>
 
 #include "app/gui/pages/page.h"
@@ -31,7 +31,7 @@ class DataPage final : public Page {
     void saveState(QSettings& settings) const override;
     void restoreState(QSettings& settings) override;
 
-    /// Another dataset than the spec's; "" goes back to that.
+    /// Shows another dataset than the spec's; "" returns to the spec's.
     void showPath(const QString& path);
     DatasetView& datasetView() const;
     StepsView& stepsView() const;

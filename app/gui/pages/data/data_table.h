@@ -1,6 +1,6 @@
 #pragma once
-// A table of the Data page: selection by cells, Ctrl+C copies it as tab-separated text, columns as
-// wide as their content up to a bound.
+// A table of the Data page: selects cells, copies them by Ctrl+C as tab-separated text, fits column
+// widths to the content up to a limit.
 //
 // Threads: the GUI thread.
 #include <QTableView>
@@ -12,9 +12,9 @@ class DataTable final : public QTableView {
 
  public:
     explicit DataTable(QWidget* parent = nullptr);
-    /// Widths from the header and the first rows, at most `most` pixels a column.
+    /// Sets widths from the header and the first rows, at most `most` pixels per column.
     void fitColumns(int most = 260);
-    /// The selection, or (without one) all rows; with the header.
+    /// The selection, or without one all rows; with the header.
     QString asTsv() const;
     void copy();
 

@@ -18,7 +18,7 @@
 namespace millrace::gui {
 namespace {
 
-// A CSV file is described in parts of so many rows; the splits of a plan are others.
+// CSV files are described in parts of that many rows, which differ from a plan's splits.
 QString groupWord(const std::string& format) {
     return format == "csv" ? QObject::tr("parts") : QObject::tr("row groups");
 }
@@ -73,7 +73,7 @@ DataTable* DatasetView::makeTable(QAbstractItemModel& model, QSortFilterProxyMod
     table->setModel(proxy);
     table->setItemDelegate(new ShareDelegate(table));
     table->setSortingEnabled(true);
-    // -1: the order of the dataset, until somebody clicks a header.
+    // -1: the order of the dataset, until the user clicks a header.
     table->horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
     table->horizontalHeader()->setSortIndicatorClearable(true);
     table->setSelectionBehavior(QAbstractItemView::SelectRows);
@@ -141,7 +141,7 @@ void DatasetView::setReply(const values::DatasetReply& reply) {
     filesTotal_ = reply.filesTotal;
     columnsTable_->fitColumns(190);
     filesTable_->fitColumns(210);
-    // The strip takes what is left.
+    // The strip takes the remaining width.
     filesTable_->setColumnWidth(DatasetFilesModel::kStrip, 64);
     showCounts();
     showSizes();
@@ -166,7 +166,7 @@ void DatasetView::showCounts() {
                              : countText(static_cast<double>(numListed)));
 }
 
-// Of the selected files, or of all.
+// Shows the sizes of the selected files, or of all.
 void DatasetView::showSizes() {
     std::vector<values::DatasetFile> files;
     for (const QModelIndex& index : filesTable_->selectionModel()->selectedRows()) {

@@ -1,6 +1,6 @@
 #pragma once
-// The upper half of the Data page: a dataset's totals, its columns, its files and how its row
-// groups are spread.
+// The upper half of the Data page: a dataset's totals, its columns, its files and the sizes of its
+// row groups.
 //
 // Threads: the GUI thread.
 #include <QWidget>

@@ -183,7 +183,7 @@ QWidget* StepsView::makeBody() {
 }
 
 void StepsView::connectTables() {
-    // The sides have the same rows: one scrolls with the other.
+    // Both sides have the same rows: they scroll together.
     QScrollBar *left = beforeTable_->verticalScrollBar(), *right = afterTable_->verticalScrollBar();
     connect(left, &QScrollBar::valueChanged, right, &QScrollBar::setValue);
     connect(right, &QScrollBar::valueChanged, left, &QScrollBar::setValue);
@@ -243,7 +243,7 @@ void StepsView::setReply(const values::StepsReply& reply) {
     }
 }
 
-// Where there is something to see.
+// The first step that changed something.
 int StepsView::firstWithChange() const {
     for (std::size_t i = 1; i < reply_.stages.size(); ++i) {
         const SampleDiff diff = sampleDiff(reply_.stages[i - 1], reply_.stages[i]);
@@ -316,7 +316,7 @@ void StepsView::showSides(const SampleComparison& comparison) {
             .arg(countText(static_cast<double>(stage.rowIds.size())),
                  countText(static_cast<double>(stage.columns.size())));
     };
-    // A step that is switched off is not what the rows come from.
+    // A disabled step changes no rows: compare with the enabled one before it.
     int from = isComparingWithDataset() ? 0 : std::max(0, current_ - 1);
     while (from > 0 && !steps_.stage(from).isEnabled) {
         --from;

@@ -1,7 +1,7 @@
 #pragma once
 // The lower half of the Data page: sample rows before and after a step of the recipe, side by side.
 //
-// It shows a StepsReply and says by changed() that other rows are wanted; it asks nobody. Threads:
+// Shows a StepsReply and emits changed() when it needs other rows; it makes no requests. Threads:
 // the GUI thread.
 #include <QWidget>
 #include <memory>
@@ -27,7 +27,7 @@ class StepsView final : public QWidget {
     Q_OBJECT
 
  public:
-    /// Which rows of which variation.
+    /// The rows to show, and of which variation.
     struct Wish {
         QString variation;  ///< "": the base
         int rows = 50;
@@ -38,9 +38,9 @@ class StepsView final : public QWidget {
     void setVariations(const QStringList& names);
     Wish wish() const;
     void setReply(const values::StepsReply& reply);
-    /// Instead of rows: why there are none.
+    /// Shows a reason instead of rows.
     void setProblem(const QString& title, const QString& sentence);
-    /// A sentence above the rows that stand (old ones may stay).
+    /// Shows a sentence above the present rows (old ones may stay).
     void setError(const QString& sentence);
     void setBusy(bool isBusy);
 
@@ -59,7 +59,7 @@ class StepsView final : public QWidget {
     void restoreState(QSettings& settings);
 
  Q_SIGNALS:
-    void changed();  ///< wish() is another one
+    void changed();  ///< wish() has changed
     void copied(int numRows);
 
  private:

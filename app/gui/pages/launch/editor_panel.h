@@ -1,5 +1,5 @@
 #pragma once
-// The editor with what belongs below it: find, the problems, and a line about the key at the
+// EditorPanel: the editor, and below it: find, the problems, and a line about the key at the
 // cursor.
 //
 // Threads: the GUI thread.
@@ -24,7 +24,7 @@ class EditorPanel final : public QFrame {
     YamlEditor* editor() const { return editor_; }
     QListWidget* list() const { return list_; }
     void showProblems(const std::vector<EditorProblem>& problems);
-    /// How far the text was checked; the outcome is what showProblems() was given.
+    /// How far the text was checked; showProblems() was given the results.
     struct CheckState {
         bool isEmpty = false, isChecked = false, isConnected = false;
         QString trouble;  ///< why the daemon could not check it
@@ -42,7 +42,7 @@ class EditorPanel final : public QFrame {
     QListWidget* list_;
     ElidedLabel* help_;
     ElidedLabel* check_;
-    int numErrors_ = 0, numWarnings_ = 0;  // of the list
+    int numErrors_ = 0, numWarnings_ = 0;  // in the list
 };
 
 }  // namespace millrace::gui

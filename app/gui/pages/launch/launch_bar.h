@@ -1,7 +1,6 @@
 #pragma once
-// What is launched and with what: project, tags, note, the summary, and the button. Above them,
-// once something is set over the spec or a run's spec is changed: the sets, and what differs from
-// the run.
+// LaunchBar: the settings of a launch: project, tags, note, the summary, and the button. Above
+// them, if the spec has overrides or is a run's: the overrides, and the differences from the run.
 //
 // Threads: the GUI thread.
 #include <QFrame>
@@ -32,25 +31,25 @@ class LaunchBar final : public QFrame {
 
     QString project() const { return project_->text().trimmed(); }
     QString note() const { return note_->text().trimmed(); }
-    /// Of "key=value, key=value"; `problem` says what is wrong with them.
+    /// Parses "key=value, key=value"; `problem` receives the error.
     std::map<std::string, std::string> tags(QString* problem = nullptr) const;
     QString tagText() const { return tags_->text(); }
-    /// Of "batch.seed=144 'dataset.where=rating > 3'"; nothing while a quote is open.
+    /// Parses "batch.seed=144 'dataset.where=rating > 3'"; nothing while a quote is open.
     std::optional<std::vector<std::string>> sets() const;
     void showSets(const std::vector<std::string>& sets);
-    /// For one who wants to set something.
+    /// Opens the field for overrides.
     void editSets();
-    /// What differs from the run that the document was opened from, where it was from one.
+    /// Shows the differences from the run that the document was opened from, if any.
     void showOrigin(const SpecDocument& document, bool hasErrors);
     const ElidedLabel* origin() const { return origin_; }
-    /// With what a run was launched; the next document drops it, but not what somebody typed.
+    /// Fills in a run's settings; the next document removes them, but not what the user typed.
     void fillFrom(const values::RunSummary& run);
     void dropFilled();
     void save(QSettings& settings) const;
     void restore(QSettings& settings);
     void setFields(const QString& project, const QString& tags, const QString& note);
 
-    /// "3 runs: base, keep-30, keep-10", or what has to be done first.
+    /// "3 runs: base, keep-30, keep-10", or what must be done first.
     void showSummary(const QString& summary, bool canLaunch);
     void showLaunching(bool isLaunching);
     const ElidedLabel* summary() const { return summary_; }
@@ -77,15 +76,14 @@ class LaunchBar final : public QFrame {
     bool canLaunch_ = false, isLaunching_ = false;
 };
 
-/// "3 runs: base, keep-30, keep-10".
-/// How many of these mistakes are of the base, of all, or of a variation among `ticked`: the reader
-/// says of which variation a mistake is.
+/// The number of errors in the base, in all runs, or in a variation among `ticked`: the reader
+/// reports the variation of an error.
 int numBlocking(const std::vector<values::SpecError>& errors, const QStringList& ticked);
 QString launchSummary(const QStringList& variations, bool hasBase);
-/// The commands of the same launch; `path`: as it is saved.
+/// The command for the same launch; `path`: the spec's saved path.
 QString launchCommand(const QString& path, const QStringList& variations, bool hasBase, bool areAll,
                       const LaunchBar& bar);
-/// "team=t0, why='a, b'": as the field of tags reads them.
+/// "team=t0, why='a, b'": in the format of the tags field.
 QString tagsText(const std::map<std::string, std::string>& tags);
 
 }  // namespace millrace::gui

@@ -1,4 +1,4 @@
-// Checking and launching of the Launch page.
+// Implements checking and launching in the Launch page.
 #include <QApplication>
 #include <QClipboard>
 #include <QFileInfo>
@@ -66,7 +66,7 @@ void LaunchPage::Parts::askDaemon() {
 void LaunchPage::Parts::takeReply(int revision, const Result<values::CheckReply>& reply) {
     --numAsked_;
     if (revision != askedRevision_) {
-        return;  // a newer one is on its way
+        return;  // a newer request is pending
     }
     daemonTrouble_ =
         reply.ok() ? QString() : QString::fromStdString(std::string(messageOf(reply.status())));
@@ -91,7 +91,8 @@ void LaunchPage::Parts::showProblems() {
     const SpecDocument& document = context_.spec;
     std::vector<values::SpecError> errors = localErrors_;
     const bool hasReply = document.checkedRevision() >= 0 && !document.isEmpty();
-    // The daemon reads no columns of a text with mistakes; its older ones would stand beside them.
+    // For a text with mistakes the daemon does not check columns: its old results would be
+    // misleading.
     if (hasReply && (localErrors_.empty() || document.isChecked())) {
         for (const values::SpecError& error : document.checkReply().errors) {
             const bool isKnown = std::any_of(errors.begin(), errors.end(),

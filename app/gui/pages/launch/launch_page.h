@@ -1,9 +1,9 @@
 #pragma once
-// Launch: a spec in an editor, its variations as a sheet, and what starts them.
+// LaunchPage: a spec in an editor, its variations as a sheet, and the bar that launches them.
 //
 // The open spec is PageContext::spec, shared with Data; this page has it checked: at once by the
-// reader (spec_checker.h) and, when the keys rest, by the daemon. Threads: the GUI thread. Failure:
-// every message stands at its place: in the editor, in the sheet's cell, or below the path.
+// reader (spec_checker.h) and, when typing pauses, by the daemon. Threads: the GUI thread. Failure:
+// every message is shown in place: in the editor, in the sheet's cell, or below the path.
 #include <memory>
 
 #include "app/gui/pages/page.h"
@@ -24,7 +24,7 @@ class LaunchPage final : public Page {
     void saveState(QSettings& settings) const override;
     void restoreState(QSettings& settings) override;
 
-    /// Reads the file off the GUI thread and opens it; the one that was open stays in the list of
+    /// Reads the file off the GUI thread and opens it; the previous document stays in the list of
     /// recent ones.
     void openFile(const QString& path);
 

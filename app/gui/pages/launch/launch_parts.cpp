@@ -54,7 +54,8 @@ LaunchPage::Parts::Parts(LaunchPage& page, const PageContext& context)
     fillRecent();
 }
 
-// Widgets first, and unheard: a field that loses the focus as it goes would still tell its text.
+// Disconnects the signals first, then deletes the widgets: a field that loses the focus while it is
+// deleted would still emit its text.
 LaunchPage::Parts::~Parts() {
     for (QObject* speaker :
          std::initializer_list<QObject*>{&context_.spec, &context_.daemon, &files_, &sheet_,

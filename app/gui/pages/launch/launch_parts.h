@@ -1,5 +1,5 @@
 #pragma once
-// What the Launch page is made of, and how the parts talk. Private to the room.
+// The parts of the Launch page, and the connections between them. Private to this folder.
 #include <QObject>
 #include <QTimer>
 #include <vector>
@@ -34,7 +34,7 @@ class LaunchPage::Parts final : public QObject {
     std::vector<Command> commands();
     void openFile(const QString& path) { files_.open(path); }
     void openText(const QString& text, const QString& baseDir);
-    /// Its spec, with its sets, variation, project and tags.
+    /// Opens its spec, with its overrides, variation, project and tags.
     void openRun(const std::shared_ptr<const values::RunDetail>& run);
     void focusEditor();
     bool isSettled() const;
@@ -73,7 +73,7 @@ class LaunchPage::Parts final : public QObject {
 
     // Launching
     QStringList ticked() const;
-    /// Mistakes of what is ticked: those of other variations keep nobody from launching.
+    /// Errors in ticked rows: those of other variations do not block the launch.
     int numBlocking() const { return gui::numBlocking(errors_, ticked()); }
     void showSummary();
     void launch();

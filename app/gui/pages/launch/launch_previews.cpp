@@ -32,7 +32,7 @@ void LaunchPreviews::want(const values::SpecSource& spec,
     }
     std::stable_partition(wanted_.begin(), wanted_.end(),
                           [&](const Wanted& one) { return first.contains(qtext(one.variation)); });
-    // What failed may do better with another text; its key does not tell all that it depends on.
+    // Retry failed ones with the new text: the key does not cover everything that they depend on.
     std::erase_if(
         kept_, [](const Kept& one) { return one.preview.state == SheetPreview::State::kFailed; });
     isStopped_ = false;

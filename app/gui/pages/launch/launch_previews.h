@@ -1,11 +1,11 @@
 #pragma once
-// What each variation would keep and cost: asked of the daemon one after the other, what is ticked
-// first, and kept for as long as its rows are the same.
+// LaunchPreviews: requests from the daemon what each variation would keep and cost, one after the
+// other, ticked ones first, and caches it while its rows are the same.
 //
-// A figure belongs to a stream (the rows and what becomes of them) of a plan (the files as they
-// are), so variations of one stream are counted once, and an edit that changes no row asks nothing.
-// Threads: the GUI thread. Owns: the question under way, which ends when nobody wants it any more.
-// Bounded: beyond kMostKept only figures that a variation has are kept.
+// A figure belongs to a stream (the rows and their processing) of a plan (the files as they are),
+// so variations of one stream are counted once, and an edit that changes no row makes no request.
+// Threads: the GUI thread. Owns: the pending request, which is cancelled when it is no longer
+// needed. Bounded: beyond kMostKept only figures of present variations are kept.
 #include <QHash>
 #include <QObject>
 #include <QStringList>
@@ -24,25 +24,25 @@ class LaunchPreviews final : public QObject {
 
  public:
     static constexpr std::size_t kMostKept = 256;
-    static constexpr int kRestMs = 400;            ///< of the keys, before it counts
-    static constexpr double kSampleSeconds = 1.5;  ///< of one question
+    static constexpr int kRestMs = 400;            ///< pause in typing before counting starts
+    static constexpr double kSampleSeconds = 1.5;  ///< per request
 
     explicit LaunchPreviews(DaemonBridge& daemon, QObject* parent = nullptr);
 
-    /// The runs of a spec that is right, those in `first` before the others. What was asked for
-    /// before and is not among them is given up.
+    /// Sets the runs of a valid spec, those in `first` before the others. Cancels earlier requests
+    /// for other runs.
     void want(const values::SpecSource& spec, const std::vector<values::CheckedRun>& runs,
               const QStringList& first);
-    /// Gives up what is under way and what waits; figures stay.
+    /// Cancels running and waiting requests; figures stay.
     void stop();
-    /// Nothing is counted for a page that nobody sees; what is left is when it is shown again. Not
-    /// in sight at first.
+    /// While the page is hidden nothing is counted; the rest follows when it is shown again. Hidden
+    /// at first.
     void setInSight(bool isInSight);
-    /// Another daemon: other files.
+    /// Another daemon has other files: forgets all figures.
     void forget();
     bool isIdle() const { return !timer_.isActive() && asking_ == nullptr; }
 
-    /// By name of the variation, "" for the base.
+    /// By the variation's name, "" for the base.
     QHash<QString, SheetPreview> previews() const;
 
  Q_SIGNALS:

@@ -33,7 +33,7 @@ void paintBox(QPainter& painter, const QRectF& box, bool isTicked, const ThemeCo
     painter.restore();
 }
 
-/// Red while the value is wrong; the reader's sentence as its tool tip.
+/// Colours the field red while the value is invalid, with the reader's sentence as its tooltip.
 void watchField(QLineEdit* field, const SheetModel& model, const QModelIndex& index) {
     auto* timer = new QTimer(field);
     timer->setSingleShot(true);
@@ -152,7 +152,7 @@ void SheetDelegate::setEditorData(QWidget* editor, const QModelIndex& index) con
     const QString text = index.data(Qt::EditRole).toString();
     if (auto* box = qobject_cast<QComboBox*>(editor)) {
         int at = box->findData(text);
-        if (at < 0) {  // a value that is no choice stays until another is chosen
+        if (at < 0) {  // an invalid value stays until another is chosen
             box->addItem(text, text);
             at = box->count() - 1;
         }

@@ -1,5 +1,5 @@
 #pragma once
-// Cells of the sheet: painting, and an editor by the key's type that checks while one types.
+// Cells of the sheet: paints them, and edits them by the key's type with checks while typing.
 //
 // Threads: the GUI thread.
 #include <QHeaderView>
@@ -36,7 +36,7 @@ class SheetDelegate final : public QStyledItemDelegate {
     KnownColumns columns_;
 };
 
-/// Key paths on two lines: what holds the key, and the key.
+/// Key paths on two lines: the parent, and the key.
 class SheetHeader final : public QHeaderView {
     Q_OBJECT
 

@@ -1,7 +1,7 @@
 #pragma once
 // The variations as a table with its buttons: rows, columns, clipboard, ticks.
 //
-// Threads: the GUI thread. Owns: nothing but widgets; the model is the page's.
+// Threads: the GUI thread. Owns: only widgets; the model is the page's.
 #include <QFrame>
 #include <QLabel>
 #include <QLineEdit>
@@ -20,7 +20,7 @@ namespace millrace::gui {
 
 class MessageStrip;
 
-/// A table that hands its own keys (copy, paste, delete, duplicate) to the panel.
+/// A table that forwards its own keys (copy, paste, delete, duplicate) to the panel.
 class SheetView final : public QTableView {
     Q_OBJECT
 
@@ -41,7 +41,7 @@ class SheetPanel final : public QFrame {
     explicit SheetPanel(SheetModel* model, QWidget* parent = nullptr);
 
     SheetView* view() const { return view_; }
-    /// Keys for the field that adds a column.
+    /// The keys that the field for a new column offers.
     void setKeys(const QStringList& keys);
     void setColumns(const KnownColumns& columns);
 
@@ -72,7 +72,7 @@ class SheetPanel final : public QFrame {
     QLabel *count_, *hint_;
     QLineEdit* keyField_;
     QStringListModel* keys_;
-    QString shownWhy_;  ///< the last reason why there is no sheet
+    QString shownWhy_;  ///< the last reason for the sheet's absence
     MessageStrip* message_;
     int numColumns_ = 0;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// Where the spec is: path, base directory, open, save, recent ones; and what is not saved.
+// SpecBar: the open spec's path and base directory, open, save, recent specs, and unsaved changes.
 //
 // Threads: the GUI thread.
 #include <QFrame>

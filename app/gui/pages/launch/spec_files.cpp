@@ -37,7 +37,7 @@ QFileDialog* specDialog(QWidget* parent, const QString& title, QFileDialog::Acce
 SpecFiles::SpecFiles(DaemonBridge& daemon, SpecDocument& document, QObject* parent)
     : QObject(parent), daemon_(daemon), document_(document) {
     connect(&watcher_, &QFileSystemWatcher::fileChanged, this, [this] {
-        // An editor that renames a file over the old one needs a moment.
+        // Wait a moment for an editor that renames a file over the old one.
         QTimer::singleShot(kSettleMs, this, [this] { lookAtDisk(); });
     });
 }
@@ -92,7 +92,7 @@ void SpecFiles::openDraft(int index) {
     drafts_.erase(drafts_.begin() + index);
     const QString onDisk = draft.path == path_ ? textOnDisk_ : QString();
     if (show(draft.text, draft.path, draft.baseDir)) {
-        // It was not saved then and is not now.
+        // A draft has unsaved changes, and still has them.
         document_.open(onDisk, draft.path, draft.baseDir);
         document_.setText(draft.text);
         document_.setSets(draft.sets);

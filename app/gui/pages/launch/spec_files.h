@@ -1,8 +1,8 @@
 #pragma once
-// Opening, saving and remembering specs: the document's way to the disk and back.
+// SpecFiles: opens, saves and remembers specs for the Launch page.
 //
-// Files are read and written by the bridge; a change on the disk by somebody else is told, not
-// taken. Threads: the GUI thread. Failure: failed() with one sentence that names the file.
+// The bridge reads and writes files; a change on disk by another program is reported, not loaded.
+// Threads: the GUI thread. Failure: failed() with one sentence that names the file.
 #include <QFileDialog>
 #include <QFileSystemWatcher>
 #include <QObject>
@@ -16,7 +16,7 @@ namespace millrace::gui {
 class DaemonBridge;
 class SpecDocument;
 
-/// Asks for a file of a spec, which its fileSelected() says. Not shown yet.
+/// Makes a dialog for a spec's file, which fileSelected() reports. Not shown yet.
 QFileDialog* specDialog(QWidget* parent, const QString& title, QFileDialog::AcceptMode mode,
                         const QString& directory);
 
@@ -24,7 +24,7 @@ class SpecFiles final : public QObject {
     Q_OBJECT
 
  public:
-    /// A spec that was open, with changes that were not saved.
+    /// A spec that was open, with unsaved changes.
     struct Draft {
         QString title, text, path, baseDir;
         std::vector<std::string> sets{};
@@ -34,8 +34,8 @@ class SpecFiles final : public QObject {
 
     void open(const QString& path);
     void save(const QString& path);
-    /// Text of no file; the one before is kept as a draft when it has changes. False where the text
-    /// cannot be opened.
+    /// Opens text without a file; the previous document becomes a draft if it has changes. Returns
+    /// false if the text cannot be opened.
     bool openText(const QString& text, const QString& baseDir);
     void openDraft(int index);
     void reload() { open(path_); }

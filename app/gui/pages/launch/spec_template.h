@@ -1,5 +1,5 @@
 #pragma once
-// The spec that "New" begins with. A test holds it against the reader.
+// The initial spec of "New". A test checks it with the reader.
 #include <QString>
 
 namespace millrace::gui {

@@ -1,9 +1,10 @@
 #pragma once
-// Chooses the columns of the table of runs: every field, metric, parameter and tag, with a search.
+// ColumnChooser: chooses the columns of the table of runs: every field, metric, parameter and tag,
+// with a search.
 //
 // A pop-up beside its button; a tick shows or hides a column at once, the pin keeps it at the left.
-// Keys: type to search, Down into the list, Space shows or hides, P pins, Escape closes.
-// Threads: the GUI thread. Owns: its list.
+// Keys: type to search, Down into the list, Space shows or hides, P pins, Escape closes. Threads:
+// the GUI thread. Owns: its list.
 #include <QFrame>
 #include <QString>
 #include <string>
@@ -18,7 +19,7 @@ namespace millrace::gui {
 
 class SearchField;
 
-/// What can be a column.
+/// A possible column.
 struct ColumnOffer {
     std::vector<std::string> metrics, params, tags;
 };
@@ -30,7 +31,7 @@ class ColumnChooser final : public QFrame {
     ColumnChooser(const RunColumns& columns, const ColumnOffer& offer, QWidget* parent);
     const RunColumns& columns() const { return columns_; }
     void setSearch(const QString& text);
-    /// The keys that the search lets through, in their order.
+    /// The keys that match the search, in order.
     std::vector<QString> offered() const;
 
  Q_SIGNALS:

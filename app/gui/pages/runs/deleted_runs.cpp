@@ -13,7 +13,7 @@ DeletedRuns::DeletedRuns(DaemonBridge& daemon, QObject* parent)
 void DeletedRuns::read() {
     values::ListRequest request;
     request.view = values::RunView::kDeleted;
-    request.withParams = true;  // columns show them, as of the others
+    request.withParams = true;  // columns show them, as for other runs
     pages_.start(
         std::move(request),
         [this](const values::RunPage& page, bool isFirst) {

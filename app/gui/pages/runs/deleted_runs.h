@@ -1,7 +1,7 @@
 #pragma once
-// The runs that were deleted: a table of their own, read when somebody wants to see them.
+// DeletedRuns: the deleted runs in a table of their own, read on request.
 //
-// Threads: the GUI thread. Owns: the table. Failure: the daemon's sentence; what was read stays.
+// Threads: the GUI thread. Owns: the table. Failure: the daemon's sentence; earlier results stay.
 #include <QObject>
 #include <QString>
 
@@ -18,7 +18,7 @@ class DeletedRuns final : public QObject {
 
     RunTable& table() { return table_; }
     void read();
-    /// The daemon was left.
+    /// Call when the daemon was left.
     void clear();
     bool isSettled() const { return !pages_.isReading(); }
 

@@ -1,9 +1,9 @@
 #pragma once
-// The line above the table of runs: what is searched for, which states, and how many match.
+// FilterBar: the line above the table of runs: the filter text, states, and the number of matches.
 //
-// Plain words are applied at once; an expression of the filter grammar is read by the daemon, its
-// error stands below the line at its place. Keys: Escape clears or goes to the table, Down goes to
-// the table, Ctrl+Space completes, Alt+Up and Alt+Down go through the last filters.
+// Plain words are applied at once; the daemon parses an expression of the filter grammar, and its
+// error is shown below the line at its position. Keys: Escape clears or goes to the table, Down
+// goes to the table, Ctrl+Space completes, Alt+Up and Alt+Down go through the last filters.
 // Threads: the GUI thread.
 #include <QSettings>
 #include <QStringList>
@@ -40,17 +40,17 @@ class FilterBar final : public QWidget {
     void clearAll();
     void focusLine();
 
-    /// What can be completed; asked for when somebody types.
+    /// Sets the names to complete; requested when the user types.
     void setNames(FilterNames names) { names_ = std::move(names); }
-    /// How many runs are in each state, for the chips.
+    /// The number of runs in each state, for the chips.
     void setCounts(const std::map<values::RunState, int>& counts);
     /// "37 of 10,000 runs".
     void setMatches(int numMatching, int numRuns);
-    /// `column` from 1; 0: no place.
+    /// `column` from 1; 0: no position.
     void setError(const QString& sentence, int column);
     void clearError();
     QString error() const;
-    /// The text is worth remembering.
+    /// Adds the text to the history.
     void remember();
     QStringList history() const { return history_; }
     QHBoxLayout* tools() const { return tools_; }

@@ -39,7 +39,7 @@ void RunPages::ask() {
     });
 }
 
-// Whoever is told may start another list: then this one is void.
+// A listener may start another list: then this one is void.
 void RunPages::take(const values::RunPage& page) {
     const int serial = serial_;
     const bool isFirst = request_.pageToken.empty();

@@ -1,8 +1,8 @@
 #pragma once
-// Every page of one list of runs, asked for one after the other.
+// RunPages: requests all pages of one list of runs, one after the other.
 //
-// A new start drops the list before: of that nothing is told any more. Threads: the GUI thread.
-// Failure: the daemon's status ends the list; the pages before it have been told.
+// A new start drops the previous list, which reports nothing any more. Threads: the GUI thread.
+// Failure: the daemon's status ends the list; the pages before it have been reported.
 #include <QObject>
 #include <functional>
 
@@ -23,7 +23,7 @@ class RunPages final : public QObject {
     RunPages(DaemonBridge& daemon, QObject* parent) : QObject(parent), daemon_(daemon) {}
 
     void start(values::ListRequest request, OnPage onPage, OnEnd onEnd);
-    /// Also when the daemon is left: the bridge does not answer for it.
+    /// Call also when the daemon is left: the bridge does not answer for it.
     void drop();
     bool isReading() const { return isReading_; }
 

@@ -13,7 +13,7 @@
 namespace millrace::gui {
 namespace {
 
-/// Selections that follow faster than this (an arrow key that is held) are shown one in so long.
+/// Selections that change faster than this (a held arrow key) are shown at most this often.
 constexpr int kFastMs = 40;
 
 }  // namespace
@@ -85,7 +85,7 @@ void RunPanels::showSelection() {
     chooseTab(hasMore, !compared.empty());
 }
 
-// One more run to compare brings the comparison, unless somebody has just chosen one run alone.
+// Adding a run to compare shows the comparison, unless the user has just selected a single run.
 void RunPanels::chooseTab(bool hasMore, bool hasAny) {
     if (hasMore && (view_.selectedIds().size() != 1 || rows_.ticked().size() >= 2)) {
         setCurrentWidget(compare_);

@@ -1,8 +1,9 @@
 #pragma once
-// What stands beside the table: the details of the current run, or several runs compared.
+// RunPanels: the panels beside the table: the details of the current run, or a comparison of
+// several.
 //
-// Compared are the ticked runs; with fewer than two of them, the selected ones too.
-// Threads: the GUI thread. Owns: both panels.
+// The ticked runs are compared; with fewer than two of them, the selected ones too. Threads: the
+// GUI thread. Owns: both panels.
 #include <QElapsedTimer>
 #include <QSettings>
 #include <QTabWidget>
@@ -31,15 +32,15 @@ class RunPanels final : public QTabWidget {
     DetailsPanel& details() const { return *details_; }
     ComparePanel& compare() const { return *compare_; }
 
-    /// Selection or ticks are others: shown soon, and not more often than somebody can see.
+    /// Selection or ticks have changed: shows them soon, but no faster than a person can see.
     void selectionChanged();
     void openDetails();
     void editNote();
-    /// Summaries have changed.
+    /// Call when summaries have changed.
     void refresh();
-    /// The daemon was left.
+    /// Call when the daemon was left.
     void drop();
-    /// As wide as the tabs of the details need.
+    /// Makes the panel as wide as the tabs of the details.
     void fitWidth();
     bool isSettled() const;
     void save(QSettings& settings) const;

@@ -23,7 +23,7 @@ RunTableView::RunTableView(RunRows& rows, RunCellDelegate& delegate, QWidget* pa
     setEditTriggers(QAbstractItemView::NoEditTriggers);
     setShowGrid(false);
     setWordWrap(false);
-    setLook(*this, "bare");  // the focus is marked at the current row
+    setLook(*this, "bare");  // the current row shows the focus
     setMouseTracking(true);
     setTabKeyNavigation(false);
     setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
@@ -32,7 +32,7 @@ RunTableView::RunTableView(RunRows& rows, RunCellDelegate& delegate, QWidget* pa
     verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
 }
 
-// Rows only: the current cell may be in the other half.
+// Scrolls by rows only: the current cell may be in the other half.
 void RunTableView::scrollTo(const QModelIndex& index, ScrollHint hint) {
     if (!index.isValid()) {
         return;
@@ -94,7 +94,7 @@ void RunTableView::fold(bool isExpanded) {
     }
 }
 
-// All selected rows as the current one will be.
+// Ticks all selected rows if the current one becomes ticked, else unticks them.
 void RunTableView::tickSelected() {
     const int row = currentIndex().row();
     if (row < 0) {

@@ -1,5 +1,5 @@
 #pragma once
-// The table of runs, or why there is none and what to do about it.
+// RunsBody: shows the table of runs, or why there is none and what to do about it.
 //
 // Threads: the GUI thread. Owns: the sentences; the table is its child.
 #include <QStackedWidget>
@@ -11,10 +11,10 @@ namespace millrace::gui {
 class EmptyState;
 class RunsView;
 
-/// What decides whether the table stands there.
+/// Decides whether the table is shown.
 struct RunsSituation {
-    int numRuns = 0;   ///< of the table, shown or not
-    int numShown = 0;  ///< rows that the filter lets through
+    int numRuns = 0;   ///< in the table, shown or not
+    int numShown = 0;  ///< rows that match the filter
     bool isDeletedShown = false;
     bool isComplete = false;  ///< the first list has been delivered
     bool hasAddress = false;  ///< there is a daemon to talk to
@@ -26,9 +26,9 @@ class RunsBody final : public QStackedWidget {
  public:
     explicit RunsBody(QWidget* parent);
 
-    /// Becomes the first of the stack.
+    /// Adds the table as the first of the stack.
     void setTable(QWidget& table);
-    /// True where the table has come to stand there just now.
+    /// Returns true if the table has just become visible.
     bool showFor(const RunsSituation& now, const session::Link& link);
 
  Q_SIGNALS:

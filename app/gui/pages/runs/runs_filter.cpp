@@ -11,7 +11,7 @@
 namespace millrace::gui {
 namespace {
 
-constexpr int kTextMs = 180;      ///< after the last letter of an expression
+constexpr int kTextMs = 180;      ///< after the last key press in an expression
 constexpr int kChangesMs = 1500;  ///< after a change of the runs
 
 QStringList textsOf(const std::vector<std::string>& names) {
@@ -22,7 +22,7 @@ QStringList textsOf(const std::vector<std::string>& names) {
     return texts;
 }
 
-// The bar shows the place by itself.
+// The bar shows the position itself.
 QString withoutPlace(const QString& message) {
     static const QRegularExpression kPlace(R"(^filter, character \d+: )");
     return QString(message).remove(kPlace);
@@ -62,7 +62,7 @@ void RunsFilter::takeText() {
     wanted_.ids.reset();
     apply();
     if (rows_.numMatching() == 0 && isFilterStart(text)) {
-        wanted_ = shown;  // what was found stays until the filter is complete
+        wanted_ = shown;  // previous results stay until the filter is complete
         apply();
     }
 }
@@ -85,7 +85,7 @@ void RunsFilter::askAgain() {
     }
 }
 
-// The parse is asked for first because only it tells the place of an error.
+// Parses first, because only a parse reports the position of an error.
 void RunsFilter::parse() {
     const std::string filter = bar_.text().trimmed().toStdString();
     pages_.drop();

@@ -1,11 +1,11 @@
 #pragma once
-// What the line above the table asks for, applied to the rows.
+// RunsFilter: applies the filter line above the table to the rows.
 //
-// Words are searched for at once. An expression of the filter grammar is the daemon's: it parses
-// it, which tells whether and where the text is wrong, and then lists what it finds. While runs
-// change, an expression is asked again after a while. Only the last text counts.
-// Threads: the GUI thread. Owns: the wanted filter. Failure: the daemon's sentence at the line;
-// what was found last stays.
+// Words are searched at once. An expression of the filter grammar is the daemon's: it parses it,
+// which reports whether and where the text is wrong, and then lists the matches. While runs change,
+// an expression is evaluated again after a while. Only the last text counts. Threads: the GUI
+// thread. Owns: the wanted filter. Failure: the daemon's sentence at the line; the last matches
+// stay.
 #include <QObject>
 #include <QTimer>
 #include <string>
@@ -24,13 +24,13 @@ class RunsFilter final : public QObject {
  public:
     RunsFilter(DaemonBridge& daemon, FilterBar& bar, RunRows& rows, QObject* parent);
 
-    /// Empties the line too.
+    /// Clears the line too.
     void clear();
-    /// Runs have changed: an expression may find others.
+    /// Runs have changed: an expression may match others.
     void runsChanged();
-    /// Other runs are shown (deleted ones): an expression is asked now.
+    /// Other runs are shown (deleted ones): evaluates an expression now.
     void askAgain();
-    /// The daemon was left.
+    /// Call when the daemon was left.
     void drop();
     bool isSettled() const {
         return numParsing_ == 0 && !pages_.isReading() && !textTimer_.isActive();

@@ -1,7 +1,7 @@
 #pragma once
-// The menus of the table: of the selected runs, and of a column.
+// The context menus of the table: for the selected runs, and for a column.
 //
-// Threads: the GUI thread. Owns: nothing; a menu that closes is gone.
+// Threads: the GUI thread. Owns: nothing; a menu is deleted when it closes.
 #include <QObject>
 #include <QPoint>
 #include <string>
@@ -27,7 +27,7 @@ class RunsMenus final : public QObject {
     RunsMenus(RunRows& rows, RunsView& view, RunActions& actions, ShownColumns& columns,
               TableExport& rowsOut, QWidget* parent);
 
-    /// `isDeleted`: of the deleted runs. Null where none is selected.
+    /// `isDeleted`: for deleted runs. Null if none is selected.
     QMenu* openOfRuns(bool isDeleted, const QPoint& globalPosition);
     /// `key` "": beside the columns.
     QMenu* openOfColumn(const QString& key, const QPoint& globalPosition);

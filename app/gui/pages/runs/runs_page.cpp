@@ -372,7 +372,7 @@ void RunsPage::lookAtTrends() {
     fetcher_->look(first, last);
 }
 
-// The counts above the table, and the table or why there is none.
+// Updates the counts above the table, and shows the table or why there is none.
 void RunsPage::showRows() {
     const RunTable& runs = rows_->table();
     std::map<RunState, int> counts;

@@ -1,12 +1,11 @@
 #pragma once
-// The page of runs: a table to find them, a panel with one run's details or several compared.
+// RunsPage: a table to find runs, and a panel with one run's details or several compared.
 //
 // Keys: / to the filter, C columns, Space ticks for the comparison, Enter opens the details, F2 the
-// note, Delete deletes, Ctrl+C copies the rows, Ctrl+Shift+C the ids, Escape back to the table.
-// The page puts its parts together and says what a key or a command does; RunsFilter and
-// DeletedRuns ask the daemon, ShownColumns and RunsMenus serve the table, RunPanels stands
-// beside it. Threads: the GUI thread. Owns: its models and widgets. Failure: the daemon's
-// sentences as notices.
+// note, Delete deletes, Ctrl+C copies the rows, Ctrl+Shift+C the ids, Escape back to the table. The
+// page connects its parts and dispatches keys and commands; RunsFilter and DeletedRuns make
+// requests, ShownColumns and RunsMenus serve the table, RunPanels is beside it. Threads: the GUI
+// thread. Owns: its models and widgets. Failure: the daemon's sentences as notices.
 #include <QTimer>
 #include <functional>
 #include <string>
@@ -56,7 +55,7 @@ class RunsPage final : public Page {
     DetailsPanel& details() const;
     ComparePanel& compare() const;
     RunActions& actions() const { return *actions_; }
-    /// The ids that actions are about: the selected ones.
+    /// The ids that actions apply to: the selected ones.
     std::vector<std::string> selected() const;
     ColumnChooser* openChooser();
 

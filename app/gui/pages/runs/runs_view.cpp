@@ -65,7 +65,7 @@ void RunsView::buildHeader(RunTableView& view) {
     header->setMinimumSectionSize(34);
     header->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     header->setContextMenuPolicy(Qt::CustomContextMenu);
-    header->setFirstSectionMovable(&view != pinned_);  // the tick stays in front
+    header->setFirstSectionMovable(&view != pinned_);  // the tick stays first
     connect(header, &QHeaderView::sectionMoved, this, [this, &view] { takeOrder(view); });
     connect(header, &QHeaderView::sectionClicked, this, [this](int column) { sortBy(column); });
     connect(header, &QHeaderView::sectionResized, this, [this](int column, int, int width) {
@@ -186,7 +186,7 @@ void RunsView::arrangeHeader(RunTableView& view, bool isPinned) {
         header->moveSection(header->visualIndex(column), place++);
         view.setColumnHidden(column, shown.isPinned != isPinned);
         if (shown.isPinned == isPinned) {
-            // The usual width is enough for its heading; one that was chosen is kept.
+            // The default width must fit the heading; a width chosen by the user is kept.
             const RunColumnFacts facts = rows_.columnAt(column).facts();
             const int least = shown.width == facts.width ? view.header().widthFor(facts.title) : 0;
             header->resizeSection(column, std::max(shown.width, least));
@@ -200,7 +200,7 @@ void RunsView::fitPinned() {
     pinned_->setFixedWidth(std::max(kTickWidth, width() > 0 ? std::min(wanted, most) : wanted));
 }
 
-// Both are as high as the one with more lines.
+// Both headers are as high as the one with more lines.
 void RunsView::fitHeaders() {
     const int height =
         std::max(pinned_->header().sizeHint().height(), main_->header().sizeHint().height());
@@ -225,7 +225,7 @@ void RunsView::takeOrder(RunTableView& view) {
     for (std::size_t i = 0; i < order.size(); ++i) {
         columns_.move(order[i], columns_.shown()[first + i].key);
     }
-    // Not within the header's own move: it still works on its sections.
+    // Deferred: the header still works on its sections during its own move.
     QTimer::singleShot(0, this, [this] {
         isArranging_ = true;
         arrange();

@@ -1,10 +1,10 @@
 #pragma once
-// The table of runs: pinned columns on the left that stay, the others beside them.
+// RunsView: the table of runs: fixed pinned columns on the left, the others beside them.
 //
 // Two table views over one model and one selection; the right one has the focus, so keys and
 // accessibility see one table. Keys: arrows, Left and Right fold and unfold, Space ticks for the
-// comparison, Enter opens. Columns are dragged, resized and pinned in the headers.
-// Threads: the GUI thread. Owns: views and the arrangement of columns.
+// comparison, Enter opens. Columns are dragged, resized and pinned in the headers. Threads: the GUI
+// thread. Owns: views and the arrangement of columns.
 #include <QTableView>
 #include <QWidget>
 #include <string>
@@ -37,7 +37,7 @@ class RunTableView final : public QTableView {
     void focusChanged();
 
  protected:
-    /// By rows: the current cell may be in the other half.
+    /// Moves by rows: the current cell may be in the other half.
     QModelIndex moveCursor(CursorAction action, Qt::KeyboardModifiers modifiers) override;
     void focusInEvent(QFocusEvent* event) override;
     void focusOutEvent(QFocusEvent* event) override;
@@ -68,13 +68,13 @@ class RunsView final : public QWidget {
 
     std::string currentId() const;  ///< "": none
     std::vector<std::string> selectedIds() const;
-    /// Those that are shown; the first becomes the current one and is scrolled to.
+    /// Selects those that are shown; the first becomes the current one and is scrolled to.
     void select(const std::vector<std::string>& ids);
     /// First and last visible row; first > last: none.
     std::pair<int, int> visibleRows() const;
     TextTable selectedTexts() const;
     void focusRows();
-    /// The daemon is away: what the rows say is old, and they are dimmed.
+    /// While the daemon is unreachable the rows are old, and dimmed.
     void setAway(bool isAway);
 
     RunTableView& rowsView() const { return *main_; }
@@ -116,7 +116,7 @@ class RunsView final : public QWidget {
     QWidget* gap_ = nullptr;  // as high as the scroll bar beside it
     RunColumns columns_;
     bool isArranging_ = false;
-    std::vector<std::string> keptIds_;  // over a reset of the model
+    std::vector<std::string> keptIds_;  // across a reset of the model
     std::string keptCurrent_;
 };
 

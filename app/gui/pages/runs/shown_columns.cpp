@@ -13,7 +13,7 @@
 namespace millrace::gui {
 namespace {
 
-/// While no run has been evaluated yet, the columns are chosen anew this often.
+/// While no run has been evaluated, the columns are chosen again at this interval.
 constexpr int kUsualMs = 3'000;
 
 }  // namespace
@@ -38,7 +38,7 @@ void ShownColumns::chooseUsual() {
     std::vector<std::string> evaluated;
     const std::vector<std::string> all = session::inUsualOrder(runs_.metricNames());
     for (const std::string& name : all) {
-        // Every run has the figures of its first head under names without it.
+        // Every run also has its first head's figures under names without the head.
         const bool isTwin =
             std::find(all.begin(), all.end(), session::withoutHead(name)) != all.end();
         if (values::isEvalMetric(name) && !isTwin) {

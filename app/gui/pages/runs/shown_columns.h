@@ -1,9 +1,9 @@
 #pragma once
-// Which columns the table shows: those that somebody chose, and until then what the runs have to
-// show.
+// ShownColumns: the columns that the table shows: those that the user chose, and until then those
+// that the runs have values for.
 //
-// While no run has been evaluated, the usual columns are chosen anew now and then: the first
-// evaluated run brings its metrics. From then on, and once anybody has moved or chosen a column,
+// While no run has been evaluated, the usual columns are chosen again at intervals: the first
+// evaluated run adds its metrics. From then on, and once the user has moved or chosen a column,
 // they stay. Threads: the GUI thread.
 #include <QElapsedTimer>
 #include <QObject>
@@ -24,13 +24,13 @@ class ShownColumns final : public QObject {
     Q_OBJECT
 
  public:
-    /// `runs`: whose metrics there are to show; `rows`: what is seen of them, or of deleted ones.
+    /// `runs`: the source of metrics; `rows`: the runs that are visible, or deleted ones.
     ShownColumns(RunsView& view, const RunRows& rows, const RunTable& runs, QWidget* parent);
 
-    /// By somebody's choice.
+    /// Sets the user's choice.
     void set(const RunColumns& columns);
     void chooseUsual();
-    /// Below `anchor`.
+    /// Opens below `anchor`.
     ColumnChooser* openChooser(QWidget& anchor);
     void save(QSettings& settings) const;
     void restore(QSettings& settings);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMostInFlight = 6;
 constexpr std::size_t kMostQueued = 20'000;
-constexpr qint64 kAgainMs = 4'000;  ///< a run that goes on
+constexpr qint64 kAgainMs = 4'000;  ///< for an active run
 constexpr int kLookMs = 40;
 
 }  // namespace
@@ -39,7 +39,7 @@ void TrendFetcher::clear() {
     askedMs_.clear();
 }
 
-// Whose series a run's cells are made of.
+// The metrics whose series a run's cells show.
 std::vector<std::string> TrendFetcher::metricsOf(const values::RunSummary& run) const {
     std::set<std::string> names;
     for (const QString& key : rows_.columnKeys()) {
@@ -76,7 +76,7 @@ void TrendFetcher::fillRow(int row) {
     }
 }
 
-// Sorted by a best value: runs that were not looked at must have theirs.
+// If sorted by a best value, runs that were never visible need theirs too.
 void TrendFetcher::fillUnseen() {
     const RunColumnFacts sorted = factsOf(rows_.sortKey());
     const bool isFetched = sorted.source == RunColumnSource::kBest ||

@@ -1,10 +1,11 @@
 #pragma once
-// Fetches the small curves and the least and greatest values that the visible rows show.
+// TrendFetcher: fetches the small curves and the smallest and largest values that visible rows
+// show.
 //
-// A few requests at a time, the visible rows first; runs that go on are asked again after a while.
-// When the table is sorted by a best value, the runs that were never seen are asked for in the
+// A few requests at a time, the visible rows first; active runs are fetched again after a while.
+// When the table is sorted by a best value, runs that were never visible are fetched in the
 // background. Threads: the GUI thread. Failure: a run that cannot be read stays without a curve and
-// is asked again when it is seen again.
+// is retried when it becomes visible again.
 #include <QElapsedTimer>
 #include <QObject>
 #include <QTimer>
@@ -26,9 +27,9 @@ class TrendFetcher final : public QObject {
  public:
     TrendFetcher(DaemonBridge& daemon, RunRows& rows, RunTrends& trends, QObject* parent);
 
-    /// These rows are seen; more of them come first next time.
+    /// These rows are visible; more of them come first next time.
     void look(int firstRow, int lastRow);
-    /// Forgets what is on the way (another daemon).
+    /// Forgets pending requests (another daemon).
     void clear();
     bool isSettled() const { return inFlight_.empty() && queue_.empty() && !timer_.isActive(); }
 
@@ -48,7 +49,7 @@ class TrendFetcher final : public QObject {
     RunTrends& trends_;
     QTimer timer_;
     int firstRow_ = 0, lastRow_ = -1;
-    std::vector<std::string> queue_;  ///< the last is asked for first
+    std::vector<std::string> queue_;  ///< the last is fetched first
     std::set<std::string> inFlight_;
     std::map<std::string, qint64> askedMs_;
     QElapsedTimer clock_;

@@ -28,7 +28,7 @@ constexpr int kColumnsMax = 3;
 constexpr std::size_t kMachinesMax = 8;
 constexpr std::size_t kLegendRunsMax = 3;
 
-// A run that is alone in its chart has a full line: its dash is for where others are.
+// A run that is alone in its chart gets a solid line: dashes only distinguish curves.
 void undash(Curves& curves) {
     const auto runOf = [](const Curve& curve) { return curve.id.section('/', 0, 0); };
     const bool isAlone = std::ranges::all_of(curves.curves, [&](const Curve& curve) {
@@ -40,8 +40,8 @@ void undash(Curves& curves) {
     }
 }
 
-// A curve that looks like one before it gets another dash, else another colour: no two are alike
-// while there are looks left.
+// A curve that looks like an earlier one gets another dash, else another colour, while looks are
+// left.
 void tellApart(Curves& curves) {
     std::set<std::pair<QRgb, int>> known;
     std::vector<QColor> colors = RunColors::palette();
@@ -214,8 +214,8 @@ void WatchCharts::dataChanged(const std::string& run) {
     }
 }
 
-// A job that has begun logs its usual metrics with its first steps; a machine that is known has its
-// GPUs or none.
+// A job that has begun logs its usual metrics with its first steps; for a known machine it is known
+// whether it has GPUs.
 bool WatchCharts::isExpected(const Entry& entry) const {
     if (entry.kind != Kind::kMetrics) {
         return entry.kind == Kind::kCpu;
@@ -226,8 +226,8 @@ bool WatchCharts::isExpected(const Entry& entry) const {
     });
 }
 
-// The axis goes from the start of the selected jobs to their end or now. Machines were there before
-// and are after it; before a job has started they are all there is.
+// The axis goes from the start of the selected jobs to their end or now. Machines existed before
+// and exist after; before a job has started they are the only data.
 bool WatchCharts::isLeading(const Entry& entry) const {
     return entry.kind == Kind::kMetrics ||
            std::none_of(runs_.begin(), runs_.end(), [this](const std::string& run) {
@@ -284,7 +284,7 @@ void WatchCharts::fill(Entry& entry) {
     undash(curves);
     tellApart(curves);
     entry.plot->setEmptyText(emptyText(entry));
-    // Many runs: the lanes above are the legend, and the curves need the room.
+    // With many runs the lanes above are the legend, and the curves need the room.
     const bool isCrowded = entry.kind == Kind::kMetrics && runs_.size() > kLegendRunsMax;
     entry.plot->setLegendVisible(curves.curves.size() > 1 && !isCrowded);
     entry.plot->setLeading(isLeading(entry));
@@ -298,7 +298,7 @@ void WatchCharts::addRunCurves(const Entry& entry, const std::string& run, Curve
     }
 }
 
-// `number`: of the run's curves in the chart. The first one is the run's in every chart.
+// `number`: the index of the curve among the run's in this chart. The first one has the run's look.
 void WatchCharts::addCurve(const std::string& run, const std::string& metric, const QString& suffix,
                            int number, Curves& curves) const {
     const WatchSeries* series = sources_.feed.series(run);
@@ -324,7 +324,7 @@ void WatchCharts::addCurve(const std::string& run, const std::string& metric, co
     curves.curves.push_back(std::move(curve));
 }
 
-// The machines that the selected runs are on; without any, all of them.
+// The machines of the selected runs; without any run, all of them.
 std::vector<const NodeState*> WatchCharts::machines() const {
     std::vector<const NodeState*> found;
     const auto take = [&](const NodeState* node) {
@@ -372,7 +372,7 @@ void WatchCharts::addMachineCurves(Kind kind, Curves& curves) const {
     }
 }
 
-// By step or since the start a machine's values belong to a run.
+// On a step or relative time axis a machine's values belong to a run.
 void WatchCharts::addSystemCurves(Kind kind, Curves& curves) const {
     for (const std::string& run : runs_) {
         if (kind == Kind::kCpu) {
@@ -384,7 +384,7 @@ void WatchCharts::addSystemCurves(Kind kind, Curves& curves) const {
                      gpu, curves);
         }
     }
-    // Of one run the GPUs are told apart by colours, as those of a machine.
+    // For one run, colours distinguish the GPUs, as for a machine.
     for (std::size_t i = 0; kind == Kind::kGpu && runs_.size() == 1 && i < curves.curves.size();
          ++i) {
         const RunColors::Look look = RunColors::numbered(i);

@@ -1,9 +1,9 @@
 #pragma once
-// The live charts of the selected jobs: samples/s, loss, input stall, CPU, GPU, rows; and any other
-// metric that the user adds. All share one axis, one view and one crosshair.
+// WatchCharts: the live charts of the selected jobs: samples/s, loss, input stall, CPU, GPU, rows;
+// and any other metric that the user adds. All share one axis, one view and one crosshair.
 //
-// Threads: the GUI thread. Owns: the charts and their link. Failure: none; a metric that no
-// selected run logs says so in its chart.
+// Threads: the GUI thread. Owns: the charts and their link. Failure: none; the chart of a metric
+// that no selected run logs shows that.
 #include <QSettings>
 #include <QWidget>
 #include <memory>
@@ -45,29 +45,28 @@ class WatchCharts final : public QWidget {
     ChartLink* link() { return &link_; }
     /// In the order of the rows.
     void setRuns(const std::vector<std::string>& runs);
-    /// Whether one of the runs goes or waits: without one there is nothing to follow.
+    /// Whether one of the runs is active or queued: otherwise there is nothing to follow.
     void setGoing(bool isGoing);
     bool isBadgeShown() const;
     QString badgeText() const;
-    /// The daemon is away: what is shown is old.
+    /// While the daemon is unreachable the data is old.
     void setAway(bool isAway);
-    /// Makes the contents again: names or runs are new.
+    /// Rebuilds the contents: names or runs are new.
     void rebuild();
-    /// Points of this run ("" of a machine) were appended.
+    /// Points of this run ("" for a machine) were appended.
     void dataChanged(const std::string& run);
 
     int numCharts() const { return static_cast<int>(charts_.size()); }
     PlotWidget* chart(int place) const { return charts_[static_cast<std::size_t>(place)].plot; }
     PlotWidget* chart(const QString& key) const;
-    /// Counted among those that are shown.
+    /// Counts only charts that are shown.
     void focusChart(int place);
-    /// Charts without a curve take no room: a line below the others names them. Cheap where nothing
-    /// changes.
+    /// Hides charts without a curve: a line below the others names them. Cheap if nothing changes.
     void fold();
     bool isFolded(const QString& key) const;
-    /// "" where there is none.
+    /// "" if there are none.
     QString foldedText() const;
-    /// Adds a chart of a metric, or takes it away.
+    /// Adds or removes the chart of a metric.
     void setMetricShown(const std::string& metric, bool isShown);
     bool isMetricShown(const std::string& metric) const;
     void follow();
@@ -87,7 +86,7 @@ class WatchCharts final : public QWidget {
         QString key;
         Kind kind = Kind::kMetrics;
         std::vector<std::string> metrics;
-        QStringList suffixes;  ///< of the metrics' curves: "read", "kept"
+        QStringList suffixes;  ///< for the metrics' curves: "read", "kept"
         PlotWidget* plot = nullptr;
         bool isFolded = false;
     };
@@ -99,9 +98,9 @@ class WatchCharts final : public QWidget {
                std::vector<std::string> metrics);
     void arrange();
     void fill(Entry& entry);
-    /// Whether a chart without curves is waited for: what goes has not come so far.
+    /// Whether a chart without curves is kept: an active run has not logged its metrics yet.
     bool isExpected(const Entry& entry) const;
-    /// Whether what it has widens the axis.
+    /// Whether its data widen the axis.
     bool isLeading(const Entry& entry) const;
     void addRunCurves(const Entry& entry, const std::string& run, Curves& curves) const;
     void addCurve(const std::string& run, const std::string& metric, const QString& suffix,

@@ -11,10 +11,10 @@ namespace {
 constexpr int kLogTail = 5'000;
 constexpr int kDetailMs = 150;
 constexpr int kStripPoints = 2'000;
-constexpr int kRanksApart = 16;  // of more the store has their ends and medians alone
+constexpr int kRanksApart = 16;  // with more ranks the store has only their extremes and medians
 constexpr int kPointsMin = 800, kPointsMax = 8'000;
 
-// Like the input stall of scripts: how many ranks there were.
+// Its points carry the number of ranks, as the input stall of scripts does.
 constexpr char kOfRanks[] = "system.rank.cpu_percent";
 
 std::vector<std::string> stripNames() {
@@ -83,7 +83,7 @@ void WatchFeed::showStrips(const std::vector<std::string>& runs) {
     const std::set<std::string> wanted(runs.begin(), runs.end());
     std::erase_if(strips_, [&](const auto& entry) { return !wanted.contains(entry.first); });
     for (const std::string& run : runs) {
-        // The whole history of a run that is shown has its strip's, too.
+        // The full history of a shown run includes its strip's.
         if (!shown_.contains(run) && strips_.emplace(run, Strip::kWanted).second) {
             askStrip(run);
         }
@@ -191,7 +191,8 @@ void WatchFeed::takeHistory(const std::string& run, Result<values::MetricHistory
     }
     found->second->isAsking = false;
     if (!history.ok()) {
-        // Away: asked again when it is back. Anything else does not mend: what comes live is shown.
+        // Unreachable: retried when the daemon is back. A retry does not fix other errors: live
+        // data is shown.
         if (!absl::IsUnavailable(history.status())) {
             found->second->series.setHistory({});
             follow(run);
@@ -308,7 +309,7 @@ void WatchFeed::addSample(const values::NodeSample& sample) {
         }
         Shown& shown = *found->second;
         const bool isRank = process.worker.starts_with("rank");
-        // What several ranks take the daemon summarizes: it comes with the run's own lines.
+        // The daemon summarises the values of several ranks: they arrive with the run's own lines.
         if (isRank && numRanks[process.runId] > 1) {
             continue;
         }

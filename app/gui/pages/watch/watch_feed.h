@@ -1,12 +1,12 @@
 #pragma once
-// What flows into the page: metrics of the runs that are shown, the log of one of them.
+// WatchFeed: the data of the Watch page: metrics of the runs that are shown, and the log of one.
 //
-// A run that comes into view first gets its stored history, thinned out to what the charts can
-// show, then follows from there; when somebody zooms in, detail() asks for the exact points. A run
-// that leaves the view is no longer followed and is forgotten.
+// A run that becomes visible first gets its stored history, thinned to what the charts can show,
+// and is then followed from there; when the user zooms in, detail() requests the exact points. A
+// run that is no longer visible is not followed and is forgotten.
 //
 // Threads: the GUI thread. Owns: the followings and the curves. Failure: a history that cannot be
-// read is asked for again when the daemon is back; until then what comes live is shown.
+// read is requested again when the daemon is back; until then only live data is shown.
 #include <QObject>
 #include <QTimer>
 #include <map>
@@ -29,26 +29,26 @@ class WatchFeed final : public QObject {
     explicit WatchFeed(DaemonBridge& daemon, QObject* parent = nullptr);
     ~WatchFeed() override;
 
-    /// The runs whose metrics are wanted; the others are let go.
+    /// Sets the runs whose metrics are followed; others are dropped.
     void show(const std::vector<std::string>& runs);
-    /// Null where the run is not shown.
+    /// Null if the run is not shown.
     WatchSeries* series(const std::string& run) const;
-    /// Points a series are thinned out to: twice the pixels.
+    /// Points that a series is thinned to: twice the pixels.
     void setPixelWidth(int pixels);
-    /// The visible part of the axis: asks for what is there only thinned out.
+    /// The visible part of the axis: requests data that is only there thinned.
     void detail(const std::set<std::string>& names, XAxis axis, CurveRange view);
     /// A shown run as it is now: its start, for relative time, and its attempt. A new attempt may
-    /// have voided points between the history and the stream: both are begun anew.
+    /// have discarded points between the history and the stream: both are restarted.
     void noteRun(const values::RunSummary& run);
 
-    /// Reads once what is stored of these runs' strips, also of those that are not shown;
-    /// historyRead() tells it.
+    /// Reads the stored strips of these runs once, also of those that are not shown; emits
+    /// historyRead().
     void showStrips(const std::vector<std::string>& runs);
-    /// Reads what is stored of each rank's strip; rankRead() tells it. Of more ranks than the
-    /// daemon keeps apart nothing is asked.
+    /// Reads the stored strip of each rank; emits rankRead(). Makes no request if the daemon does
+    /// not keep that many ranks apart.
     void askRanks(const std::string& run, int numRanks);
 
-    /// The run whose log is wanted; "" for none.
+    /// The run whose log is followed; "" for none.
     void showLog(const std::string& run);
     const std::string& logRun() const { return logRun_; }
     LogModel& log() { return log_; }
@@ -59,7 +59,7 @@ class WatchFeed final : public QObject {
     std::vector<std::string> metricNames() const;
 
  Q_SIGNALS:
-    /// Names are new, or points were replaced: contents must be made again.
+    /// Names are new, or points were replaced: contents must be rebuilt.
     void curvesChanged();
     /// Points were appended.
     void pointsAdded(const std::string& run);
@@ -71,7 +71,7 @@ class WatchFeed final : public QObject {
         WatchSeries series;
         std::unique_ptr<Following> following;
         std::int64_t startedMs = 0, lastStep = 0;
-        std::pair<std::int64_t, std::int64_t> asked;  ///< of the last detail
+        std::pair<std::int64_t, std::int64_t> asked;  ///< for the last detail
         int attempt = 0;
         bool isAsking = false;
     };

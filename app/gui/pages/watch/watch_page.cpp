@@ -30,7 +30,7 @@ namespace {
 
 constexpr int kTickMs = 500;
 constexpr int kJobsPercent = 30;  // of the height, at most
-constexpr int kLogPercent = 27;   // of what the jobs leave
+constexpr int kLogPercent = 27;   // of the height that the jobs leave
 constexpr std::size_t kNumLastRuns = 3;
 
 std::int64_t nowMs() {
@@ -46,8 +46,8 @@ QString sentenceOf(const session::Link& link) {
     return text;
 }
 
-// That told the newest point; 0: it is of one alone.
-// Of any series that the ranks have told together.
+// The number of ranks behind the newest point of any series that several ranks reported; 0: one
+// rank only.
 int numRanksOf(const values::MetricHistory& history) {
     int numRanks = 0;
     for (const values::MetricSeries& series : history.series) {
@@ -227,7 +227,7 @@ void WatchPage::reset() {
     refreshEmpty();
 }
 
-// The page may be made after the first list has come.
+// The page may be created after the first list has arrived.
 void WatchPage::takeKnownRuns() {
     const RunTable& table = context().runs;
     std::vector<values::RunSummary> runs;
@@ -253,7 +253,7 @@ void WatchPage::takeRuns(const RunsDelta& delta) {
     refreshEmpty();
 }
 
-// What the store knows of the time before the page looked.
+// Stored data from before the page was opened.
 void WatchPage::takeHistory(const std::string& run, const values::MetricHistory& history) {
     const LaneState* lane = lanes_.find(run);
     const std::string host = lane != nullptr ? lane->run.host : std::string();
@@ -319,7 +319,7 @@ void WatchPage::chooseLooks() {
     }
 }
 
-// The axis is the selected jobs'; the strips of all lanes stand on it.
+// The axis covers the selected jobs' time; the strips of all lanes use it.
 void WatchPage::fitTime(std::int64_t now) {
     if (charts_->link()->xAxis() == XAxis::kWallTime) {
         charts_->link()->reportExtent(laneList_, shownTime(lanes_, laneList_->selected(), now));
@@ -343,8 +343,8 @@ void WatchPage::applySelection() {
     refreshTitles();
 }
 
-// The jobs take the room that they need, up to a part; the log gets a few lines more than it must
-// have, the charts the rest.
+// The jobs take the height that they need, up to a share; the log gets a few lines more than its
+// minimum, the charts the rest.
 void WatchPage::fitJobs() {
     const int all = down_->height();
     if (isSized_ || all < 100) {
@@ -439,7 +439,7 @@ void WatchPage::showNothingRuns() {
 void WatchPage::tick(std::int64_t now) {
     nodes_.refresh(now);
     if (context().daemon.link().state != session::LinkState::kConnected) {
-        return;  // nobody knows what goes on: the strips stand still
+        return;  // the present state is unknown: the strips stop
     }
     lanes_.refresh(now);
     fitTime(now);
@@ -484,7 +484,7 @@ std::vector<values::RunSummary> WatchPage::selectedRuns() const {
     return runs;
 }
 
-// With the automatic choice nobody pointed at more than the current job.
+// After an automatic selection the user has pointed at only the current job.
 void WatchPage::stopSelected() {
     const LaneState* current = lanes_.find(laneList_->current());
     stop_->stop(isAuto_ && current != nullptr ? std::vector{current->run} : selectedRuns());
@@ -535,7 +535,7 @@ void WatchPage::resizeEvent(QResizeEvent* event) {
 
 void WatchPage::showEvent(QShowEvent* event) {
     Page::showEvent(event);
-    charts_->rebuild();  // another page may have given a run another look
+    charts_->rebuild();  // another page may have changed a run's look
     fitJobs();
     tick(nowMs());
 }

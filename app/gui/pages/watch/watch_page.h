@@ -1,9 +1,10 @@
 #pragma once
-// Watch: what runs now. Machines, jobs as lanes, live charts of the selected ones, a log.
+// WatchPage: the present activity: machines, jobs as lanes, live charts of the selected ones, a
+// log.
 //
-// Without a choice of the user the jobs that go are selected (kNumAutoMax at most); a choice stays
-// until none of its jobs has a lane. Keys: S stops, L to the log, F follows, 1..9 to a chart, J to
-// the jobs, M to the machines.
+// Until the user selects jobs, the active ones are selected (kNumAutoMax at most); a selection
+// stays until none of its jobs has a lane. Keys: S stops, L to the log, F follows, 1..9 to a chart,
+// J to the jobs, M to the machines.
 //
 // Threads: the GUI thread. Owns: its models, the feed and the widgets.
 #include "app/gui/models/live/lane_model.h"
@@ -50,7 +51,7 @@ class WatchPage final : public Page {
     WatchCharts* charts() const { return charts_; }
     EmptyState* emptyState() const { return empty_; }
     bool isEmptyShown() const;
-    /// One beat of the clock; a timer calls it twice a second.
+    /// One tick of the clock; a timer calls it twice a second.
     void tick(std::int64_t nowMs);
 
  protected:

@@ -6,10 +6,11 @@
 namespace millrace::gui {
 namespace {
 
-// A little more than the time so far: each new border draws every curve anew.
+// A little more than the time so far: each new border redraws every curve.
 CurveRange ahead(CurveRange time) {
     const double step = std::clamp((time.high - time.low) / 10, 5'000.0, 60'000.0);
-    const double coarse = std::exp2(std::floor(std::log2(step)));  // or the step itself would move
+    const double coarse = std::exp2(std::floor(std::log2(step)));  // otherwise the step itself
+                                                                   // would change
     time.high = time.low + std::ceil((time.high - time.low) / coarse) * coarse;
     return time;
 }

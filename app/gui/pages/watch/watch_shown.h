@@ -1,5 +1,5 @@
 #pragma once
-// What the strips and charts of Watch show of the selected jobs: which time, and in which looks.
+// The time range and looks that the strips and charts of Watch use for the selected jobs.
 //
 // Threads: the GUI thread; plain functions over the models.
 #include <string>
@@ -13,12 +13,12 @@ namespace millrace::gui {
 
 /// Whether one of these jobs has not ended.
 bool areGoing(const LaneModel& lanes, const std::vector<std::string>& runs);
-/// From the first start of these jobs to their last end; where one of them goes on, a little ahead
-/// of `nowMs`. Empty where none has started.
+/// From the first start of these jobs to their last end; if one of them is active, a little beyond
+/// `nowMs`. Empty if none has started.
 CurveRange shownTime(const LaneModel& lanes, const std::vector<std::string>& runs,
                      std::int64_t nowMs);
-/// The jobs of the charts all differ, and so do all lanes while there are looks enough. True where
-/// one that had a look has another.
+/// Gives different looks to the jobs of the charts, and to all lanes while there are enough looks.
+/// Returns true if a look has changed.
 bool assignLooks(RunColors& colors, const LaneModel& lanes, const std::vector<std::string>& runs);
 
 }  // namespace millrace::gui

@@ -1,5 +1,5 @@
 #pragma once
-// Stopping and resuming runs: asks first with their names, then says what came of it.
+// WatchStop: stops and resumes runs: asks first with their names, then reports the result.
 //
 // Threads: the GUI thread. Owns: nothing. Failure: the daemon's sentence as a notice.
 #include <QObject>
@@ -18,7 +18,7 @@ class WatchStop final : public QObject {
  public:
     WatchStop(DaemonBridge& daemon, QWidget* page);
 
-    /// Asks; of runs that cannot be stopped nothing is asked.
+    /// Asks first; ignores runs that cannot be stopped.
     void stop(const std::vector<values::RunSummary>& runs);
     void resume(const values::RunSummary& run);
 

@@ -8,8 +8,8 @@
 namespace millrace::gui {
 namespace {
 
-constexpr int kWide = 860;      // below, columns are as narrow as their texts allow
-constexpr int kWithLeft = 720;  // from here on the time left has a column
+constexpr int kWide = 860;      // below this width, columns are as narrow as their texts allow
+constexpr int kWithLeft = 720;  // from this width on the time left has a column
 
 }  // namespace
 

@@ -1,10 +1,10 @@
 #pragma once
-// Where things stand in the list of jobs: columns, a row a job, and below it a row each of its
-// ranks where they are open. Places are those of the viewport.
+// LaneLayout: positions in the list of jobs: columns, a row per job, and below it a row per rank if
+// they are expanded. Coordinates are those of the viewport.
 //
-// A job of two or more ranks shows them while it goes on; those of many, and of one that has ended,
-// only where somebody opened them. Threads: the GUI thread. Owns: what was opened and closed; the
-// model outlives it.
+// An active job of two or more ranks shows them; those of a job with many ranks, or of one that has
+// ended, only if the user expands them. Threads: the GUI thread. Owns: what was expanded and
+// collapsed; the model outlives it.
 #include <QFont>
 #include <QPoint>
 #include <QRect>
@@ -30,25 +30,26 @@ struct LaneColumns {
 
 class LaneLayout {
  public:
-    static constexpr std::size_t kRanksOpen = 8;  ///< more are closed until somebody opens them
+    static constexpr std::size_t kRanksOpen = 8;  ///< more are collapsed until the user expands
+                                                  ///< them
     static constexpr int kStripHeight = 16, kRankStripHeight = 10;
 
     explicit LaneLayout(const LaneModel& model) : model_(model) {}
 
-    /// The list has changed, or the font: heights are counted anew. True where they are others.
+    /// The list or the font has changed: computes the heights again. Returns true if they changed.
     bool arrange(const QFont& font);
     void setView(const QSize& size, int scrolled);
 
     static bool hasRanks(const LaneState& lane) { return lane.ranks.size() > 1; }
     bool isOpen(const LaneState& lane) const;
-    /// Of jobs with ranks; arrange() follows.
+    /// For jobs with ranks; call arrange() afterwards.
     void setOpen(const LaneState& lane, bool isOpen) { chosen_[lane.run.id] = isOpen; }
 
     const LaneColumns& columns() const { return columns_; }
     int headerHeight() const { return headerHeight_; }
     int footHeight() const { return footHeight_; }
     int rowHeight() const { return rowHeight_; }
-    /// Of all rows, and of those before one.
+    /// The height of all rows, and of those before one.
     int height() const { return tops_.empty() ? 0 : tops_.back(); }
     int topOf(int row) const { return tops_[static_cast<std::size_t>(row)]; }
 
@@ -59,17 +60,17 @@ class LaneLayout {
     QRect stripRect(int row) const;
     QRect rankStripRect(int row, int place) const;
     QRect buttonRect(int row) const;
-    /// What opens and closes its ranks; empty where there are none.
+    /// The control that expands its ranks; empty if there are none.
     QRect foldRect(int row) const;
 
     int rowAt(const QPoint& position) const;  ///< -1: none
-    /// The place of a rank among its job's, where one is there.
+    /// The index of the rank at the position among its job's, if any.
     std::optional<int> rankAt(int row, const QPoint& position) const;
 
  private:
     const LaneModel& model_;
     std::map<std::string, bool> chosen_;
-    std::vector<int> tops_;  ///< of each row, and behind the last one
+    std::vector<int> tops_;  ///< of each row, and after the last one
     LaneColumns columns_;
     QSize size_;
     int scrolled_ = 0, unit_ = 8;

@@ -1,4 +1,4 @@
-// What the user does with the lanes; lane_list_paint.cpp has how they look.
+// User input of the lanes; lane_list_paint.cpp draws them.
 #include "app/gui/widgets/live/lane_list.h"
 
 #include <QContextMenuEvent>
@@ -36,7 +36,7 @@ LaneList::LaneList(const LaneModel& model, const RunColors& colors, QWidget* par
     arrange();
 }
 
-// Heights and what is scrolled, after a change of the list, the font or the size.
+// Updates heights and scrolling, after a change of the list, the font or the size.
 void LaneList::arrange() {
     const bool isNew = layout_.arrange(font());
     const int room = viewport()->height() - layout_.headerHeight() - layout_.footHeight();

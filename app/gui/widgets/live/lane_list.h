@@ -1,13 +1,13 @@
 #pragma once
-// The running jobs, one lane each: what it is, where it stands, a strip of what it did over time,
-// and its rates. Above the strips the time, below them what the colours mean.
+// LaneList: the running jobs, one lane each: name, state, a strip of its activity over time, and
+// its rates. The time axis is above the strips, the legend of colours below them.
 //
-// The strips show the time that the link shows when its axis is the wall time, so that they line up
-// with the charts; else everything the lanes know. Keys: Up and Down choose, with Shift more than
-// one, Space takes one in or out, Ctrl+A all, Home and End, Enter opens the run, S asks to stop it,
-// Right and Left open and close the lanes of its ranks.
+// The strips show the link's time range if its axis is wall time, so that they are aligned with the
+// charts; otherwise all that the lanes know. Keys: Up and Down select, with Shift several, Space
+// toggles one, Ctrl+A all, Home and End, Enter opens the run, S asks to stop it, Right and Left
+// expand and collapse the lanes of its ranks.
 //
-// Threads: the GUI thread. Owns: what is selected, not the model.
+// Threads: the GUI thread. Owns: the selection, not the model.
 #include <QAbstractScrollArea>
 #include <QHash>
 #include <QPointer>
@@ -31,17 +31,17 @@ class LaneList final : public QAbstractScrollArea {
     LaneList(const LaneModel& model, const RunColors& colors, QWidget* parent = nullptr);
 
     void setLink(ChartLink* link);
-    /// The live edge; repaints only what grows. Not called while the daemon is away.
+    /// The live edge; repaints only growing parts. Not called while the daemon is unreachable.
     void setNow(std::int64_t nowMs);
-    /// The daemon is away: what the lanes say is old, and they are dimmed.
+    /// While the daemon is unreachable the lanes are old, and dimmed.
     void setAway(bool isAway);
 
-    /// In the order of the rows. The current one is the last that was chosen.
+    /// In the order of the rows. The current one is the last that was selected.
     const std::vector<std::string>& selected() const { return selected_; }
     const std::string& current() const { return current_; }
     void select(const std::vector<std::string>& ids, const std::string& current);
 
-    /// The strip's place in widget coordinates, so that tests can point at it.
+    /// The strip's area in widget coordinates, for tests that point at it.
     QRect stripRect(int row) const { return layout_.stripRect(row); }
     const LaneLayout& lanes() const { return layout_; }
     QString textAt(const QPoint& position) const;
@@ -52,7 +52,7 @@ class LaneList final : public QAbstractScrollArea {
 
  Q_SIGNALS:
     void selectionChanged();
-    /// It wants more room, or less.
+    /// It needs more or less height.
     void heightChanged();
     void runActivated(const std::string& id);
     void stopAsked(const std::string& id);
@@ -75,7 +75,7 @@ class LaneList final : public QAbstractScrollArea {
         Lane lane;
     };
     CurveRange visibleTime() const;
-    /// `key`: a run's id, with "#1" behind it of its rank 1.
+    /// `key`: a run's id; "#1" is appended for its rank 1.
     const Lane& laneOf(const QString& key, const LaneTracker& tracker,
                        const values::RunSummary& run);
     void arrange();

@@ -1,4 +1,4 @@
-// How the lanes look; lane_list.cpp has what the user does with them.
+// Draws the lanes; lane_list.cpp handles the user's input.
 #include <QPaintEvent>
 #include <QPainter>
 #include <QScrollBar>
@@ -21,7 +21,7 @@
 namespace millrace::gui {
 namespace {
 
-// Where a run that has ended ran, whether or not anything is known of what it did there.
+// The area in which a run that has ended ran, even if its activity is unknown.
 QRectF ranRect(const QRect& strip, const CurveRange& time, const values::RunSummary& run) {
     if (!values::isEnded(run.state) || run.startedMs <= 0 || run.endedMs <= run.startedMs) {
         return {};
@@ -34,7 +34,7 @@ QRectF ranRect(const QRect& strip, const CurveRange& time, const values::RunSumm
     return {from, static_cast<double>(strip.top()), to - from, static_cast<double>(strip.height())};
 }
 
-// A run that has ended outside of what is shown says on which side, and when.
+// For a run that ended outside the shown range: shows on which side, and when.
 void paintElsewhere(QPainter& painter, const QRect& strip, const CurveRange& time,
                     const values::RunSummary& run, const QColor& color) {
     if (!values::isEnded(run.state) || run.startedMs <= 0) {

@@ -28,7 +28,7 @@ void paintRates(QPainter& painter, const RankRow& row, const ThemeColors& colors
         painter.drawText(QRect(from, row.rect.top(), to - from, row.rect.height()),
                          Qt::AlignVCenter | Qt::AlignRight, text.isEmpty() ? noneText() : text);
     };
-    // A time of a step that is long gone says nothing of now: how old it is stands in its place.
+    // An old step time must not look current: its age is shown instead.
     if (const QString old = row.rank.oldStepText(row.nowMs); !old.isEmpty()) {
         value(c.rate, c.stall, old, colors.dim);
         value(c.stall, c.left, QString(), colors.dim);
@@ -53,7 +53,7 @@ void paintRankRow(QPainter& painter, const RankRow& row, const QWidget& in) {
                            row.rect.height()),
                      Qt::AlignVCenter, row.rank.title());
     const QRect state(c.state, row.rect.top(), c.strip - c.state - kLanePad, row.rect.height());
-    // Where there is room for one only it is not the step.
+    // If only one fits, the step is omitted.
     const QString step = row.rank.stepText(), word = row.rank.state(row.nowMs);
     if (metrics.horizontalAdvance(word) + metrics.horizontalAdvance(step) + 6 <= state.width()) {
         painter.drawText(state, Qt::AlignVCenter | Qt::AlignRight, step);
@@ -63,7 +63,7 @@ void paintRankRow(QPainter& painter, const RankRow& row, const QWidget& in) {
                      metrics.elidedText(word, Qt::ElideRight, state.width()));
     if (row.strip.width() >= 20 && row.time.high > row.time.low) {
         painter.fillRect(row.strip, colors.sunken);
-        // Names of phases stand in the job's own strip.
+        // The job's own strip shows the names of phases.
         painter.setFont(in.font());
         paintLane(painter, row.strip, row.lane, row.time.low, row.time.high,
                   static_cast<double>(row.nowMs), in.palette());

@@ -1,7 +1,8 @@
 #pragma once
-// How the ranks of a job look in the list of jobs: a thin row each, in the job's columns.
+// Paints the ranks of a job in the list of jobs: a thin row each, in the job's columns.
 //
-// Threads: the GUI thread. Owns: nothing. Failure: none; what a rank does not tell is a dash.
+// Threads: the GUI thread. Owns: nothing. Failure: none; values that a rank does not report are a
+// dash.
 #include <QRect>
 
 #include "app/gui/charts/parts/chart_content.h"
@@ -19,17 +20,17 @@ struct RankRow {
     const Lane& lane;
     QRect rect, strip;
     const LaneColumns& columns;
-    CurveRange time;  ///< that the strip shows
+    CurveRange time;  ///< the strip's range
     std::int64_t nowMs = 0;
 };
-/// `in` has the font and the palette.
+/// `in` supplies the font and the palette.
 void paintRankRow(QPainter& painter, const RankRow& row, const QWidget& in);
 
-/// "▾ 2 ranks" at its place; red where one does not get on.
+/// "▾ 2 ranks"; red if one makes no progress.
 void paintFold(QPainter& painter, const QRect& rect, const LaneState& state, bool isOpen,
                const QWidget& in);
 
-/// A lane for the painter, of what was tracked.
+/// Converts tracked spans to a lane for the painter.
 Lane paintableLane(const LaneTracker& tracker, const values::RunSummary& run);
 
 }  // namespace millrace::gui

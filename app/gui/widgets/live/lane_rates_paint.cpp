@@ -23,8 +23,8 @@ QString leftText(const LaneState& state, std::int64_t nowMs) {
                : QString();
 }
 
-// Of a run that goes on what is now, and below it the share of the whole run; of one that has ended
-// the latter alone.
+// For an active run the stall now, and below it the share of the whole run; for one that has ended
+// only the latter.
 void paintStall(QPainter& painter, const RatesRow& row, bool isOfNow, const QWidget& in) {
     const ThemeColors& colors = colorsOf(in.palette());
     const LaneColumns& c = row.columns;
@@ -62,7 +62,7 @@ void paintRates(QPainter& painter, const RatesRow& row, const QWidget& in) {
     };
     const bool isOfNow = !row.isAway || row.state.isEnded();
     const std::optional<double> rate = isOfNow ? row.state.run.rate() : std::nullopt;
-    // A rate of a time that is gone is no rate: how old it is stands in its place.
+    // An old rate must not look current: its age is shown instead.
     const auto old = isOfNow ? row.state.oldRatesSeconds(row.nowMs) : std::nullopt;
     if (old) {
         value(c.rate, c.stall, QObject::tr("%1 old").arg(durationText(std::floor(*old) * 1e3)),

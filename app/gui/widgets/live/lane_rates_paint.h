@@ -1,6 +1,6 @@
 #pragma once
-// How the figures of a job's lane look: its speed, its waiting for data now and over the whole run,
-// and the time that is left. Threads: the GUI thread. Pure but for the painter.
+// Paints the figures of a job's lane: its speed, its data stall now and over the whole run, and the
+// time left. Threads: the GUI thread. Pure but for the painter.
 #include <QRect>
 #include <cstdint>
 
@@ -17,7 +17,7 @@ struct RatesRow {
     QRect rect;  ///< of the lane
     const LaneColumns& columns;
     std::int64_t nowMs = 0;
-    bool isAway = false;  ///< the daemon: of now nothing is known
+    bool isAway = false;  ///< the daemon's: the present state is unknown
 };
 
 void paintRates(QPainter& painter, const RatesRow& row, const QWidget& in);

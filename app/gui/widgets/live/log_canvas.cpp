@@ -17,14 +17,14 @@ namespace {
 constexpr int kLinePad = 8;
 constexpr int kWorkerCharsMax = 14;
 
-// Unicode's Bidi_Control: what stands behind one of them is shown elsewhere in the line.
+// Unicode's Bidi_Control: such a character moves the text after it elsewhere in the line.
 bool isBidiControl(QChar c) {
     const char16_t code = c.unicode();
     return code == 0x061c || code == 0x200e || code == 0x200f ||
            (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
 }
 
-// What a terminal would not show as such: colours and cursor moves leave, a tab becomes blanks.
+// Removes terminal controls (colours and cursor moves); a tab becomes blanks.
 QString displayText(std::string_view utf8) {
     QString text = QString::fromUtf8(utf8.data(), static_cast<qsizetype>(utf8.size()));
     qsizetype escape = text.indexOf(QChar(0x1b));
@@ -49,7 +49,7 @@ bool isNarrow(const QString& text) {
     return std::all_of(text.begin(), text.end(), [](QChar c) { return c.unicode() < 0x300; });
 }
 
-// First and length of the pieces that fit into the width.
+// Start and length of the pieces that fit into the width.
 std::vector<std::pair<int, int>> piecesOf(const QString& text, int width, int charWidth,
                                           const QFont& font) {
     std::vector<std::pair<int, int>> pieces;
@@ -247,7 +247,7 @@ int LogCanvas::numPieces(int row, const Columns& columns) const {
                                                .size());
 }
 
-// From the last line upwards until the height is filled; then from the top.
+// Lays out from the last line upwards until the height is filled; then from the top.
 std::vector<LogCanvas::Placed> LogCanvas::placedFromEnd(const Columns& columns) const {
     std::vector<Placed> rows;
     int bottom = viewport()->height();
@@ -259,7 +259,7 @@ std::vector<LogCanvas::Placed> LogCanvas::placedFromEnd(const Columns& columns) 
     std::reverse(rows.begin(), rows.end());
     if (bottom > 0) {
         for (Placed& place : rows) {
-            place.y -= bottom;  // less than a page: it stands at the top
+            place.y -= bottom;  // less than a page: aligned to the top
         }
     }
     return rows;
@@ -282,7 +282,7 @@ std::vector<LogCanvas::Placed> LogCanvas::placed() const {
     return rows;
 }
 
-// The first row of the last page: its first line is visible whole.
+// The first row of the last page: its first line is fully visible.
 int LogCanvas::lastTopRow() const {
     if (model_ == nullptr || model_->rowCount() == 0) {
         return 0;
@@ -362,7 +362,7 @@ void LogCanvas::changeEvent(QEvent* event) {
 
 void LogCanvas::wheelEvent(QWheelEvent* event) {
     QAbstractScrollArea::wheelEvent(event);
-    // Upwards always stops the run of lines, also before the bar has moved.
+    // Scrolling up always stops following, even before the bar has moved.
     if (event->angleDelta().y() > 0 && isFollowing_ && lastTopRow() > 0) {
         setTop(lastTopRow() - 1);
     }

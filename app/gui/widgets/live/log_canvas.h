@@ -1,8 +1,9 @@
 #pragma once
-// The painter of a log: lays out and paints the lines that are visible, whatever the log's length.
+// LogCanvas: lays out and paints only the visible lines of a log, whatever its length.
 //
-// The place is a row, not a pixel: lines that leave at the top or come in by a filter do not move
-// what one reads. Following, the last line stands at the bottom. Lines are selected whole.
+// The scroll position is a row, not a pixel: lines that are evicted at the top or added by a filter
+// do not move the lines being read. While following, the last line is at the bottom. Whole lines
+// are selected.
 //
 // Threads: the GUI thread. Owns: nothing of the model.
 #include <QAbstractScrollArea>
@@ -25,7 +26,7 @@ class LogCanvas final : public QAbstractScrollArea {
 
     void setModel(LogModel* model);
     void setEmptyText(const QString& text);
-    /// What is marked in the lines.
+    /// Sets the text that is highlighted in the lines.
     void setHighlight(const TextMatcher& matcher);
 
     bool isFollowing() const { return isFollowing_; }
@@ -87,7 +88,7 @@ class LogCanvas final : public QAbstractScrollArea {
     TextMatcher highlight_;
     bool isFollowing_ = true, isWrapped_ = false, isMovingBar_ = false;
     int topRow_ = 0;
-    int widestChars_ = 0;                            ///< of the lines painted so far
+    int widestChars_ = 0;                            ///< in the lines painted so far
     std::optional<std::uint64_t> anchor_, current_;  ///< sequences
 };
 

@@ -1,11 +1,11 @@
 #pragma once
-// The log of a run to read: filter, level colours, follow, pause, find, copy, wrap.
+// LogView: the log of a run: filter, level colours, follow, pause, find, copy, wrap.
 //
-// A bar over a painter (LogCanvas) that lays out only the lines that are visible, so that 50,000
-// lines a second cost no more than fifty. Scrolling up stops following; End or the button at the
-// foot goes on with the newest line.
+// A bar over a painter (LogCanvas) that lays out only the visible lines, so that 50,000 lines a
+// second cost no more than fifty. Scrolling up stops following; End or the button at the bottom
+// resumes at the newest line.
 //
-// One field searches: with the funnel on only the lines that match are shown, off they are marked.
+// One search field: with the funnel on only matching lines are shown, off they are highlighted.
 // Keys: / or Ctrl+F to the field, Enter and Shift+Enter (F3, Shift+F3) to the next and previous
 // match, Space pauses, End follows, W wraps, Ctrl+A and Ctrl+C select and copy, E and Shift+E to
 // the next and previous error. Threads: the GUI thread. Owns: its widgets, not the model.
@@ -33,10 +33,10 @@ class LogView : public QWidget {
     explicit LogView(QWidget* parent = nullptr);
     ~LogView() override;
 
-    /// nullptr: the empty text.
+    /// nullptr: shows the empty text.
     void setModel(LogModel* model);
     LogModel* model() const { return model_; }
-    /// What to read where the run has no line yet; say what to do.
+    /// Shown if the run has no line yet; tell the user what to do.
     void setEmptyText(const QString& text);
 
     bool isFollowing() const;
@@ -45,7 +45,7 @@ class LogView : public QWidget {
     bool isWrapped() const;
     void focusLog();
     void focusFilter();
-    /// The first row that is visible, for tests and to keep the place.
+    /// The first visible row, for tests and to keep the position.
     int topRow() const;
     void showRow(int row);
 
@@ -53,7 +53,7 @@ class LogView : public QWidget {
     void restoreState(QSettings& settings);
 
  Q_SIGNALS:
-    /// Something went to the clipboard: one sentence for the status bar.
+    /// Lines were copied to the clipboard: one sentence for the status bar.
     void copied(const QString& sentence);
 
  protected:
@@ -83,7 +83,7 @@ class LogView : public QWidget {
     QToolButton* wrapButton_ = nullptr;
     QToolButton* pauseButton_ = nullptr;
     QToolButton* followButton_ = nullptr;
-    QTimer* typing_ = nullptr;  ///< a word is searched when it is typed, not letter by letter
+    QTimer* typing_ = nullptr;  ///< waits for a whole word before it searches
     QComboBox* levelBox_ = nullptr;
     QComboBox* workerBox_ = nullptr;
     QLabel* statusLabel_ = nullptr;

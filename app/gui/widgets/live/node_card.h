@@ -1,10 +1,10 @@
 #pragma once
-// One machine as a card: processors (all and each core), memory, network, disk, every GPU, each
-// with its last minute; collapsed to one line where there are many machines.
+// NodeCard: one machine as a card: processors (all and each core), memory, network, disk, every
+// GPU, each with its last minute; collapsed to one line if there are many machines.
 //
-// What is not known is "n/a"; a machine without a GPU says why. Painted as a whole, once a sample.
-// Enter, Space or a click on the head opens and closes it. Threads: the GUI thread. Owns: nothing
-// of the model.
+// An unknown value is "n/a"; a machine without a GPU shows why. Painted as a whole, once per
+// sample. Enter, Space or a click on the head expands and collapses it. Threads: the GUI thread.
+// Owns: nothing of the model.
 #include <QPointer>
 #include <QString>
 #include <QWidget>
@@ -22,7 +22,7 @@ class NodeCard final : public QWidget {
     const std::string& node() const { return node_; }
     void setOpen(bool isOpen);
     bool isOpen() const { return isOpen_; }
-    /// What the card says, in words: for screen readers, the tool tip and tests.
+    /// The card in words: for screen readers, the tooltip and tests.
     QString summary() const;
 
     QSize sizeHint() const override;

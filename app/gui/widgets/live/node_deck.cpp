@@ -101,7 +101,7 @@ void NodeDeck::rebuild() {
     arrange();
 }
 
-// A hidden page gets no request for a layout: a card that has grown is looked for here.
+// A hidden page gets no layout request: look for cards that have grown here.
 void NodeDeck::refreshRows(int first, int last) {
     bool hasGrown = false;
     for (int row = first; row <= last; ++row) {
@@ -120,7 +120,7 @@ int NodeDeck::numColumns() const {
     return std::clamp(most, 1, std::max(1, model_.numNodes()));
 }
 
-// Each card into the column that is shortest so far: no holes, the order still reads downwards.
+// Puts each card into the shortest column so far: no holes, and the order still reads downwards.
 void NodeDeck::arrange() {
     if (isArranging_) {
         return;

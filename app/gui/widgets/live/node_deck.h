@@ -1,5 +1,5 @@
 #pragma once
-// The cards of all machines, in as many columns as the width allows; many machines start collapsed.
+// NodeDeck: the cards of all machines, in as many columns as fit; many machines start collapsed.
 //
 // Threads: the GUI thread. Owns: the cards, not the model.
 #include <QScrollArea>

@@ -17,7 +17,7 @@ namespace {
 constexpr int kSparkShare = 28;  // percent of the width
 constexpr int kCoreBarHeight = 14;
 constexpr std::size_t kWorkersMax = 8;
-constexpr double kHot = 85;  // from here a temperature is worth a look, °C
+constexpr double kHot = 85;  // from here on a temperature is highlighted, °C
 
 const QColor& cpuColor() {
     static const QColor color(0x56, 0xB4, 0xE9);
@@ -220,7 +220,7 @@ void NodePainter::paintBar(const QRectF& rect, const std::optional<double>& perc
     }
 }
 
-// A bar a core, in as many lines as the width asks for.
+// A bar per core, in as many lines as the width requires.
 void NodePainter::paintCores(std::span<const double> cores) {
     const int height = coreHeight(cores.size(), area_.width());
     if (height == 0) {
@@ -332,7 +332,7 @@ void NodePainter::paintWorkers(const NodeState& node) {
     }
 }
 
-// "data0   r-abc23            97 %   210 MB": CPU of one core.
+// "data0   r-abc23            97 %   210 MB": CPU in percent of one core.
 void NodePainter::paintWorker(const values::ProcessSample& worker) {
     const int height = rowHeight(font_), label = labelRoom();
     const QRect row(area_.left(), y_, area_.width(), height);
@@ -355,7 +355,7 @@ void NodePainter::paintWorker(const values::ProcessSample& worker) {
     y_ += height;
 }
 
-// Two lines: utilisation with its minute; memory, power and temperature.
+// Two lines: utilisation with its last minute; memory, power and temperature.
 void NodePainter::paintGpu(const NodeState::Gpu& gpu, std::int64_t nowMs) {
     const QString label = QObject::tr("GPU %1").arg(gpu.info.index);
     const int left = area_.left() + labelRoom();

@@ -1,5 +1,5 @@
 #pragma once
-// Paints a machine's facts into a card, row by row.
+// NodePainter: paints a machine's facts into a card, row by row.
 //
 // Threads: the GUI thread. Owns: nothing; lives for one paint.
 #include <QPainter>
@@ -15,28 +15,29 @@
 
 namespace millrace::gui {
 
-/// "n/a", for what nobody told.
+/// "n/a", for a value that was not reported.
 QString unknownText();
 QString percentText(const std::optional<double>& value);
 QString rateText(const std::optional<double>& bytesPerSecond);
 QString amountText(const std::optional<std::uint64_t>& bytes);
-/// "32 cores · 256 GB · AMD EPYC 9654", of what is known.
+/// "32 cores · 256 GB · AMD EPYC 9654", from the known facts.
 QString factsText(const values::NodeInfo& info);
 
 class NodePainter {
  public:
     NodePainter(QPainter& painter, const QRect& area, const QPalette& palette, const QFont& font);
 
-    /// Name, a badge (its state, how old its sample is, or that it is the head), facts.
+    /// Name, a badge (its state, its sample's age, or that it is the head), facts.
     void paintHead(const NodeState& node, std::optional<int> staleSeconds, bool isOpen);
     void paintBody(const NodeState& node, std::int64_t nowMs);
-    /// All of it in one line behind the name.
+    /// All of it in one line after the name.
     void paintCollapsed(const NodeState& node, std::optional<int> staleSeconds);
 
     static int rowHeight(const QFont& font);
     static int headHeight(const QFont& font);
     static int coreHeight(std::size_t numCores, int width);
-    /// Of what paintBody() says of `numWorkers`: a row each, of many the first.
+    /// The height that paintBody() needs for `numWorkers`: a row each; if there are many, the
+    /// first.
     static int workersHeight(std::size_t numWorkers, const QFont& font);
 
  private:

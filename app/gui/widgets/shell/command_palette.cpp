@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kRowHeight = 32, kMostRows = 11, kShadow = 14;
 
-// Title with the letters found in bold, detail and group dim, the keys at the right.
+// Title with the matched letters in bold, detail and group dim, the keys on the right.
 class EntryDelegate final : public QStyledItemDelegate {
  public:
     using QStyledItemDelegate::QStyledItemDelegate;
@@ -237,7 +237,7 @@ void CommandPalette::runCurrent() {
     run();
 }
 
-// As tall as what was found, so that it covers no more of the page than it must.
+// As tall as its results, so that it covers no more of the page than necessary.
 QRect CommandPalette::placeIn(const QSize& window) const {
     const int row = list_->sizeHintForRow(0) > 0 ? list_->sizeHintForRow(0) : kRowHeight;
     const int rows = std::clamp(model_.rowCount(), 1, kMostRows);
@@ -309,7 +309,7 @@ void ShortcutSheet::fill() {
     }
     QVBoxLayout* sideColumns[] = {new QVBoxLayout, new QVBoxLayout};
     for (const ShortcutGroup& group : groups_) {
-        // A group stands where its middle falls.
+        // A group goes to the column that contains its middle.
         const std::size_t size = group.lines.size() + 2;
         addGroup(*sideColumns[numPlaced + size / 2 > numLines / 2 ? 1 : 0], group);
         numPlaced += size;

@@ -1,8 +1,8 @@
 #pragma once
-// The command palette (Ctrl+Shift+P) and the sheet of shortcuts (?): two overlays on the window.
+// The command palette (Ctrl+Shift+P) and the shortcut sheet (?): two overlays on the window.
 //
-// Non-modal children of the window that cover its middle, take the focus while they are open and
-// give it back; Escape, a click outside, or doing something closes them. Threads: the GUI thread.
+// Non-modal children in the middle of the window, which take the focus while they are open and
+// return it; Escape, a click outside, or an action closes them. Threads: the GUI thread.
 #include <QFrame>
 #include <QKeySequence>
 #include <QPointer>
@@ -17,19 +17,19 @@ class QVBoxLayout;
 
 namespace millrace::gui {
 
-/// A panel over the window that closes on Escape, or when the focus goes elsewhere.
+/// A panel over the window that closes on Escape, or when the focus moves elsewhere.
 class Overlay : public QFrame {
     Q_OBJECT
 
  public:
     explicit Overlay(QWidget* window);
-    /// Shows it, remembers who had the focus.
+    /// Shows it and remembers the focused widget.
     void open(QWidget* focusInside);
-    /// Hides it, gives the focus back.
+    /// Hides it and returns the focus.
     void dismiss();
 
  protected:
-    /// Where it stands in a window of this size.
+    /// Its position in a window of this size.
     virtual QRect placeIn(const QSize& window) const = 0;
     bool eventFilter(QObject* watched, QEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
@@ -65,7 +65,7 @@ class CommandPalette final : public Overlay {
     QLabel* hint_;
 };
 
-/// A title and what is in it, for the sheet.
+/// A title and its shortcuts, for the sheet.
 struct ShortcutGroup {
     QString title;
     struct Line {

@@ -119,7 +119,7 @@ QSize DaemonChip::sizeHint() const {
 }
 
 QSize DaemonChip::minimumSizeHint() const {
-    // The badge is what must be read.
+    // The badge must stay readable: reserve its width first.
     const int badge = stale_.isEmpty() ? 0 : badgeSize({stale_, Tone::kWarn}, font()).width();
     return {std::min(sizeHint().width(), 110 + badge), sizeHint().height()};
 }
@@ -359,7 +359,7 @@ void ConnectionBar::startAdding() {
     offerHosts();
 }
 
-// The hosts that the user has named, here or for ssh; not those that are in the bar.
+// Offers the hosts that the user has named, here or for ssh, unless they are in the bar.
 void ConnectionBar::offerHosts() {
     QStringList offered;
     for (const QString& word : daemons_.suggestions()) {

@@ -1,9 +1,9 @@
 #pragma once
-// The bar on top: one chip a known daemon, a field to add one, and below it the sentence that says
-// what is wrong.
+// ConnectionBar: the bar at the top: one chip per known daemon, a field to add one, and below it
+// the current problem as a sentence.
 //
-// It shows KnownDaemons and says what the user wants by signals. Keyboard: Tab and the arrow keys
-// between chips, Space or Return goes there, Delete removes. Threads: the GUI thread.
+// It shows KnownDaemons and emits signals for the user's actions. Keyboard: Tab and the arrow keys
+// between chips, Space or Return selects, Delete removes. Threads: the GUI thread.
 #include <QAbstractButton>
 #include <QFrame>
 #include <functional>
@@ -35,7 +35,7 @@ class DaemonChip final : public QAbstractButton {
 
  Q_SIGNALS:
     void removeAsked();
-    void leave(int direction);  ///< to the chip before (-1) or behind (1)
+    void leave(int direction);  ///< to the previous chip (-1) or the next (1)
 
  protected:
     void paintEvent(QPaintEvent* event) override;
@@ -60,16 +60,16 @@ class ConnectionBar final : public QWidget {
     void startAdding();
     const std::vector<DaemonChip*>& chips() const { return chips_; }
     QLineEdit* field() const { return field_; }
-    /// The sentence below the field; "" while the address can be read.
+    /// The sentence below the field; "" while the address is valid.
     QString fieldProblem() const;
-    /// What is wrong with the current daemon; "" while all is well.
+    /// The current daemon's problem; "" while all is well.
     QString problem() const;
 
  Q_SIGNALS:
-    /// `daemons` made it the current one already.
+    /// `daemons` has made it the current one already.
     void chosen(const std::string& address);
     void retryAsked();
-    /// The field is open: what it offers may be read anew.
+    /// The field was opened: its suggestions may be read again.
     void addingStarted();
     void paletteAsked();
     void themeAsked();

@@ -29,7 +29,7 @@ QString titleOf(const SshQuestion& question) {
     return QObject::tr("%1 asks").arg(question.host);
 }
 
-// Of a host's key without ssh's own last question, which the buttons put.
+// For a host's key, drops ssh's own last question, which the buttons replace.
 QString textOf(const SshQuestion& question) {
     QStringList lines = question.text.split(QLatin1Char('\n'), Qt::SkipEmptyParts);
     if (question.kind == SshQuestion::Kind::kHostKey && lines.size() > 1) {
@@ -110,7 +110,7 @@ void QuestionDialog::present(const SshQuestion& question) {
     field_->setAccessibleName(text_->text());
     yes_->setText(isKey ? tr("Trust and connect") : isYesNo ? tr("Yes") : tr("Answer"));
     yes_->setVisible(!isNotice);
-    // A key is not trusted by a Return that was meant for something else.
+    // A stray Return must not trust a key.
     yes_->setDefault(!isKey);
     yes_->setAutoDefault(!isKey);
     no_->setText(isKey ? tr("Do not trust") : tr("Cancel"));
@@ -137,7 +137,7 @@ void QuestionDialog::say() {
     Q_EMIT answered(id, text);
 }
 
-// A key that is not trusted is answered, which ssh then says; everything else is given up.
+// An untrusted key is answered with "no", which ssh then reports; all other questions are given up.
 void QuestionDialog::leave() {
     if (question_.kind != SshQuestion::Kind::kHostKey) {
         reject();

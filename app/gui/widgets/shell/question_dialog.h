@@ -1,9 +1,9 @@
 #pragma once
-// Asks what an SSH connection wants to know: whether a host's key is the right one, a passphrase, a
-// code. One question at a time, over the window, without stopping it.
+// QuestionDialog: asks the questions of SSH connections: whether a host's key is right, a
+// passphrase, a code. One question at a time, over the window, without blocking it.
 //
-// Keyboard: Return answers, Escape gives up. Threads: the GUI thread. What was typed is cleared
-// when it has been said.
+// Keyboard: Return answers, Escape gives up. Threads: the GUI thread. Typed text is cleared after
+// the answer.
 #include <QDialog>
 
 #include "app/gui/models/ssh_question.h"
@@ -19,9 +19,9 @@ class QuestionDialog final : public QDialog {
 
  public:
     explicit QuestionDialog(QWidget* parent);
-    /// Opens with it; another one takes the place of the one before.
+    /// Opens with the question, which replaces the previous one.
     void present(const SshQuestion& question);
-    /// Nothing is asked any more.
+    /// Closes: no question is open any more.
     void withdraw();
     const SshQuestion& question() const { return question_; }
     QLineEdit* field() const { return field_; }

@@ -1,5 +1,6 @@
 #pragma once
-// The bar at the left: one button a page, with its icon and name; Up and Down move between them.
+// SideBar: the bar at the left: one button per page, with its icon and name; Up and Down move
+// between them.
 //
 // Threads: the GUI thread.
 #include <QAbstractButton>
@@ -33,7 +34,7 @@ class SideBar final : public QFrame {
 
  public:
     explicit SideBar(QWidget* parent = nullptr);
-    /// `key` is shown in the tool tip.
+    /// `key` is shown in the tooltip.
     void addPage(Glyph glyph, const QString& text, const QString& key);
     void addFootButton(Glyph glyph, const QString& text, const QString& toolTip, QObject* context,
                        std::function<void()> onClick);

@@ -33,7 +33,7 @@ SpecToken::Kind tokenOf(Completion::Kind kind) {
     }
 }
 
-/// The letter in front of an item: k key, c column, f function, o operator, s step, w word.
+/// The letter before an item: k key, c column, f function, o operator, s step, w word.
 QString letterOf(Completion::Kind kind) {
     static const QString kLetters = QStringLiteral("kwcfos");
     return kLetters.mid(static_cast<int>(kind), 1);
@@ -164,7 +164,7 @@ void CompletionPopup::showHint(const std::optional<CallHint>& hint, const QRect&
                             all.mid(from, to - from).toHtmlEscaped(), all.mid(to).toHtmlEscaped(),
                             hint->doc.toHtmlEscaped()));
     hint_->adjustSize();
-    // Above the line, or above the list where that stands there.
+    // Above the line, or above the list if that is above the line.
     const bool isListAbove = isVisible() && geometry().top() < line.top();
     const int y = (isListAbove ? geometry().top() : line.top()) - hint_->height() - 2;
     const int x = std::clamp(line.left(), 0, std::max(0, parentWidget()->width() - hint_->width()));

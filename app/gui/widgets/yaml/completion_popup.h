@@ -1,7 +1,7 @@
 #pragma once
-// The list of completions below the cursor, and the signature of the call that is typed.
+// The list of completions below the cursor, and the signature of the call that is being typed.
 //
-// It stands inside the editor and never takes the focus; the editor hands it the keys. Threads: the
+// It is a child of the editor and never takes the focus; the editor forwards the keys. Threads: the
 // GUI thread.
 #include <QFrame>
 #include <QLabel>
@@ -19,7 +19,7 @@ class CompletionPopup final : public QFrame {
  public:
     explicit CompletionPopup(QWidget* parent);
 
-    /// Below (or above) `line`, within the parent; hidden without items.
+    /// Shows them below (or above) `line`, within the parent; hidden without items.
     void showItems(std::vector<Completion> items, const QRect& line);
     void showHint(const std::optional<CallHint>& hint, const QRect& line);
     void dismiss();
@@ -27,7 +27,7 @@ class CompletionPopup final : public QFrame {
     bool hasHint() const { return hint_->isVisible(); }
 
     void move(int rows);
-    /// nullptr: none is chosen.
+    /// nullptr: none is selected.
     const Completion* current() const;
     const std::vector<Completion>& items() const { return items_; }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Find in the spec: a field, how often it stands there, next and previous.
+// FindBar: searches the spec: a field, the number of matches, next and previous.
 //
 // Threads: the GUI thread.
 #include <QFrame>
@@ -15,7 +15,7 @@ class FindBar final : public QFrame {
 
  public:
     explicit FindBar(YamlEditor* editor, QWidget* parent = nullptr);
-    /// With what is selected.
+    /// Opens with the selected text.
     void open();
     void dismiss();
 

@@ -1,4 +1,4 @@
-// What the keys of a YamlEditor do to its text.
+// How a YamlEditor's keys edit its text.
 #include <QKeyEvent>
 #include <QMimeData>
 #include <QScrollBar>
@@ -253,7 +253,7 @@ void YamlEditor::accept(const Completion& completion) {
     popup_->dismiss();
     setTextCursor(cursor);
     ensureCursorVisible();
-    // Behind "key: " the values come at once.
+    // After "key: " the values are offered at once.
     isTyped_ = completion.insert.endsWith(QStringLiteral(": "));
     if (isTyped_) {
         suggest(true);

@@ -56,7 +56,7 @@ YamlEditor::YamlEditor(QWidget* parent)
     applyTheme();
 }
 
-// The document is cleared as the base class goes; nobody hears of it then.
+// The base class clears the document in its destructor: disconnect first.
 YamlEditor::~YamlEditor() {
     disconnect(this, nullptr, this, nullptr);
     disconnect(this, nullptr, gutter_, nullptr);
@@ -128,7 +128,7 @@ int YamlEditor::placeOf(const EditorProblem& problem) const {
     return block.position() + place;
 }
 
-/// What is underlined: the piece that begins there, or a word, and at least one character.
+/// The text to underline: the token that begins there, or a word, and at least one character.
 QTextCursor YamlEditor::problemCursor(const EditorProblem& problem) const {
     const int place = placeOf(problem);
     QTextCursor cursor(document());
@@ -283,7 +283,7 @@ bool YamlEditor::find(const QString& needle, bool isBackward, bool fromHere) {
     }
     const auto flags = isBackward ? QTextDocument::FindBackward : QTextDocument::FindFlags();
     QTextCursor found = document()->find(needle, start, flags);
-    if (found.isNull()) {  // around
+    if (found.isNull()) {  // wraps around
         QTextCursor edge(document());
         edge.movePosition(isBackward ? QTextCursor::End : QTextCursor::Start);
         found = document()->find(needle, edge, flags);

@@ -1,10 +1,10 @@
 #pragma once
-// An editor for specs: line numbers, colours, errors at their place, completion, comments.
+// YamlEditor: an editor for specs: line numbers, colours, errors in place, completion, comments.
 //
-// Tab and Shift+Tab indent by two blanks, Return keeps the indent and deepens it behind a colon,
+// Tab and Shift+Tab indent by two blanks, Return keeps the indent and deepens it after a colon,
 // Ctrl+/ comments, Ctrl+Space completes, F8 and Shift+F8 go through the problems. Threads: the GUI
-// thread. Failure: text that is too long or no text is refused by refused() with a sentence; the
-// editor never holds more than kSpecTextMax characters or a line of more than kLineMax.
+// thread. Failure: refused() rejects text that is too long or binary, with a sentence; the editor
+// never holds more than kSpecTextMax characters or a line of more than kLineMax.
 #include <QPlainTextEdit>
 #include <QTimer>
 #include <vector>
@@ -19,7 +19,7 @@ class CompletionPopup;
 class YamlGutter;
 
 struct EditorProblem {
-    int line = 0, column = 0;  ///< from 1, columns in code points; 0: no place
+    int line = 0, column = 0;  ///< from 1, columns in code points; 0: no position
     QString message;
     bool isWarning = false;
     bool operator==(const EditorProblem&) const = default;
@@ -34,26 +34,26 @@ class YamlEditor final : public QPlainTextEdit {
     explicit YamlEditor(QWidget* parent = nullptr);
     ~YamlEditor() override;
 
-    /// Why a text cannot be shown; "" it can.
+    /// Why a text cannot be shown; "" if it can.
     static QString problemWithText(const QString& text);
-    /// Another document: the undo history begins anew.
+    /// Opens another document: the undo history starts empty.
     void open(const QString& text);
     /// The text as it is.
     QString text() const { return textOf(*document()); }
     const SpecAnalysis& analysis() const { return highlighter_->analysis(); }
-    /// As one step that can be undone; the cursor stays where it is.
+    /// Applied as one undo step; the cursor stays where it is.
     void apply(const TextEdits& edits);
 
     void setProblems(std::vector<EditorProblem> problems);
     const std::vector<EditorProblem>& problems() const { return problems_; }
     void setColumns(KnownColumns columns) { columns_ = std::move(columns); }
-    /// What stands at the cursor, for the line below the editor.
+    /// Help for the key at the cursor, for the line below the editor.
     KeyHelp keyHelp() const;
 
     void goToProblem(int index);
     void goToNextProblem(int direction);
     void goTo(int line, int column);
-    /// Selects the next place of `needle`; false when there is none.
+    /// Selects the next match of `needle`; returns false if there is none.
     bool find(const QString& needle, bool isBackward, bool fromHere);
     int countOf(const QString& needle) const;
     void markFound(const QString& needle);

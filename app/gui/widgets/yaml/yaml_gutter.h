@@ -1,5 +1,5 @@
 #pragma once
-// The line numbers beside a YamlEditor, with its error marks. Private to the room.
+// The line numbers beside a YamlEditor, with its error marks. Private to this folder.
 #include <QWidget>
 
 namespace millrace::gui {

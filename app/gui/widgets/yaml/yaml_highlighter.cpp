@@ -68,12 +68,13 @@ QString textOf(const QTextDocument& document) {
 YamlHighlighter::YamlHighlighter(QTextDocument* document)
     : QSyntaxHighlighter(static_cast<QObject*>(document)) {
     formats_.resize(static_cast<std::size_t>(kNumKinds));
-    // Before setDocument, so that the old analysis is gone when the base class paints the change.
+    // Before setDocument, so that the old analysis is dropped before the base class paints the
+    // change.
     connect(document, &QTextDocument::contentsChange, this, [this] { analysis_.reset(); });
     setDocument(document);
 }
 
-// The base class takes its colours off the document as it goes, which is a change once more.
+// The base class removes its colours from the document in its destructor, which is one more change.
 YamlHighlighter::~YamlHighlighter() {
     if (document() != nullptr) {
         disconnect(document(), nullptr, this, nullptr);

@@ -1,8 +1,8 @@
 #pragma once
-// Colours a spec in a text document, by the tree of its YAML and the key table.
+// YamlHighlighter: colours a spec in a text document, by its YAML tree and the key table.
 //
-// Threads: the GUI thread. Owns: the newest analysis of its document, made when it is first asked
-// for after a change.
+// Threads: the GUI thread. Owns: the newest analysis of its document, made on first use after a
+// change.
 #include <QColor>
 #include <QSyntaxHighlighter>
 #include <QTextCharFormat>
@@ -15,9 +15,9 @@ namespace millrace::gui {
 
 struct ThemeColors;
 
-/// The colours of the pieces on a theme's surface; every one has a contrast of 4.5 to it.
+/// The colours of tokens on a theme's surface; each has a contrast of 4.5 to it.
 QColor tokenColor(SpecToken::Kind kind, const ThemeColors& colors);
-/// A document's text as it is, without QTextDocument's separators.
+/// A document's plain text, without QTextDocument's separators.
 QString textOf(const QTextDocument& document);
 
 class YamlHighlighter final : public QSyntaxHighlighter {
@@ -28,7 +28,7 @@ class YamlHighlighter final : public QSyntaxHighlighter {
     ~YamlHighlighter() override;
 
     void setColors(const ThemeColors& colors);
-    /// Of the document as it is now.
+    /// The analysis of the present document.
     const SpecAnalysis& analysis() const;
 
  protected:

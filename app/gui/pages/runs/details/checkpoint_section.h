@@ -1,5 +1,5 @@
 #pragma once
-// The checkpoints of one run; it can be resumed from any of them once it has stopped.
+// The checkpoints of one run; a stopped run can be resumed from any of them.
 //
 // Threads: the GUI thread.
 #include <QWidget>

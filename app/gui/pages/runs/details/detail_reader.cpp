@@ -9,7 +9,7 @@
 namespace millrace::gui {
 namespace {
 
-constexpr int kAgainMs = 2'000;  ///< between two readings of a run that goes on
+constexpr int kAgainMs = 2'000;  ///< between two reads of an active run
 
 }  // namespace
 

@@ -1,9 +1,8 @@
 #pragma once
-// Reads everything about the run that is shown, and again as it changes.
+// DetailReader: reads all details of the selected run, and again when it changes.
 //
-// A run that goes on changes many times a second: it is read again at most every two seconds.
-// Threads: the GUI thread. Owns: the newest reply. Failure: the daemon's sentence; the reply before
-// stays.
+// An active run changes many times a second: it is read at most every two seconds. Threads: the GUI
+// thread. Owns: the newest reply. Failure: the daemon's sentence; the previous reply stays.
 #include <QElapsedTimer>
 #include <QObject>
 #include <QTimer>
@@ -24,15 +23,15 @@ class DetailReader final : public QObject {
  public:
     DetailReader(DaemonBridge& daemon, QObject* parent);
 
-    /// Another run: what was read of the one before is forgotten. "": none.
+    /// Selects another run and forgets the previous one's details. "": none.
     void setRun(const std::string& id);
-    /// At once. `revision`: what the list knows of the run.
+    /// Reads at once. `revision`: the run's revision in the list.
     void read(std::uint64_t revision);
-    /// The list knows of this revision: it is read where it is another.
+    /// The list has this revision: reads the run again if it differs.
     void runChanged(std::uint64_t revision);
-    /// The run is not in the list: nothing is asked until it changes again.
+    /// The run is not in the list: makes no requests until it changes again.
     void rest() { timer_.stop(); }
-    /// Null before it came.
+    /// Null before the first reply.
     const values::RunDetail* detail() const { return detail_.get(); }
     bool isReading() const { return isReading_; }
 

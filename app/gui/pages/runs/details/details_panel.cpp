@@ -16,7 +16,7 @@
 namespace millrace::gui {
 namespace {
 
-constexpr int kClockMs = 1'000;  ///< the duration of a run that goes on
+constexpr int kClockMs = 1'000;  ///< updates the duration of an active run
 
 }  // namespace
 
@@ -101,7 +101,7 @@ void DetailsPanel::refresh() {
         return;
     }
     stack_->setCurrentWidget(content_);
-    // A run's last counters come after its end, with the same revision.
+    // A run's last counters arrive after its end, with the same revision.
     const bool isOld = !sinceShown_.isValid() || sinceShown_.elapsed() >= kClockMs;
     if (values::isEnded(shown->state) ? *shown != shown_
                                       : isOld || shown->revision != shown_.revision) {

@@ -1,9 +1,10 @@
 #pragma once
-// Everything about one run: overview, metrics, spec, receipt, environment, log, checkpoints, note.
+// DetailsPanel: everything about one run: overview, metrics, spec, receipt, environment, log,
+// checkpoints, note.
 //
-// What the list knows of the run is shown at once; the rest follows from the daemon and is read
-// again as the run changes. Threads: the GUI thread. Owns: head, tabs and reader. Failure: a run
-// that cannot be read keeps what the list knows, with the daemon's sentence above it.
+// Data in the list is shown at once; the rest is read from the daemon, and again as the run
+// changes. Threads: the GUI thread. Owns: head, tabs and reader. Failure: for a run that cannot be
+// read shows the list's data, with the daemon's sentence above it.
 #include <QElapsedTimer>
 #include <QSettings>
 #include <QWidget>
@@ -33,24 +34,24 @@ class DetailsPanel final : public QWidget {
 
     /// "": none.
     void setRun(const std::string& id);
-    /// Where runs are looked for: the deleted ones have a table of their own.
+    /// Sets the table that contains the run: deleted runs have a table of their own.
     void setTable(RunTable& runs) { runs_ = &runs; }
     const std::string& runId() const { return id_; }
-    /// Summaries have changed.
+    /// Call when summaries have changed.
     void refresh();
     void clear();
-    /// The daemon is away: what is said of the run is old, and dimmed.
+    /// While the daemon is unreachable the data is old, and dimmed.
     void setAway(bool isAway);
     bool isSettled() const;
     void showTab(Tab tab) { tabs_->showTab(tab); }
     void editNote();
     void focusTabs();
-    /// What all tabs need side by side.
+    /// The width that all tabs need side by side.
     int tabsWidth() const { return tabs_->tabsWidth(); }
 
     /// The sections.
     RunTabs& tabs() const { return *tabs_; }
-    /// Null before it came.
+    /// Null before the first reply.
     const values::RunDetail* detail() const;
 
     void save(QSettings& settings) const { tabs_->save(settings); }
@@ -68,7 +69,7 @@ class DetailsPanel final : public QWidget {
 
     RunTable* runs_;
     std::string id_;
-    values::RunSummary shown_;  ///< as it is shown
+    values::RunSummary shown_;  ///< as it is displayed
     QElapsedTimer sinceShown_;
     DetailReader* reader_;
     QStackedWidget* stack_ = nullptr;

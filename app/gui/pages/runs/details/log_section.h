@@ -1,5 +1,5 @@
 #pragma once
-// The log of one run, followed while it is seen.
+// The log of one run, followed while it is visible.
 //
 // Threads: the GUI thread. Owns: the lines, and the stream while it is open.
 #include <QWidget>
@@ -20,7 +20,7 @@ class LogSection final : public QWidget {
     LogSection(DaemonBridge& daemon, QWidget* parent);
     ~LogSection() override;
 
-    /// "": none. Opens the stream when the section is seen.
+    /// "": none. Opens the stream when the section becomes visible.
     void setRun(const std::string& id);
     LogModel& model() const { return *model_; }
     LogView& view() const { return *view_; }

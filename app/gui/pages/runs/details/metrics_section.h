@@ -1,5 +1,5 @@
 #pragma once
-// The metrics of one run: a table with newest and extreme values, and charts of the chosen ones.
+// The metrics of one run: a table with newest and extreme values, and charts of the selected ones.
 //
 // Threads: the GUI thread. Failure: without an answer the table has the newest values only.
 #include <QSettings>

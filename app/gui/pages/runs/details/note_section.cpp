@@ -17,7 +17,7 @@
 namespace millrace::gui {
 namespace {
 
-/// Markdown from other people: text only, nothing is loaded.
+/// Shows other people's Markdown as text only: loads no resources.
 class NoteReader final : public QTextBrowser {
  public:
     using QTextBrowser::QTextBrowser;

@@ -1,9 +1,9 @@
 #pragma once
-// The note of one run: Markdown, read as text and edited in place.
+// The note of one run: Markdown, shown as text and edited in place.
 //
-// F2, Enter or a double click edits, Ctrl+Enter saves, Escape gives up. What was written stands at
-// once; when the daemon refuses it, the old note is back, the text waits in the editor, and the
-// sentence says why. Threads: the GUI thread.
+// F2, Enter or a double click edits, Ctrl+Enter saves, Escape discards. A new note is shown at
+// once. If the daemon rejects it, the old note is shown again, the new text stays in the editor,
+// and the daemon's sentence explains why. Threads: the GUI thread.
 #include <QWidget>
 #include <string>
 
@@ -25,7 +25,7 @@ class NoteSection final : public QWidget {
  public:
     NoteSection(DaemonBridge& daemon, QWidget* parent);
 
-    /// The run's note as the daemon has it. A text that is being edited stays.
+    /// Shows the daemon's note for the run. A text that is being edited stays.
     void showNote(const std::string& runId, const QString& note);
     void edit();
     void save();

@@ -100,7 +100,7 @@ void OverviewSection::showRun(const values::RunSummary& run, const values::RunSu
     board_->setVisible(!names.empty());
 }
 
-// The mean of a run that has ended; else the newest, with its age where it is old.
+// The mean for a run that has ended; otherwise the newest, with its age if it is old.
 void OverviewSection::showRate(const values::RunSummary& run, std::int64_t nowMs) {
     rateAge_.note(run, nowMs);
     const std::optional<double> rate = run.rate(), old = rateAge_.oldSeconds(run, nowMs);
@@ -181,7 +181,7 @@ void OverviewSection::showMetrics(const values::RunSummary& run, const values::R
     }
 }
 
-// `addition`: behind the name, may change while the figure stays.
+// `addition`: after the name; may change while the figure stays.
 void OverviewSection::setFigure(const QString& name, const QString& value, const QString& tip,
                                 const QString& addition) {
     if (value.isEmpty()) {
@@ -198,7 +198,7 @@ void OverviewSection::setFigure(const QString& name, const QString& value, const
     known->second->setCaption(addition.isEmpty() ? name : name + "  " + addition);
 }
 
-// Figures that are no longer used leave; the others stand in as many columns as there is room.
+// Removes unused figures and arranges the others in as many columns as fit.
 void OverviewSection::arrangeFigures() {
     std::vector<std::pair<QString, Figure*>> kept;
     for (const QString& name : used_) {

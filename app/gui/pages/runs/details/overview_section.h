@@ -1,5 +1,5 @@
 #pragma once
-// What one looks at first: state with its reason, progress, key figures, the main curve, history.
+// The first tab of a run: state with its reason, progress, key figures, the main curve, history.
 //
 // Threads: the GUI thread.
 #include <QWidget>
@@ -29,15 +29,15 @@ class OverviewSection final : public QWidget {
  public:
     OverviewSection(DaemonBridge& daemon, const RunColors& colors, QWidget* parent);
 
-    /// `base`: the run that it is a variation of, where known.
+    /// `base`: the run that it is a variation of, if known.
     void showRun(const values::RunSummary& run, const values::RunSummary* base, std::int64_t nowMs);
     void showDetail(const values::RunDetail& run);
     void clear();
     void setAway(bool isAway);
     ChartBoard& board() const { return *board_; }
-    /// The value of a figure by its name ("loss", "step"); "" where it is not shown.
+    /// The value of a figure by its name ("loss", "step"); "" if it is not shown.
     QString figure(const QString& name) const;
-    /// What stands below it: its name, and what is to be said of it.
+    /// The caption below it: its name, and a remark.
     QString caption(const QString& name) const;
     QString reason() const;
     /// Progress of the checkpoint or scores being sent to the head; "": none is being sent.

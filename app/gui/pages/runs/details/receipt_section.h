@@ -1,5 +1,6 @@
 #pragma once
-// What a run really read: the recipe as a funnel, rows, files, and the hashes of the order.
+// The rows that a run really read: the recipe as a funnel, rows, files, and the hashes of the
+// order.
 //
 // Threads: the GUI thread.
 #include <QWidget>

@@ -1,5 +1,5 @@
 #pragma once
-// Above the tabs of a run: its name, its state, where and when, and what can be done to it.
+// The head above the tabs of a run: its name, its state, place and time, and its actions.
 //
 // Threads: the GUI thread.
 #include <QWidget>

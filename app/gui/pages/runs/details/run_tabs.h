@@ -1,9 +1,9 @@
 #pragma once
-// The tabs of a run's details, a section each.
+// RunTabs: the tabs of a run's details, one section each.
 //
-// One table says of each section what it is called, how it forgets a run and what it takes of the
-// daemon's reply; what the list knows is shown by the visible section alone, since charts cost
-// something. Threads: the GUI thread. Owns: the sections.
+// One table defines for each section its title, how it forgets a run and which parts of the
+// daemon's reply it takes. Only the visible section shows the list's data, because charts are
+// expensive. Threads: the GUI thread. Owns: the sections.
 #include <QSettings>
 #include <QTabWidget>
 #include <functional>
@@ -28,7 +28,7 @@ class RunTabs final : public QTabWidget {
     Q_OBJECT
 
  public:
-    /// In the order in which they stand.
+    /// In the order of the tabs.
     enum class Tab {
         kOverview,
         kMetrics,
@@ -52,17 +52,17 @@ class RunTabs final : public QTabWidget {
 
     Tab tab() const { return static_cast<Tab>(currentIndex()); }
     void showTab(Tab tab) { setCurrentIndex(static_cast<int>(tab)); }
-    /// Another run; what the sections show of it follows.
+    /// Selects another run; its data follows.
     void setRun(const std::string& id);
-    /// What the list knows, in the visible tab. `base`: null where there is none; `detail`: null
-    /// before it came.
+    /// Shows the list's data in the visible tab. `base`: null if there is none; `detail`: null
+    /// before the first reply.
     void showRun(const values::RunSummary& run, const values::RunSummary* base,
                  const values::RunDetail* detail, std::int64_t nowMs);
     void showDetail(const values::RunDetail& detail);
-    /// No run: curves are forgotten too.
+    /// No run is selected: forgets curves too.
     void forget();
     bool isSettled() const;
-    /// What all tabs need side by side.
+    /// The width that all tabs need side by side.
     int tabsWidth() const;
     void save(QSettings& settings) const;
     void restore(QSettings& settings);

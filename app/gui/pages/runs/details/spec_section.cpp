@@ -116,7 +116,7 @@ void SpecSection::showChanges() {
     list_->setFixedHeight(rows * list_->rowHeight(0) + 4);
 }
 
-// The base's values that the run replaced are struck through, the entries that did it stand out.
+// Strikes through values of the base that the run replaced, and highlights the entries that did it.
 void SpecSection::mark() {
     const ThemeColors& colors = colorsOf(palette());
     QList<QTextEdit::ExtraSelection> marks;

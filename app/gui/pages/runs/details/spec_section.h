@@ -1,6 +1,5 @@
 #pragma once
-// The spec of one run: the text as submitted with what the run changed marked, and the resolved
-// keys.
+// The spec of one run: the submitted text with the run's changes marked, and the resolved keys.
 //
 // Threads: the GUI thread.
 #include <QWidget>

@@ -24,9 +24,9 @@
 namespace millrace::gui {
 namespace {
 
-constexpr int kPoints = 2'000;   ///< of one curve
+constexpr int kPoints = 2'000;   ///< per curve
 constexpr int kRefineMs = 150;   ///< after the last move of the view
-constexpr int kAgainMs = 2'000;  ///< a run that goes on
+constexpr int kAgainMs = 2'000;  ///< for an active run
 constexpr std::size_t kMostPlots = 24;
 constexpr std::size_t kUsualPlots = 4;
 constexpr int kPlotHeight = 190;
@@ -160,7 +160,7 @@ void ChartBoard::setRuns(std::vector<BoardRun> runs) {
     fetch();
 }
 
-// Looks may be others than when it was filled.
+// Looks may have changed while it was hidden.
 void ChartBoard::showEvent(QShowEvent* event) {
     QWidget::showEvent(event);
     fill();
@@ -273,7 +273,7 @@ void ChartBoard::fillPlot(std::size_t place) {
         curve.color = look.color;
         curve.dash = look.dash;
         curve.store = store;
-        // A curve of few points says everything itself.
+        // A curve of few points is readable without smoothing.
         curve.smoothing = store->size() > 40 ? smoothing() : 0;
         if (run.startMs > 0) {
             curve.startMs = run.startMs;
@@ -281,7 +281,7 @@ void ChartBoard::fillPlot(std::size_t place) {
         curves.curves.push_back(std::move(curve));
     }
     if (curves.curves.size() == 1) {
-        curves.curves.front().dash = 0;  // that is for where others are
+        curves.curves.front().dash = 0;  // only curves that share a chart need dashes
     }
     plots_[place]->setLegendVisible(runs_.size() > 1);
     refreshState(place);
@@ -292,8 +292,8 @@ bool ChartBoard::isConnected() const {
     return daemon_.link().state == session::LinkState::kConnected;
 }
 
-// The badge says that values still come: a run is going on, and the daemon is there. Without the
-// daemon, an empty chart does not claim that there are no values.
+// The badge means that values will come: a run is active, and the daemon is connected. Without the
+// daemon, an empty chart must not claim that no values exist.
 void ChartBoard::refreshState(std::size_t place) const {
     const QString metric = qtext(plotMetrics_[place]);
     const bool isGoing =
@@ -366,7 +366,7 @@ void ChartBoard::ask(const BoardRun& run, const std::vector<std::string>& names)
         });
 }
 
-// The visible part of thinned curves, with all its points or at least more of them.
+// Fetches the visible part of thinned curves, with all its points or at least more of them.
 void ChartBoard::refine() {
     if (link_->isLive() || link_->view().isEmpty()) {
         return;

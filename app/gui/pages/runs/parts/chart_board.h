@@ -1,10 +1,10 @@
 #pragma once
-// Charts of chosen metrics over chosen runs, one above the other, with one axis and crosshair.
+// ChartBoard: charts of selected metrics over selected runs, stacked, with one axis and crosshair.
 //
-// Points come thinned to the least and greatest of each stretch and are fetched finer where
-// somebody zooms in, so spikes survive. Runs that go on are read again. Threads: the GUI thread.
-// Owns: the curves it fetched, for the runs that are shown. Failure: a run that cannot be read has
-// no curve and is tried again with the next change.
+// Points arrive thinned to the smallest and largest of each stretch and are fetched finer where the
+// user zooms in, so spikes survive. Active runs are read again. Threads: the GUI thread. Owns: the
+// fetched curves of the runs that are shown. Failure: a run that cannot be read has no curve and is
+// retried at the next change.
 #include <QElapsedTimer>
 #include <QHash>
 #include <QPointer>
@@ -51,22 +51,22 @@ class ChartBoard final : public QWidget {
     ~ChartBoard() override;
 
     void setRuns(std::vector<BoardRun> runs);
-    /// What can be drawn. The chosen ones stay; of none, the usual ones are chosen.
+    /// Sets the available metrics. Selected ones stay; without any, the usual ones are selected.
     void setMetrics(const std::vector<std::string>& names);
     void choose(std::vector<std::string> metrics);
     const std::vector<std::string>& chosen() const { return chosen_; }
     /// Forgets every curve (another daemon).
     void clear();
     bool isSettled() const;
-    /// Runs have other looks.
+    /// Call when runs have other looks.
     void looksChanged() { fill(); }
     double smoothing() const;
     void setSmoothing(double share);
     void setXAxis(XAxis axis);
     void setLog(bool isLog);
-    /// Without the bar: what is drawn is chosen elsewhere.
+    /// Without the bar the metrics are selected elsewhere.
     void setBarVisible(bool isVisible) { bar_->setVisible(isVisible); }
-    /// One a chosen metric, from top to bottom.
+    /// One per selected metric, from top to bottom.
     const std::vector<PlotWidget*>& plots() const { return plots_; }
     ChartLink& link() const { return *link_; }
 

@@ -139,7 +139,7 @@ QTableView* ComparePanel::buildTable(QWidget* side, const QString& name) {
     return table;
 }
 
-// The names stay while the runs are scrolled sideways, and go up and down with them.
+// The names column stays while the runs scroll sideways, and scrolls vertically with them.
 void ComparePanel::connectTables() {
     table_->setSelectionModel(names_->selectionModel());
     QScrollBar *left = names_->verticalScrollBar(), *right = table_->verticalScrollBar();
@@ -174,7 +174,7 @@ void ComparePanel::setRuns(const std::vector<std::string>& ids) {
     show();
 }
 
-// Once of each evaluation: the daemon reads every row.
+// Once per set of evaluations: the daemon reads every row.
 void ComparePanel::fetchPairs() {
     QString key;
     for (const std::string& id : ids_) {

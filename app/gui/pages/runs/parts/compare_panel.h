@@ -1,8 +1,8 @@
 #pragma once
-// Runs side by side: their charts in one, and below what differs between them.
+// ComparePanel: runs side by side: their curves in shared charts, and below their differences.
 //
-// Threads: the GUI thread. Owns: the fetched details, for the runs that are compared. Failure: a
-// run that cannot be read is left out and named in a sentence.
+// Threads: the GUI thread. Owns: the fetched details of the compared runs. Failure: a run that
+// cannot be read is left out and named in a sentence.
 #include <QSettings>
 #include <QTimer>
 #include <QWidget>
@@ -33,7 +33,7 @@ class RunTable;
 class TableExport;
 struct BoardRun;
 
-/// What a chart needs of a run.
+/// The data of a run that a chart needs.
 BoardRun boardRunOf(const values::RunSummary& run);
 
 class ComparePanel final : public QWidget {
@@ -46,9 +46,9 @@ class ComparePanel final : public QWidget {
 
     void setRuns(const std::vector<std::string>& ids);
     const std::vector<std::string>& runs() const { return ids_; }
-    /// Summaries have changed.
+    /// Call when summaries have changed.
     void refresh();
-    /// Runs have other looks.
+    /// Call when runs have other looks.
     void looksChanged();
     void clear();
     bool isSettled() const;
@@ -59,7 +59,7 @@ class ComparePanel final : public QWidget {
     QTableView& table() const { return *table_; }
     /// Why some of the runs are not compared row by row; "".
     QString unpairedText() const;
-    /// What to know of the figures, as RunDiff::remarks().
+    /// Caveats about the figures, from RunDiff::remarks().
     QString remarksText() const;
 
     void save(QSettings& settings) const;
@@ -99,7 +99,7 @@ class ComparePanel final : public QWidget {
     QLabel* summary_ = nullptr;
     QLabel* unpaired_ = nullptr;
     QLabel* remarks_ = nullptr;
-    QString pairedKey_;  ///< of which evaluations the pairs are
+    QString pairedKey_;  ///< identifies the evaluations of the pairs
     bool isPairing_ = false;
     QToolButton* all_ = nullptr;
     MessageStrip* error_ = nullptr;

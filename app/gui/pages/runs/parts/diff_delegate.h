@@ -1,5 +1,5 @@
 #pragma once
-// Paints the cells of comparisons and of tables of facts: titles of sections, marks, differences.
+// Paint the cells of comparisons and of tables of facts: section titles, marks, differences.
 //
 // Threads: the GUI thread.
 #include <QStyledItemDelegate>
@@ -21,7 +21,7 @@ class DiffDelegate final : public QStyledItemDelegate {
     const RunDiff& diff_;
 };
 
-/// Of FactTable.
+/// For FactTable.
 class FactDelegate final : public QStyledItemDelegate {
     Q_OBJECT
 

@@ -1,5 +1,5 @@
 #pragma once
-// A table of facts to read: sections, names, values; Ctrl+C copies the selected ones.
+// A read-only table of facts: sections, names, values; Ctrl+C copies the selected ones.
 //
 // Threads: the GUI thread. Owns: its model.
 #include <QTableView>

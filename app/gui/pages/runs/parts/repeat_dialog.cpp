@@ -106,8 +106,8 @@ QWidget* RepeatDialog::buildRows() {
     return scroll_;
 }
 
-// As high as its sentences are, which wrap; many runs scroll. Asked of each strip: the layouts
-// around them hear of a new sentence only later.
+// As high as its wrapped sentences need; many runs scroll. Measures each strip itself, because the
+// layouts around it update later.
 void RepeatDialog::fitHeight() {
     const int room = std::max(width(), kWidth) - 2 * kSpaceLarge;
     int height = -kSpaceTiny;
@@ -191,7 +191,7 @@ void RepeatDialog::launchFrom(std::size_t submit) {
                         });
 }
 
-// The daemon read everything anew: whether the runs are equal is told by what it made.
+// The daemon has read everything again: only the created runs show whether they are equal.
 void RepeatDialog::took(std::size_t submit, const Result<values::SubmitReply>& reply) {
     if (!reply.ok()) {
         failures_.append(qtext(std::string(messageOf(reply.status()))));

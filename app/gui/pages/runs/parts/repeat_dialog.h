@@ -1,10 +1,10 @@
 #pragma once
-// Asks before runs are launched again, and says of each whether the new one would be the same: its
-// spec hash, and what differs where it does.
+// RepeatDialog: confirms that runs are launched again, and reports for each whether the new one
+// would be the same: its spec hash, and the differences if there are any.
 //
-// The daemon checks them as it would at a submit; what cannot be launched is left out. Return
-// launches, Escape gives up. Threads: the GUI thread. Failure: the daemon's sentence, at the run
-// that it is about; of a submit that failed, failed().
+// The daemon checks them as at a submit; runs that cannot be launched are left out. Return
+// launches, Escape cancels. Threads: the GUI thread. Failure: the daemon's sentence, at its run;
+// failed() for a submit that failed.
 #include <QDialog>
 #include <string>
 #include <vector>
@@ -26,14 +26,14 @@ class RepeatDialog final : public QDialog {
  public:
     RepeatDialog(DaemonBridge& daemon, const std::vector<RunPtr>& runs, QWidget* parent);
 
-    /// What it says of each run, in the order of the submits.
+    /// The sentence for each run, in the order of the submits.
     QStringList sentences() const;
     bool isChecked() const { return numOpen_ == 0; }
     QPushButton* launchButton() const { return launch_; }
     QPushButton* changeButton() const { return change_; }
 
  Q_SIGNALS:
-    /// The new runs, and a sentence that says what they repeat.
+    /// The new runs, and a sentence that names the runs they repeat.
     void launched(const std::vector<std::string>& ids, const QString& sentence);
     void changeAsked(const millrace::gui::RunPtr& run);
     void failed(const QString& sentence);

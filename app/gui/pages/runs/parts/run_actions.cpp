@@ -175,7 +175,7 @@ void RunActions::copyIds(const std::vector<std::string>& ids) {
     }
 }
 
-// Their details in the order of `ids`, then the question.
+// Fetches their details in the order of `ids`, then asks.
 void RunActions::launchAgain(const std::vector<std::string>& ids) {
     struct Reading {
         std::vector<RunPtr> runs;

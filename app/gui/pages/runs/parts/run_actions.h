@@ -1,9 +1,9 @@
 #pragma once
-// What can be done to runs: stop, resume, delete with undo, restore, note, copy, launch again as
-// they were or changed.
+// RunActions: the actions on runs: stop, resume, delete with undo, restore, note, copy, launch
+// again unchanged or edited.
 //
-// Each answers with a notice: what was done, or the daemon's sentence. Threads: the GUI thread.
-// Failure: a run that refuses (a running one cannot be deleted) is named; the others are done.
+// Each ends with a notice: the result, or the daemon's sentence. Threads: the GUI thread. Failure:
+// a run that refuses (a running one cannot be deleted) is named; the others are done.
 #include <QObject>
 #include <functional>
 #include <string>
@@ -24,16 +24,16 @@ class RunActions final : public QObject {
     /// Asks first.
     void stop(const std::vector<std::string>& ids);
     void resume(const std::string& id, std::int64_t step);
-    /// At once; the notice undoes it.
+    /// Deletes at once; the notice offers undo.
     void remove(const std::vector<std::string>& ids);
-    /// `label`: what a single one is called; "": as the table does.
+    /// `label`: the name of a single one; "": as in the table.
     void restore(const std::vector<std::string>& ids, const QString& label = {});
     void copyCommand(const std::string& id);
     void copyResume(const std::string& id, std::int64_t step);
     void copyIds(const std::vector<std::string>& ids);
-    /// Exactly as they were: asks first, and says whether the spec hashes are equal.
+    /// Launches exactly the same again: asks first, and shows whether the spec hashes are equal.
     void launchAgain(const std::vector<std::string>& ids);
-    /// Opens the spec in Launch, with what the run was launched with.
+    /// Opens the spec in Launch, with the settings of the run's launch.
     void changeAndLaunch(const std::string& id);
     void watch(const std::vector<std::string>& ids);
 

@@ -34,7 +34,7 @@ QFont smaller(QFont font) {
     return font;
 }
 
-// Stands instead of a difference where there is no room for both.
+// Shown instead of a difference if there is no room for both.
 QString labelMark() {
     return QObject::tr("\u2260 label");
 }
@@ -94,7 +94,7 @@ QString RunCellDelegate::differenceAt(const QModelIndex& index) const {
                                                       : differenceLabel(*against);
 }
 
-// Most differences get the same width, so that the figures of a column line up.
+// Most differences get the same width, so that a column's figures are aligned.
 int RunCellDelegate::differenceWidth(const QModelIndex& index, const QFont& font) const {
     if (!rows_.isNested() || !isMetricSource(rows_.columnAt(index.column()).facts())) {
         return 0;

@@ -1,6 +1,6 @@
 #pragma once
-// Paints the cells of the table of runs: tick, state pill, fold mark, curve, value with the
-// difference to the base.
+// RunCellDelegate: paints the cells of the table of runs: tick, state pill, fold mark, curve, value
+// with the difference to the base.
 //
 // Threads: the GUI thread. Owns: nothing.
 #include <QStyledItemDelegate>
@@ -25,7 +25,7 @@ class RunCellDelegate final : public QStyledItemDelegate {
     int hoveredRow() const { return hoveredRow_; }
     /// The current row while the table has the focus; else -1.
     void setFocusRow(int row) { focusRow_ = row; }
-    /// The daemon is away: what the cells say is old, and they are dimmed.
+    /// While the daemon is unreachable the cells are old, and dimmed.
     void setAway(bool isAway) { isAway_ = isAway; }
 
     void paint(QPainter* painter, const QStyleOptionViewItem& option,
@@ -33,9 +33,9 @@ class RunCellDelegate final : public QStyledItemDelegate {
     QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override;
 
     static int rowHeight(const QFont& font);
-    /// Where the fold mark of a row stands within its name's cell.
+    /// The position of a row's fold mark within its name cell.
     static QRect foldRect(const QRect& cell, int depth);
-    /// The whole width that a cell needs.
+    /// The full width that a cell needs.
     int widthOf(const QModelIndex& index, const QFont& font) const;
 
  private:
@@ -56,7 +56,7 @@ class RunCellDelegate final : public QStyledItemDelegate {
     bool isAway_ = false;
 };
 
-/// The difference as it stands in a cell: "+0.0021", "+0.0021 ≠ label", "≠ rows".
+/// The text of a difference in a cell: "+0.0021", "+0.0021 ≠ label", "≠ rows".
 QString differenceLabel(const BaseDifference& difference);
 QColor differenceColor(const BaseDifference& difference, const ThemeColors& colors);
 

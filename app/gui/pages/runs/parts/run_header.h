@@ -1,5 +1,5 @@
 #pragma once
-// A header whose columns are runs: each with its colour before the name.
+// A header whose columns are runs: each has its colour before the name.
 //
 // Threads: the GUI thread.
 #include <QHeaderView>

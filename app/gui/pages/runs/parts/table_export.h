@@ -1,5 +1,6 @@
 #pragma once
-// Takes a table along: to the clipboard for spreadsheets or as Markdown, or into a file.
+// TableExport: copies a table to the clipboard, for spreadsheets or as Markdown, or saves it to a
+// file.
 //
 // Threads: the GUI thread; files are written on the bridge's. Failure: a notice.
 #include <QObject>
@@ -20,14 +21,14 @@ class TableExport final : public QObject {
 
  public:
     using TableOf = std::function<TextTable()>;
-    /// `tableOf`: asked for at each use.
+    /// `tableOf`: called at each use.
     TableExport(DaemonBridge& daemon, TableOf tableOf, QWidget* window);
 
     void copy();
     void copyMarkdown();
-    /// Asks where; a file named *.md becomes Markdown, others CSV.
+    /// Asks for a path; a file named *.md becomes Markdown, others CSV.
     void save();
-    /// Adds the three as entries.
+    /// Adds the three actions as entries.
     void addTo(QMenu& menu);
 
  Q_SIGNALS:

@@ -11,10 +11,10 @@ namespace {
 
 struct Lines {
     QString first, second;
-    int width = 0;  // of the longer one
+    int width = 0;  // of the longer line
 };
 
-// The two lines of which the longer one is shortest; one line where nothing divides it.
+// Splits into the two lines whose longer one is shortest; one line if nothing splits it.
 Lines divided(const QString& heading, const QFontMetrics& metrics) {
     Lines best{heading, {}, metrics.horizontalAdvance(heading)};
     for (qsizetype i = 1; i < heading.size(); ++i) {
@@ -45,10 +45,10 @@ QString wrappedHeading(const QString& heading, const QFontMetrics& metrics, int 
 }
 
 WrappedHeader::WrappedHeader(QWidget* parent) : QHeaderView(Qt::Horizontal, parent) {
-    setTextElideMode(Qt::ElideNone);  // shownText() does it
+    setTextElideMode(Qt::ElideNone);  // shownText() elides
 }
 
-// Beside the text: what the style leaves free, and the arrow of the order.
+// The space beside the text: the style's margins, and the sort arrow.
 int WrappedHeader::edges() const {
     return 2 * (style()->pixelMetric(QStyle::PM_HeaderMargin, nullptr, this) + kSpaceSmall) +
            style()->pixelMetric(QStyle::PM_HeaderMarkSize, nullptr, this) + kSpaceSmall;

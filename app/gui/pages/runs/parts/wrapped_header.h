@@ -1,14 +1,14 @@
 #pragma once
-// The header of the table of runs: a heading that does not fit into one line takes two, so that no
-// two columns read the same.
+// WrappedHeader: the header of the table of runs: a heading that does not fit into one line takes
+// two, so that no two columns look the same.
 //
 // Threads: the GUI thread.
 #include <QHeaderView>
 
 namespace millrace::gui {
 
-/// `heading` in at most two lines of `width` pixels, divided behind a blank, a dot, a slash or an
-/// underscore. Only where two lines are too narrow as well is the middle of a line left out.
+/// `heading` in at most two lines of `width` pixels, split after a blank, a dot, a slash or an
+/// underscore. Elides the middle of a line only if two lines do not fit either.
 QString wrappedHeading(const QString& heading, const QFontMetrics& metrics, int width);
 
 class WrappedHeader final : public QHeaderView {
@@ -17,7 +17,7 @@ class WrappedHeader final : public QHeaderView {
  public:
     explicit WrappedHeader(QWidget* parent);
 
-    /// The least width of a section that shows `heading` whole.
+    /// The smallest width of a section that shows all of `heading`.
     int widthFor(const QString& heading) const;
     /// The text of a section as it is painted.
     QString shownText(int section) const;
