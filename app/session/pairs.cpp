@@ -29,7 +29,7 @@ bool hasRows(const values::RunPair& pair) {
                        [](const values::PairedHead& head) { return head.rows > 0; });
 }
 
-// The share, of all rows that both could have scored, that these rows are.
+// These rows as a share of all rows that both runs could have scored.
 std::string shareText(const values::RunPair& pair) {
     return strCat(numberText(100 * pair.share), " %", pair.isSample ? " of a sample" : "");
 }

@@ -23,7 +23,7 @@ namespace millrace::gui {
 namespace {
 
 enum class FrameKind {
-    kFusions,  ///< regardless of its shape
+    kFusions,  ///< drawn by Fusion
     kNone,
     kCard,
     kBar,

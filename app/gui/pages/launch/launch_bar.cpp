@@ -150,7 +150,7 @@ void LaunchBar::restore(QSettings& settings) {
               settings.value(QStringLiteral("tags")).toString(), {});
 }
 
-// Launches the run's own variation beside the run.
+// Compares a launch of the run's own variation with the run.
 void LaunchBar::showOrigin(const SpecDocument& document, bool hasErrors) {
     if (document.origin() == nullptr) {
         showOrigin(Tone::kNeutral, {});

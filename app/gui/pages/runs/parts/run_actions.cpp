@@ -122,7 +122,7 @@ void RunActions::remove(const std::vector<std::string>& ids) {
                                    ? label
                                    : tr("%1 of %2 runs").arg(batch.done.size()).arg(ids.size()));
         notice.actionText = tr("Undo");
-        // The table forgets their names with them.
+        // Keep the label: the table forgets the names of deleted runs.
         notice.action = [this, done = batch.done, label] { restore(done, label); };
         Q_EMIT said(notice);
     });
