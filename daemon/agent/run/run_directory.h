@@ -26,7 +26,7 @@ struct AttemptStart {
     std::int64_t fromStep = 0;    ///< what was asked for: a step, values::kFromLast or kFromStart
     std::int64_t restarts = 0;    ///< attempts before it that the daemon started by itself
     int idleAttempts = 0;         ///< of these the last ones, in a row, that took no step
-    int lostAttempts = 0;         ///< likewise, of attempts whose end was no fault of the run
+    int lostAttempts = 0;         ///< likewise, of attempts that ended through no fault of its own
     std::string failure;  ///< why the attempt before failed; "" where that was not its fault
     std::int64_t failedStep = 0;  ///< the newest step that it had reported by then
     /// The attempt is over, and another one follows. `isCounted`: the run is to blame.
