@@ -2,12 +2,12 @@
 // Decides what follows when a run's gang has ended: the end of the run or another attempt. Pure
 // decisions. Used by ActiveRun.
 //
-// Exit 0 alone is a success only of a run without a dataset. Otherwise every rank must have reported
-// done, and an attempt of a script that has read no batch has failed unless the stream was at its
-// end. If rank 0's end was not recorded (a power cut), its report and the checkpoint that it wrote
-// before decide. After a failed attempt another one starts from the last checkpoint, while the
-// restarts allow it and attempts get on: an attempt that fails like the one before it, at the same
-// step, is the last. Losing or leaving a node costs none of the run's restarts.
+// Exit 0 alone is a success only of a run without a dataset. Otherwise every rank must have
+// reported done, and an attempt of a script that has read no batch has failed unless the stream was
+// at its end. If rank 0's end was not recorded (a power cut), its report and the checkpoint that it
+// wrote before decide. After a failed attempt another one starts from the last checkpoint, while
+// the restarts allow it and attempts get on: an attempt that fails like the one before it, at the
+// same step, is the last. Losing or leaving a node costs none of the run's restarts.
 #include <cstdint>
 #include <map>
 #include <optional>
