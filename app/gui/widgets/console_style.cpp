@@ -197,8 +197,7 @@ void ConsoleStyle::polish(QWidget* widget) {
     }
     if (auto* frame = qobject_cast<QFrame*>(widget);
         frame != nullptr && frameKindOf(frame) != FrameKind::kFusions) {
-        frame->setFrameStyle(frame->frameStyle());  // makes Qt read its width again, now for its
-                                                    // final class
+        frame->setFrameStyle(frame->frameStyle());  // Qt reads its width again
     }
 }
 

@@ -12,6 +12,7 @@
 #include "backend/dataset/plan_builder.h"
 #include "backend/job/job_file.h"
 #include "backend/recipe/compiled_recipe.h"
+#include "backend/recipe/mixed_columns.h"
 #include "backend/spec/trainable.h"
 #include "backend/stream/steps.h"
 #include "backend/system/machine_memory.h"
@@ -19,7 +20,6 @@
 #include "daemon/worker/loader/counting.h"
 #include "daemon/worker/loader/labels.h"
 #include "daemon/worker/loader/memory.h"
-#include "daemon/worker/loader/mixed_columns.h"
 #include "daemon/worker/loader/mixing.h"
 #include "daemon/worker/loader/notes.h"
 #include "daemon/worker/loader/progress.h"
@@ -346,10 +346,9 @@ bool Resolver::resolve(const std::string& variation, ResolveReply& reply) {
         return resolveCommand(std::move(run), reply);
     }
     if (request_.isForScoring && !run.spec.eval) {
-        reply.errors.push_back(
-            errorOf(invalidArgument("eval.dataset is missing: it names the rows to score, as in "
-                                    "`eval: {dataset: {path: new.parquet}}`"),
-                    "eval.dataset", "missing", nullptr));
+        const Status missing = invalidArgument(
+            "eval.dataset is missing: it names rows, as in `eval: {dataset: {path: new.parquet}}`");
+        reply.errors.push_back(errorOf(missing, "eval.dataset", "missing", nullptr));
         return false;
     }
     if (request_.isForScoring) {
@@ -374,14 +373,12 @@ bool Resolver::resolve(const std::string& variation, ResolveReply& reply) {
         reply.errors.insert(reply.errors.end(), bound.errors.begin(), bound.errors.end());
         return false;
     }
-    const Status mixed = checkMixed(run.spec, train->mixed(), (eval ? eval : train)->mixed());
-    if (!mixed.ok()) {
-        reply.errors.push_back(errorOf(mixed, "dataset.types", "type", &run.spec));
-        return false;
-    }
-    const Status vocabularies = fillVocabularies(run.spec);
-    if (!vocabularies.ok()) {
-        reply.errors.push_back(errorOf(vocabularies, "embeddings", "file", &run.spec));
+    const Status mixed =
+        recipe::checkMixed(run.spec, train->mixed(), (eval ? eval : train)->mixed());
+    const Status vocabularies = mixed.ok() ? fillVocabularies(run.spec) : okStatus();
+    if (!mixed.ok() || !vocabularies.ok()) {
+        reply.errors.push_back(mixed.ok() ? errorOf(vocabularies, "embeddings", "file", &run.spec)
+                                          : errorOf(mixed, "dataset.types", "type", &run.spec));
         return false;
     }
     if (!isBaseKnown_) {

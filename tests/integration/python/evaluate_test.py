@@ -122,7 +122,7 @@ class EvaluationRows(Case):
             self.assertEqual([x for batch in rows for x in batch["dense"][:, 0].tolist()], [n / 4 for n in numbers])
 
     def test_misuse_is_a_sentence(self):
-        with self.assertRaisesRegex(millrace.SpecError, "eval.dataset is missing: it names the rows to score"):
+        with self.assertRaisesRegex(millrace.SpecError, "eval.dataset is missing: it names rows"):
             next(iter(millrace.stream(self.spec(), part="score", as_numpy=True)))
         with self.assertRaisesRegex(millrace.SpecError, "has no eval section"):
             with millrace.stream(self.spec(), part="eval", as_numpy=True) as rows:

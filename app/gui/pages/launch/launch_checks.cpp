@@ -91,8 +91,7 @@ void LaunchPage::Parts::showProblems() {
     const SpecDocument& document = context_.spec;
     std::vector<values::SpecError> errors = localErrors_;
     const bool hasReply = document.checkedRevision() >= 0 && !document.isEmpty();
-    // For a text with mistakes the daemon does not check columns: its old results would be
-    // misleading.
+    // The daemon checks no columns of a text with mistakes: its old results would mislead.
     if (hasReply && (localErrors_.empty() || document.isChecked())) {
         for (const values::SpecError& error : document.checkReply().errors) {
             const bool isKnown = std::any_of(errors.begin(), errors.end(),

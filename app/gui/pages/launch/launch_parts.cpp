@@ -54,8 +54,7 @@ LaunchPage::Parts::Parts(LaunchPage& page, const PageContext& context)
     fillRecent();
 }
 
-// Disconnects the signals first, then deletes the widgets: a field that loses the focus while it is
-// deleted would still emit its text.
+// Disconnects before it deletes the widgets: a field that loses the focus then emits its text.
 LaunchPage::Parts::~Parts() {
     for (QObject* speaker :
          std::initializer_list<QObject*>{&context_.spec, &context_.daemon, &files_, &sheet_,

@@ -1,4 +1,4 @@
-#include "daemon/worker/loader/mixed_columns.h"
+#include "backend/recipe/mixed_columns.h"
 
 #include <utility>
 #include <variant>
@@ -7,7 +7,7 @@
 #include "backend/core/text.h"
 #include "backend/expr/expression.h"
 
-namespace millrace::loader {
+namespace millrace::recipe {
 namespace {
 
 using expr::ExprOp;
@@ -158,4 +158,4 @@ Status checkMixed(const spec::RunSpec& spec, const MixedColumns& train, const Mi
     return other.recipe(spec.eval->recipe, "eval.recipe");
 }
 
-}  // namespace millrace::loader
+}  // namespace millrace::recipe

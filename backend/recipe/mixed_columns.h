@@ -12,7 +12,7 @@
 #include "backend/core/status.h"
 #include "backend/spec/run_spec.h"
 
-namespace millrace::loader {
+namespace millrace::recipe {
 
 /// By name, why: what follows the name in a sentence.
 using MixedColumns = std::map<std::string, std::string>;
@@ -20,4 +20,4 @@ using MixedColumns = std::map<std::string, std::string>;
 /// `train` and `eval`: the mixed columns of the files of the bound `spec`.
 Status checkMixed(const spec::RunSpec& spec, const MixedColumns& train, const MixedColumns& eval);
 
-}  // namespace millrace::loader
+}  // namespace millrace::recipe
