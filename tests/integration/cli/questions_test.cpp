@@ -115,26 +115,6 @@ TEST_F(QuestionsTest, CheckJsonHasTheResolvedSpecAsADocument) {
     EXPECT_FALSE(document["runs"][0].contains("resolved_spec"));
 }
 
-TEST_F(QuestionsTest, CheckSaysInOneNoteWhatIsKnownOfCountedVocabularies) {
-    std::ofstream(dir_ / "counted.yaml")
-        << "name: small\ndataset: {path: rows.csv}\nrecipe:\n  - sample: {keep: 0.5}\n"
-           "labels: {label: label}\nfeatures: {ids: [user, word]}\n"
-           "embeddings: {\"*\": {vocabulary: auto}}\nmodel: {type: logistic, embedding_dim: 1}\n"
-           "batch: {rows: 16, micro_rows: 16}\n";
-    const std::string draws = "counted.yaml: warning: step 'sample' draws by file and row";
-    const SubprocessOutput pending = run({"check", "counted.yaml"});
-    EXPECT_EQ(pending.exitCode, 0);
-    EXPECT_THAT(pending.err, HasSubstr("counted.yaml: note: vocabularies: 2 are counted when the "
-                                       "run starts; their rows and the hashes"));
-    EXPECT_THAT(pending.err, HasSubstr(draws));
-    EXPECT_THAT(pending.err, Not(HasSubstr("without `by`"))) << "it is said once";
-    EXPECT_EQ(run({"stream", "counted.yaml", "--epochs", "1"}).exitCode, 0);
-    const SubprocessOutput counted = run({"check", "counted.yaml"});
-    EXPECT_THAT(counted.err, HasSubstr("note: vocabularies: 2 with 1 to 7 values were counted "
-                                       "before\n"));
-    EXPECT_THAT(counted.err, Not(HasSubstr("warning: embeddings")));
-}
-
 TEST_F(QuestionsTest, DatasetTakesSeveralPaths) {
     std::ofstream(dir_ / "more rows.csv") << "user,value,label,word\n1,2,1,a\n";
     const SubprocessOutput text = run({"dataset", "rows.csv", "more rows.csv"});

@@ -122,7 +122,7 @@ class CredentialsOfTheFeed(unittest.TestCase):
 
     def environment(self, **more):
         clean = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-        return {**clean, "XDG_CACHE_HOME": str(self.base / "cache"), "HOME": str(self.nobody),
+        return {**clean, "MILLRACE_LOG": "debug", "XDG_CACHE_HOME": str(self.base / "cache"), "HOME": str(self.nobody),
                 "AWS_EC2_METADATA_DISABLED": "true", "AWS_MAX_ATTEMPTS": "2", **more}
 
     def reader(self):

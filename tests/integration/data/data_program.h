@@ -45,7 +45,8 @@ class DataProgram : public LoaderProgram {
         SubprocessOptions options;
         options.argv = {loaderProgram()};
         options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
-        options.environment = {"XDG_CACHE_HOME=" + directory_.path() + "/cache"};
+        options.environment = {"XDG_CACHE_HOME=" + directory_.path() + "/cache",
+                               "MILLRACE_LOG=debug"};
         options.stderrFd = ::open((directory_ / (name + ".log")).c_str(),
                                   O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
         options.stdoutFd = stdoutFd;

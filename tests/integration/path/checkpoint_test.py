@@ -208,7 +208,7 @@ class CheckpointTest(unittest.TestCase):
         self.assertEqual(mine.read_text(), "mine")
         door.sendall(json.dumps({"type": "checkpoint", "seq": 6, "step": 6, "name": "../events.jsonl", "bytes": 4,
                                  "hash": "h"}).encode() + b"\n")
-        self.assertEqual(door.recv(4096), b"", "a name with a directory in it closes the connection")
+        self.assertIn(b'"ack":6', door.recv(4096).replace(b" ", b""), "a name with a directory in it is dropped, not tried for ever")
         self.assertTrue((self.folder(run).parent / "events.jsonl").exists())
 
     def test_a_gang_that_cannot_be_read_is_not_taken_for_ended(self):
