@@ -117,7 +117,7 @@ class Misuse(Case):
             next(iter(stream))
             state = stream.state_dict()
             for wrong in ({}, {"millrace": 2, "state": ""}, {"millrace": 1}, "text", None):
-                with self.refused("no state of a stream", millrace.SpecError):
+                with self.refused("not a state of a stream", millrace.SpecError):
                     stream.load_state_dict(wrong)
             with self.refused("damaged", millrace.SpecError):
                 stream.load_state_dict({"millrace": 1, "state": state["state"][:-5]})
