@@ -13,7 +13,7 @@ from run_harness import RunCase
 # Of every command of the table, in an order in which each finds what it needs. A new command is asked for here by the test.
 ARGUMENTS = {
     "version": (), "help": (), "completion": ("bash",), "socket-path": (), "host": ("ls",), "up": (), "doctor": (), "nodes": (), "top": ("--once",),
-    "ls": (), "show": ("BASE",), "watch": ("BASE",), "logs": ("BASE",), "compare": ("BASE", "OTHER"), "metrics": ("BASE",), "wait": ("BASE",),
+    "ls": (), "show": ("BASE",), "watch": ("BASE",), "logs": ("BASE", "--all"), "compare": ("BASE", "OTHER"), "metrics": ("BASE",), "wait": ("BASE",),
     "check": ("SPEC",), "preview": ("SPEC", "--seconds", "1"), "sample": ("SPEC",), "head": ("DATA",), "count": ("SPEC",), "stream": ("SPEC",), "dataset": ("DATA",),
     "init": ("DATA", "--label", "clicked", "--seconds", "1"), "run": ("SPEC", "--detach"), "stop": ("LONG", "--wait"), "resume": ("LONG", "--from-start"),
     "rm": ("OTHER",), "down": ()}
@@ -96,7 +96,7 @@ class Followers(RunCase):
         self.hold()
         run, = self.submit(spec)
         wait_for("the first step", lambda: self.steps_told(0) == [1])
-        for words in (("watch", run, "--plain"), ("watch", run, "--json"), ("logs", "-f", run), ("logs", "-f", run, "--json"),
+        for words in (("watch", run, "--plain"), ("watch", run, "--json"), ("logs", "-f", "--all", run), ("logs", "-f", "--all", run, "--json"),
                       ("run", spec, "--watch", "--json")):
             with subprocess.Popen([os.path.join(BIN, "millrace"), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, text=True) as follower:
