@@ -174,7 +174,7 @@ class WaysIn(SshCase):
         self.cli("up")
         run = self.cli("run", self.spec_there(epochs=30000), "--there", "--detach").split()[0]
         before = self.server.connections()
-        first = subprocess.Popen([MILLRACE, "logs", "-f", run, "--host", "ssh://gpu1"], env=self.env,
+        first = subprocess.Popen([MILLRACE, "logs", "-f", "--all", run, "--host", "ssh://gpu1"], env=self.env,
                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                  start_new_session=True)
         self.addCleanup(first.kill)
@@ -295,7 +295,7 @@ class WhatFails(SshCase):
     def test_nothing_is_left_of_a_client_that_was_killed(self):
         self.cli("up")
         run = self.cli("run", self.spec_there(epochs=30000), "--there", "--detach").split()[0]
-        client = subprocess.Popen([MILLRACE, "logs", "-f", run, "--host", "ssh://gpu1"], env=self.env,
+        client = subprocess.Popen([MILLRACE, "logs", "-f", "--all", run, "--host", "ssh://gpu1"], env=self.env,
                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
         place = os.path.join(self.mine, "run/millrace")
         wait_for("it is in", lambda: os.path.isdir(place) and os.listdir(place))
@@ -475,7 +475,7 @@ class Runs(SshCase):
             terminal.type("q")
             code, text = terminal.end()
             self.assertEqual(code, 0, text)
-        log = subprocess.Popen([MILLRACE, "logs", "-f", run, "--host", "ssh://gpu1"], env=self.env, stdin=subprocess.DEVNULL,
+        log = subprocess.Popen([MILLRACE, "logs", "-f", "--all", run, "--host", "ssh://gpu1"], env=self.env, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, text=True, start_new_session=True)
         self.addCleanup(log.kill)
         self.assertTrue(log.stdout.readline())
