@@ -452,7 +452,7 @@ class Runs(SshCase):
         self.assertIn("/.local/state/millrace/uploads/", detail)
         self.assertIn("path: ratings.csv", detail)
         self.assertIn("eval.auc", self.cli("metrics", run["id"]))
-        self.assertIn("rank0", self.cli("logs", run["id"]))
+        self.assertIn("rank0", self.cli("logs", run["id"], "--all"))
         self.assertIn(run["id"], self.cli("top", "--once") + self.cli("ls", "--quiet"))
 
     def test_a_notebook_lists_launches_and_waits_through_it(self):
