@@ -95,7 +95,7 @@ std::string longNames(const CommandSpec& command) {
     return names;
 }
 
-// What bash completes for a command's words: "run", "file", or the words themselves.
+// Returns the words that bash offers for a command: "run", "file", or a list of words.
 std::string wordsOf(const CommandSpec& command) {
     if (command.name == "completion") {
         return "bash zsh fish";

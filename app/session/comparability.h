@@ -20,7 +20,7 @@ bool hasOtherLabels(const Params& run, const Params& first);
 /// Whether only `batch.seed` differs, apart from the names of run and variation.
 bool differsInSeedOnly(const Params& run, const Params& first);
 
-/// What a reader must know about runs that are compared with the first of them, one sentence each.
+/// Returns caveats for comparing runs with the first of them, one sentence each.
 /// Empty for fewer than two runs.
 std::vector<std::string> remarksOn(const std::vector<const values::RunDetail*>& runs);
 

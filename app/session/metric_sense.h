@@ -1,6 +1,6 @@
 #pragma once
-// What a metric's name implies, and the best and the last point of a series; for tables and
-// comparisons.
+// Derives from a metric's name which way is better, and finds the best and the last point of a
+// series. Used by tables and comparisons.
 //
 // Threads: any.
 #include <optional>

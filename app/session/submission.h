@@ -1,5 +1,5 @@
 #pragma once
-// What is submitted with a spec: its text, its directory, the user's git facts, an idempotency key.
+// Submission: a spec's text, its directory, the user's git facts and an idempotency key.
 //
 // Failure: the error for an unreadable or too long spec names the path and the limit. git facts
 // never fail: without git or a repository, or if git takes longer than two seconds, they are empty.

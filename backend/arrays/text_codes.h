@@ -23,7 +23,7 @@ struct TextCodes {
     static std::optional<TextCodes> of(const arrow::Array& array);
     std::int64_t rows() const;
     const std::int32_t* raw() const;
-    /// Whether working per entry is no more often than per row.
+    /// Whether the dictionary has at most one entry per row, so that work per entry pays.
     bool isWorth() const;
     std::int64_t nullRows() const;
     /// Each row with the result for its entry, still stored once.

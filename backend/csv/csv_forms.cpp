@@ -127,7 +127,7 @@ Status CsvLooker::checkRecords(CsvBlock& block) const {
     return okStatus();
 }
 
-/// What helps after an error about a record's number of fields.
+/// Returns the hint for an error about a record's number of fields.
 std::string CsvLooker::wayOut() const {
     const std::string hint = delimiterHint(options_, schema_);
     return !hint.empty() ? strCat("; ", hint)

@@ -38,8 +38,8 @@ Result<CsvKinds> csvKinds(const std::vector<files::DataFile>& files,
 /// " (--csv SET)" where the options are the dataset's, which `head`, `dataset` and `init` take so.
 std::string csvOption(const files::ReadOptions& options, std::string_view set);
 
-/// What to say where a header of one field holds another usual delimiter, by which it was most
-/// likely written; "" else.
+/// Returns a hint that names the likely delimiter if a header of one field contains another usual
+/// one; otherwise "".
 std::string delimiterHint(const files::ReadOptions& options, const expr::Schema& schema);
 
 }  // namespace millrace::csv

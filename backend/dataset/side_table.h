@@ -62,7 +62,7 @@ Result<std::vector<stream::SideTable>> sideTablesOf(const spec::TableRef& table,
 Result<stream::SideTable> sideFileOf(const std::string& path);
 
 /// Checks the current file of a planned side table, by its whole content. kFailedPrecondition, with
-/// the file's name, if it is no longer the planned one.
+/// the file's name, if its content differs from the planned one.
 Result<files::DataFile> verifySideTable(const stream::SideTable& table);
 
 /// Call it after loading: verifies that the loaded file is the one from verifySideTable().

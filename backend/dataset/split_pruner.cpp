@@ -48,7 +48,7 @@ std::optional<int> compare(const Bound& a, const Bound& b) {
     return x && y ? std::optional(order(*x, *y)) : std::nullopt;
 }
 
-/// The column below casts that preserve order and values; null if there is no such column.
+/// Returns the column below casts that preserve order and values; null for other expressions.
 const expr::ExprNode* columnOf(const Expr& expr) {
     const expr::ExprNode* node = expr.get();
     while (node->op == ExprOp::kCast && node->isImplicit) {

@@ -10,7 +10,7 @@
 
 namespace millrace::cli {
 
-/// What the shell completes after a word.
+/// Kinds of words that the shell offers after a command.
 enum class Completes { kNothing, kRun, kFile, kCommand, kHostAction };
 
 struct ArgumentSpec {

@@ -150,7 +150,7 @@ void Mailbox::endMetrics(std::uint64_t following, const std::string& run) {
     });
 }
 
-// Returns false if there is no room in time.
+// Returns false if the lines do not fit within kLinesWait.
 bool Mailbox::waitForLinesLocked(std::uint64_t following, std::size_t numNew) {
     const auto end = std::chrono::steady_clock::now() + kLinesWait;
     const LiveInbox* inbox = findLocked(following);

@@ -32,7 +32,7 @@ class PaletteModel final : public QAbstractListModel {
     /// Recently used entries (by title and group) come first while the query is empty.
     void setEntries(std::vector<PaletteEntry> entries);
     void setQuery(const QString& query);
-    /// Null if there is no such row.
+    /// Returns null for a row outside the list.
     const PaletteEntry* entry(int row) const;
     void remember(int row);
 

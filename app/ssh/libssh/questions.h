@@ -2,8 +2,8 @@
 // Asks the person questions as ssh(1) does: runs the program that SSH_ASKPASS names with the prompt
 // as its one argument, and takes its first line as the answer.
 //
-// Threads: one, which must be long-lived (the program dies with it). Failure: no answer, when there
-// is no such program, it ends with a code other than 0, or nothing may be asked (BatchMode).
+// Threads: one, which must be long-lived (the program dies with it). Failure: no answer, if the
+// program is missing, it ends with a code other than 0, or BatchMode forbids questions.
 #include <optional>
 #include <string>
 

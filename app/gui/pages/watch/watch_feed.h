@@ -2,8 +2,8 @@
 // WatchFeed: the data of the Watch page: metrics of the runs that are shown, and the log of one.
 //
 // A run that becomes visible first gets its stored history, thinned to what the charts can show,
-// and is then followed from there; when the user zooms in, detail() requests the exact points. A
-// run that is no longer visible is not followed and is forgotten.
+// and is then followed from there; when the user zooms in, detail() requests the exact points. The
+// feed stops following a run that leaves the view, and drops its points.
 //
 // Threads: the GUI thread. Owns: the followings and the curves. Failure: a history that cannot be
 // read is requested again when the daemon is back; until then only live data is shown.

@@ -34,7 +34,7 @@ QFont smaller(QFont font) {
     return font;
 }
 
-// Shown instead of a difference if there is no room for both.
+// Replaces the difference if the cell is too narrow for both.
 QString labelMark() {
     return QObject::tr("\u2260 label");
 }
