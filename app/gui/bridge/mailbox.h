@@ -17,6 +17,7 @@
 #include "app/gui/bridge/run_inbox.h"
 #include "app/session/link.h"
 #include "backend/core/mutex.h"
+#include "backend/values/daemon_facts.h"
 
 namespace millrace::gui {
 

@@ -20,6 +20,7 @@ class RunColors;
 class RunRows;
 class RunTrends;
 class WrappedHeader;
+struct TextTable;
 
 /// One of the two halves.
 class RunTableView final : public QTableView {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "app/gui/models/runs/run_trends.h"
+#include "backend/values/metric_line.h"
 
 namespace millrace::gui {
 
