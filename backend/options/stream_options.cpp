@@ -128,9 +128,13 @@ const std::vector<Member>& offered() {
 
 const std::vector<Member>& ofTheLoader() {
     static const std::vector<Member> kAll = {
-        {choice("--without", "WHAT",
-                "to measure what it costs: counters, or order (segments as they are ready)",
-                {"counters", "order"}),
+        {choice(
+             "--without", "WHAT",
+             "omits one part, to measure it: counters, order (segments are delivered as they are "
+             "ready), splits, columns or pieces (threads do not steal these), haste (threads "
+             "with a segment of their own never steal), or shelves (threads share one list of "
+             "free memory)",
+             {"counters", "order", "splits", "columns", "pieces", "haste", "shelves"}),
          setText<&S::without>},
         {flag("--json", "prints one JSON document"), setFlag<&S::isJson>},
     };

@@ -94,7 +94,7 @@ void BufferPool::countAllocation(std::int64_t bytes, unsigned shelf) {
 }
 
 void BufferPool::countFree(std::int64_t bytes) {
-    counts_[shelfOfThread(kShelves)].inUse.fetch_sub(bytes, std::memory_order_relaxed);
+    counts_[shelfOfThread(numShelves_)].inUse.fetch_sub(bytes, std::memory_order_relaxed);
 }
 
 std::int64_t BufferPool::sum(Count Counts::* count) const {
@@ -106,8 +106,8 @@ std::int64_t BufferPool::sum(Count Counts::* count) const {
 
 /// Takes from the thread's own shelf first, then from other shelves. Only then is a block made.
 Block* BufferPool::takeFree(Block* (BlockShelf::*take)(int), int sizeClass, unsigned shelf) {
-    for (std::size_t i = 0; i < kShelves; ++i) {
-        if (Block* const block = (shelves_[(shelf + i) % kShelves].*take)(sizeClass)) {
+    for (std::size_t i = 0; i < numShelves_; ++i) {
+        if (Block* const block = (shelves_[(shelf + i) % numShelves_].*take)(sizeClass)) {
             return block;
         }
     }
@@ -156,7 +156,7 @@ arrow::Status BufferPool::allocateBlock(std::int64_t size, std::uint8_t** out) {
     if (sizeClass >= BlockShelf::kClasses) {
         return arrow::Status::OutOfMemory("a buffer of ", size, " bytes");
     }
-    const unsigned shelf = shelfOfThread(kShelves);
+    const unsigned shelf = shelfOfThread(numShelves_);
     Block* block = takeFree(&BlockShelf::takeKept, sizeClass, shelf);
     if (block == nullptr) {
         ARROW_ASSIGN_OR_RAISE(block, makeBlock(sizeClass, shelf));
@@ -184,7 +184,7 @@ arrow::Status BufferPool::Allocate(std::int64_t size, std::int64_t alignment, st
         held_ -= size;
         return status;
     }
-    countAllocation(size, shelfOfThread(kShelves));
+    countAllocation(size, shelfOfThread(numShelves_));
     return status;
 }
 

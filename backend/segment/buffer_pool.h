@@ -53,6 +53,10 @@ class BufferPool final : public arrow::MemoryPool {
     bool hold(std::int64_t bytes);
     void letGo(std::int64_t bytes) { held_ -= bytes; }
 
+    /// Makes all threads share one shelf, to measure what the others gain. Call before the first
+    /// allocation.
+    void useOneShelf() { numShelves_ = 1; }
+
     /// Bytes by which the last failed request exceeded the limit; 0: no request failed since the
     /// last call.
     std::int64_t takeMissing() { return missing_.exchange(0); }
@@ -81,6 +85,7 @@ class BufferPool final : public arrow::MemoryPool {
     void countFree(std::int64_t bytes);
     std::int64_t sum(Count Counts::* count) const;
 
+    std::size_t numShelves_ = kShelves;
     const std::int64_t limitBytes_;  ///< read for each buffer, so kept apart from what is written
     alignas(64) Count held_{0};
     Count peak_{0};  ///< highest value of `held_`

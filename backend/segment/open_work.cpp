@@ -26,16 +26,31 @@ struct OpenWork::Job {
 };
 
 OpenWork::OpenWork(StageCounters& counters, std::function<void()> onOpen, std::int64_t leastValues,
-                   std::int64_t pieceRows)
+                   std::int64_t pieceRows, Stealing stealing)
     : counters_(counters),
       onOpen_(std::move(onOpen)),
       leastValues_(leastValues),
-      pieceRows_(pieceRows) {}
+      pieceRows_(pieceRows),
+      stealing_(stealing),
+      isHasty_(stealing.isHasty) {}
 
 bool OpenWork::isOpen() const {
     MutexLock lock(mutex_);
-    return std::any_of(jobs_.begin(), jobs_.end(),
-                       [](const auto& job) { return job.second->next < job.second->units; });
+    return std::any_of(jobs_.begin(), jobs_.end(), [this](const auto& job) {
+        return mayBeStolen(job.first.kind) && job.second->next < job.second->units;
+    });
+}
+
+bool OpenWork::mayBeStolen(Kind kind) const {
+    switch (kind) {
+        case Kind::kSplits:
+            return stealing_.splits;
+        case Kind::kColumns:
+            return stealing_.columns;
+        case Kind::kPieces:
+            return stealing_.pieces;
+    }
+    return false;
 }
 
 void OpenWork::firstIsDelivered() {
@@ -67,7 +82,7 @@ OpenWork::Claim OpenWork::claimInLocked(const Places& places, Takes takes) {
         const Kind kind = it->first.kind;
         const bool isTaken = takes == Takes::kAll || kind == Kind::kColumns ||
                              (takes == Takes::kColumnsAndPieces && kind == Kind::kPieces);
-        if (!isTaken) {
+        if (!isTaken || !mayBeStolen(kind)) {
             continue;
         }
         if (Claim found = claimLocked(it->second); found.job != nullptr) {

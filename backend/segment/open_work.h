@@ -53,13 +53,20 @@ struct SplitPlace {
 /// piece (allocations, loop starts) is negligible.
 inline constexpr std::int64_t kPieceRows = 16'384;
 
+/// What idle threads may steal. All of it is on, except to measure what each kind gains.
+struct Stealing {
+    bool splits = true, columns = true, pieces = true;
+    /// Threads with a segment of their own also steal, until the first delivery.
+    bool isHasty = true;
+};
+
 class OpenWork {
  public:
     /// `onOpen`: called without a lock when there is work to steal. Reads of fewer than
     /// `leastValues` values (rows times columns) are not shared: they end before another thread
     /// wakes up. `pieceRows`: rows per piece on which recipes run.
     OpenWork(StageCounters& counters, std::function<void()> onOpen, std::int64_t leastValues,
-             std::int64_t pieceRows = kPieceRows);
+             std::int64_t pieceRows = kPieceRows, Stealing stealing = {});
 
     std::int64_t pieceRows() const { return pieceRows_; }
 
@@ -133,6 +140,7 @@ class OpenWork {
         JobPtr job;
         std::size_t unit = 0;
     };
+    bool mayBeStolen(Kind kind) const;
     Claim claimLocked(const JobPtr& job) MR_REQUIRES(mutex_);
     Claim claim(const JobPtr& job);
     Claim claimInLocked(const Places& places, Takes takes) MR_REQUIRES(mutex_);
@@ -154,10 +162,11 @@ class OpenWork {
     StageCounters& counters_;
     const std::function<void()> onOpen_;
     const std::int64_t leastValues_, pieceRows_;
+    const Stealing stealing_;
     mutable Mutex mutex_;
     CondVar changed_;  ///< a job was finished or opened, or tell() was called
     std::map<Place, JobPtr> jobs_ MR_GUARDED_BY(mutex_);
-    bool isHasty_ MR_GUARDED_BY(mutex_) = true;
+    bool isHasty_ MR_GUARDED_BY(mutex_);
     std::vector<LastRead> lastReads_ MR_GUARDED_BY(mutex_);  ///< most recent first
 };
 

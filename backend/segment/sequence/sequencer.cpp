@@ -57,7 +57,8 @@ class Sequencer::Impl {
           sink_(sink),
           ahead_(*input_, pool),
           jobs_(
-              counters, [this] { window_.wake(); }, options_.valuesToShare, options_.pieceRows),
+              counters, [this] { window_.wake(); }, options_.valuesToShare, options_.pieceRows,
+              options_.stealing),
           window_(*input_, {options_.epochs,
                             options_.window > 0 ? options_.window : windowSize(options_.threads),
                             windowBytes(*input_, ahead_, options_, pool), options_.start,

@@ -40,6 +40,7 @@ struct SequencerOptions {
     /// Number of values from which on threads help each other with a split's columns.
     std::int64_t valuesToShare = 1 << 17;
     std::int64_t pieceRows = kPieceRows;  ///< rows per piece on which recipes run
+    Stealing stealing;
     /// False: segments are delivered as they become ready, in no order and without a usable cursor.
     /// For measuring the cost of the order.
     bool isOrdered = true;

@@ -195,6 +195,18 @@ TEST(BufferPoolTest, WhatAnotherThreadLeftIsTakenBeforeMoreIsHeld) {
     EXPECT_EQ(taken, left);
 }
 
+TEST(BufferPoolTest, ThreadsOfOneShelfTakeTheSameBlocks) {
+    BufferPool pool(0);
+    pool.useOneShelf();
+    std::vector<const std::uint8_t*> first, second;
+    std::thread([&] { first = places(take(pool, 10, 100'000)); }).join();
+    std::thread([&] { second = places(take(pool, 10, 100'000)); }).join();
+    EXPECT_EQ(pool.bytes_allocated(), 0);
+    std::sort(first.begin(), first.end());
+    std::sort(second.begin(), second.end());
+    EXPECT_EQ(second, first);
+}
+
 TEST(BufferPoolTest, AllBlocksOfASlabAreGivenBackButForAPageEach) {
     constexpr std::int64_t kPage = 4096;
     BufferPool pool(0);

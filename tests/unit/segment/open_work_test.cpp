@@ -2,7 +2,10 @@
 // what is known; streams with real threads are compared in the other tests of this room.
 #include "backend/segment/open_work.h"
 
+#include <atomic>
 #include <fstream>
+#include <functional>
+#include <utility>
 
 #include <arrow/array/array_base.h>
 #include <gtest/gtest.h>
@@ -98,6 +101,32 @@ TEST_F(OpenWorkTest, AHelperReadsWhatTheOwnerHasNotClaimed) {
     EXPECT_FALSE(jobs_.help({helper, helper})) << "nothing is left";
     EXPECT_EQ(counters_.read(Stage::kRead).bytes, alone.bytesRead());
     EXPECT_EQ(counters_.columns().at("a").rows, kJobRows);
+}
+
+TEST_F(OpenWorkTest, AKindThatIsSwitchedOffIsNotStolen) {
+    SplitReader owner(dataset_), helper(dataset_);
+    for (const bool isOn : {true, false}) {
+        std::function<void()> onOpen = [] {};
+        OpenWork jobs(counters_, [&] { std::exchange(onOpen, [] {})(); }, 1, kPieceRows,
+                      {isOn, isOn, isOn, false});
+        EXPECT_FALSE(jobs.isHasty());
+        int steals = 0;
+        const auto steal = [&] {
+            EXPECT_EQ(jobs.isOpen(), isOn);
+            EXPECT_EQ(jobs.help({helper, helper}), isOn);
+            ++steals;
+        };
+        onOpen = steal;
+        EXPECT_TRUE(jobs.read({1}, front_, names_, {}, {owner, helper}).ok());
+        std::atomic<int> done = 0;
+        const UnitWork count = [&done](std::size_t, const Readers&) { return ++done > 0; };
+        onOpen = steal;
+        jobs.runSplits(1, 3, count, {owner, helper});
+        onOpen = steal;
+        jobs.runPieces({1}, 3, count, {owner, helper});
+        EXPECT_EQ(steals, 3);
+        EXPECT_EQ(done, 6) << "the owner runs what nobody steals";
+    }
 }
 
 TEST_F(OpenWorkTest, ALaterSegmentHelpsAnEarlierOneUntilTheFirstFrameIsDelivered) {

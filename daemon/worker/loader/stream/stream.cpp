@@ -124,6 +124,8 @@ Result<Stream> openStream(const options::StreamOptions& options,
     stream.sequencer.epochs =
         static_cast<std::uint32_t>(options.epochs > 0 ? options.epochs : specEpochs);
     stream.sequencer.isOrdered = options.without != "order";
+    stream.sequencer.stealing = {options.without != "splits", options.without != "columns",
+                                 options.without != "pieces", options.without != "haste"};
     if (options.without == "counters") {
         dataset::CostClock::stopAll();
     }
@@ -487,6 +489,9 @@ Status runSink(const Watch& watch, Stream& stream, LoaderMemory& memory, StreamR
     const options::StreamOptions& options = stream.options;
     const std::int64_t limit = memory.budget().limitBytes();
     memory.makePools(options.isThroughRing ? limit / 5 : options.isTable() ? limit / 3 : 0);
+    if (options.without == "shelves") {
+        memory.segments().useOneShelf();
+    }
     stream.sequencer.framePool = &memory.frames();
     const std::int64_t epochs = options.isRows ? 1 : stream.sequencer.epochs;
     const std::vector<stream::PlanFile>& files =
