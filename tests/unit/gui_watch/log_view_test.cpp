@@ -2,6 +2,7 @@
 
 #include <QApplication>
 #include <QClipboard>
+#include <QComboBox>
 #include <QLineEdit>
 #include <QSignalSpy>
 #include <QTest>
@@ -53,6 +54,30 @@ TEST_F(LogViewTest, KeepsItsPlaceWhenOldLinesLeave) {
     small.append(client::sceneLog(run, 2'000, 600));
     EXPECT_GT(small.numEvicted(), 0U);
     EXPECT_EQ(small.row(view.topRow()).sequence, sequence);
+}
+
+TEST_F(LogViewTest, OffersTheWorkersOfTheRunThatIsShown) {
+    const auto lineOf = [](const char* worker) {
+        values::LogLine line;
+        line.worker = worker;
+        line.text = "ready";
+        return std::vector{line};
+    };
+    const auto offered = [this] {
+        QStringList names;
+        const QComboBox* workers = view.findChildren<QComboBox*>().back();
+        for (int i = 0; i < workers->count(); ++i) {
+            names << workers->itemText(i);
+        }
+        return names;
+    };
+    model.append(lineOf("rank-0"));
+    EXPECT_EQ(offered(), QStringList({"All workers", "rank-0"}));
+    LogModel other;
+    other.append(lineOf("script"));
+    view.setModel(&other);
+    EXPECT_EQ(offered(), QStringList({"All workers", "script"}));
+    view.setModel(&model);
 }
 
 TEST_F(LogViewTest, FiltersWhatIsTypedAndFindsInIt) {

@@ -61,7 +61,7 @@ void LaneList::setOpen(int row, bool isOpen) {
 
 void LaneList::setLink(ChartLink* link) {
     if (link_ != nullptr) {
-        link_->disconnect(this);
+        link_->disconnect(viewport());
     }
     link_ = link;
     if (link != nullptr) {

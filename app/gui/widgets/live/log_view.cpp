@@ -7,6 +7,7 @@
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
+#include <QStringList>
 #include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -181,18 +182,24 @@ void LogView::applyFilter() {
 }
 
 void LogView::refreshWorkers() {
-    if (workerBox_->count() == model_->workers().size() + 1) {
+    const QString chosen = workerBox_->currentData().toString();
+    QStringList workers = {QString()};  // all of them
+    for (const QString& worker : model_->workers()) {
+        workers << worker;
+    }
+    if (!workers.contains(chosen)) {
+        workers << chosen;  // of the run that was shown before
+    }
+    QStringList offered;
+    for (int i = 0; i < workerBox_->count(); ++i) {
+        offered << workerBox_->itemData(i).toString();
+    }
+    if (offered == workers) {
         return;
     }
-    const QString chosen = workerBox_->currentData().toString();
     workerBox_->clear();
-    workerBox_->addItem(tr("All workers"), QString());
-    for (const QString& worker : model_->workers()) {
-        workerBox_->addItem(worker, worker);
-    }
-    const int place = workerBox_->findData(chosen);
-    if (place < 0) {
-        workerBox_->addItem(chosen, chosen);
+    for (const QString& worker : workers) {
+        workerBox_->addItem(worker.isEmpty() ? tr("All workers") : worker, worker);
     }
     workerBox_->setCurrentIndex(workerBox_->findData(chosen));
 }
