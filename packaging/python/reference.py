@@ -4,13 +4,15 @@ import inspect
 import os
 import re
 import sys
+import textwrap
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import millrace  # noqa: E402
 
 HEAD = """# `import millrace`
 
-Made of the module's docstrings by `packaging/python/reference.py`. How it is used: [the guide](../guides/pytorch.md).
+`packaging/python/reference.py` makes this page from the module's docstrings. [The
+guide](../guides/pytorch.md) shows how the module is used.
 """
 
 
@@ -31,18 +33,25 @@ def signature(name: str, function: object) -> str:
     return f"`{name}({', '.join(parts)}){result}`"
 
 
-def paragraphs(text: str) -> str:
-    """A docstring as Markdown: a line with an indented block below it becomes a list item."""
+def wrapped(text: str, indent: str = "") -> str:
+    """The text in lines of at most 100 characters."""
+    return textwrap.fill(text, 100, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def paragraphs(text: str, title: str = "") -> str:
+    """A docstring as Markdown, after a title: a line with an indented block below it becomes a list item."""
     out = []
     for block in re.split(r"\n\n(?!    )|(?<!    )\n\n(?=    import)", inspect.cleandoc(text)):
         if re.search(r"^\S.*\n    ", block):
             for point in re.split(r"\n(?=\S)", block):
                 head, _, body = point.partition("\n")
-                out.append(f"- `{head}`: {' '.join(body.split())}" if body else head)
+                out.append(wrapped(f"- `{head}`: {' '.join(body.split())}", "  ") if body else "\n" + wrapped(head))
+            out.append("")
             continue
         if block.startswith("    "):
-            block = "```python\n" + inspect.cleandoc(block) + "\n```"
-        out.append(block + "\n")
+            out.append("```python\n" + inspect.cleandoc(block) + "\n```\n")
+        else:
+            out.append(wrapped(("" if out else title) + " ".join(block.split())) + "\n")
     return "\n".join(out).rstrip() + "\n"
 
 
@@ -54,7 +63,7 @@ def members(cls: type) -> list[str]:
     for match in re.finditer(pattern, source, re.M | re.S):
         if match.group(3) or match.group(1) in getattr(cls, "__dataclass_fields__", {}):
             told = f": {' '.join((match.group(3) or '').split())}" if match.group(3) else ""
-            found.append((source.index(match.group(0)), f"**`{match.group(1)}`** ({match.group(2)}){told}\n"))
+            found.append((source.index(match.group(0)), wrapped(f"**`{match.group(1)}`** ({match.group(2)}){told}") + "\n"))
     for name, value in vars(cls).items():
         is_shown = not name.startswith("_") or name in ("__len__", "__iter__", "__getitem__")
         function = value.fget if isinstance(value, property) else value
@@ -62,7 +71,7 @@ def members(cls: type) -> list[str]:
             continue
         title = f"`{name}`" if isinstance(value, property) else signature(name, function)
         title = {"__len__": "`len(...)`", "__getitem__": "`[...]`", "__iter__": "`for ... in`"}.get(name, title)
-        found.append((source.index(f"def {name}("), f"**{title}**: {paragraphs(function.__doc__)}"))
+        found.append((source.index(f"def {name}("), paragraphs(function.__doc__, f"**{title}**: ")))
     hidden = [base for base in cls.__bases__ if base.__name__.startswith("_") and base.__module__.startswith("millrace.")]
     return [text for base in hidden for text in members(base)] + [text for _, text in sorted(found)]
 
