@@ -1,5 +1,5 @@
-// libFuzzer target: a checkpoint file. Of the input as it is, and of the same with a checksum that
-// fits its header, so that more than the checksum is tried. What was read lies within the file.
+// libFuzzer target: reads the input as a checkpoint file, then again with a valid checksum in its
+// header, so that the checks behind the checksum run too. All tensors must be within the file.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>

@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto* bytesOfInput = reinterpret_cast<const std::byte*>(data);
     std::vector<std::byte> coded(bytesOfInput, bytesOfInput + size);
     if (size >= sizeof(CodedHeader)) {
-        // A checksum that holds, so that what lies behind it is reached.
+        // A valid checksum, so that the checks behind it run too.
         std::memset(coded.data() + offsetof(CodedHeader, checksum), 0, 8);
         const std::uint64_t checksum = XXH3_64bits(coded.data(), coded.size());
         std::memcpy(coded.data() + offsetof(CodedHeader, checksum), &checksum, 8);

@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!job.ok()) {
         return 0;
     }
-    // The plan is cut out and not looked at: whoever needs it parses it.
+    // JobFile keeps the plan as text and does not parse it; its users do.
     const bool isPlan = job->planText.empty() || millrace::parseJson(job->planText, "plan").ok();
     const auto again = JobFile::fromText(job->toText());
     if (isPlan && (!again.ok() || again->run != job->run || again->attempt != job->attempt)) {

@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
     for (int i = 1; i < argc; ++i) {
         for (const auto& entry : std::filesystem::directory_iterator(argv[i])) {
             std::ifstream in(entry.path(), std::ios::binary);
-            // Of its own size, so that a sanitizer sees a read beyond it.
+            // The capacity equals the size, so that a sanitizer sees a read beyond the end.
             std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(in), {}};
             bytes.shrink_to_fit();
             LLVMFuzzerTestOneInput(bytes.data(), bytes.size());

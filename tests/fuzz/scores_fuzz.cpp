@@ -1,5 +1,5 @@
-// libFuzzer target: what stands inside of a file of scores. What was read holds together, and can
-// be paired with itself.
+// libFuzzer target: the content of a scores file. A file that is read without an error must be
+// consistent and must pair with itself.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

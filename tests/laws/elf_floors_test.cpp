@@ -35,7 +35,7 @@ Version parsed(const std::string& text) {
     return version;
 }
 
-/// The versions in `dump`'s "Version References" that lie above the floors.
+/// The versions in `dump`'s "Version References" that are newer than the floors.
 std::string aboveFloors(const std::string& dump) {
     std::string above;
     const std::regex reference("\\b(GLIBC|GLIBCXX|CXXABI|GCC)_([0-9.]+)");

@@ -41,7 +41,7 @@ constexpr char kTorch[] = "torch|c10";
 constexpr char kArrow[] = "arrow|parquet";
 constexpr char kQt[] = "Qt";
 constexpr char kRpc[] = "grpc|protobuf";
-// And what comes with it.
+// libssh and the libraries that it links.
 constexpr char kSsh[] = "ssh\\.|gssapi|krb5";
 
 TEST(ElfLaws, TheDaemonLinksNoTorchArrowOrQt) {

@@ -1,6 +1,5 @@
-// Where functions begin and end, told from brackets and the words before them: no compiler, so that
-// the whole tree is read in a second. What it takes for a function is held to examples in the
-// tests.
+// Finds where functions begin and end from brackets and the words before them. It uses no compiler,
+// so that it reads the whole tree in a second; the tests have examples of what it must recognise.
 #include <algorithm>
 #include <regex>
 
@@ -9,7 +8,7 @@
 namespace millrace::laws {
 namespace {
 
-// Lines of the preprocessor with what continues them, blank.
+// Replaces preprocessor directives, with their continuation lines, by blanks.
 std::string withoutDirectives(std::string text) {
     bool isDirective = false;
     for (std::size_t at = 0; at < text.size();) {
@@ -27,7 +26,7 @@ std::string withoutDirectives(std::string text) {
     return text;
 }
 
-// `head` without what stands in brackets: "void f()" of "void f(int x = 3)".
+// `head` without the text inside brackets: "void f()" for "void f(int x = 3)".
 std::string withoutBrackets(const std::string& head) {
     std::string flat;
     int depth = 0;
@@ -51,7 +50,7 @@ std::string trimmed(const std::string& text) {
 
 enum class Scope { kNamespace, kClass, kFunction, kInitialiser };
 
-// What opens behind `head`, the words since the last ';' or '}'.
+// The kind of scope that a '{' opens behind `head`, the words since the last ';' or '}'.
 Scope scopeOf(const std::string& head) {
     static const std::regex kNamespace("^(inline\\s+)?(namespace|extern)\\b");
     static const std::regex kClass(
@@ -73,7 +72,8 @@ Scope scopeOf(const std::string& head) {
     if (!hasBrackets || (!isOperator && std::regex_search(declared, kAssigned))) {
         return Scope::kInitialiser;
     }
-    // "X(int a) : a_" opens a member; "X(int a) : a_{a}" and "X(int a) : a_(a)" the body.
+    // Behind "X(int a) : a_" a '{' initialises a member; behind "X(int a) : a_{a}" and "X(int a) :
+    // a_(a)" it opens the body.
     const bool isBehindMember = flat.ends_with(")") || flat.ends_with("}");
     if (!isBehindMember && std::regex_search(flat, kMembers)) {
         return Scope::kInitialiser;

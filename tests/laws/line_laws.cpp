@@ -10,7 +10,7 @@ bool binds(const LineLaw& law, const SourceFile& file) {
            !startsWithAny(file.path, law.notIn);
 }
 
-// Python and shell: what stands behind the first " #" or "#" of a line is a comment.
+// Python and shell: a line that begins with "#", and the rest of a line behind " #", is a comment.
 std::string withoutHash(const std::string& text) {
     std::string code;
     for (const std::string& line : linesOf(text)) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Links between pages: each relative link of README.md and docs/ names a file that is there, and each #anchor a heading of it.
+"""Links between pages: each relative link in README.md and docs/ names an existing file, and each #anchor one of its headings.
 
   links.py [--root DIR]
 
@@ -26,7 +26,7 @@ def prose(text):
 
 
 def anchors(text):
-    """Of the headings, as GitHub makes them: small letters, punctuation left out, blanks as hyphens, -1, -2 for repeats."""
+    """The headings' anchors as GitHub makes them: lower case, no punctuation, hyphens for blanks, -1, -2 for repeats."""
     seen, found = collections.Counter(), set()
     for _, line in prose(text):
         heading = re.match(r"#{1,6}\s+(.*?)\s*#*$", line)

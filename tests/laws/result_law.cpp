@@ -83,7 +83,7 @@ void checkCall(const SourceFile& file, const std::smatch& call, std::size_t offs
 }  // namespace
 
 std::vector<Offence> checkResults(const std::vector<SourceFile>& files) {
-    // A star is a dereference where no operand stands before it.
+    // A star with no operand before it is a dereference.
     static const std::regex kCall(
         "(?:[=(,{;!&|?:<>]\\s*|return\\s+)(\\*?)(?:[A-Za-z_]\\w*(?:\\.|->|::))*([A-Za-z_]\\w*)\\(");
     const std::set<std::string> names = resultFunctions(files);

@@ -235,7 +235,7 @@ bool isOurs(const std::string& target) {
     return startsWithAny(target, {"backend/", "daemon/", "proto/convert/", "app/", "tests/"});
 }
 
-// Whether `target` lies in the room itself.
+// Whether `target` is in the room itself.
 bool isWithin(const RoomLaw& law, const std::string& target) {
     return law.room.ends_with("/*") ? folderOf(target) == law.room.substr(0, law.room.size() - 2)
                                     : target.starts_with(law.room);
@@ -245,7 +245,7 @@ void checkRoom(const std::vector<RoomLaw>& laws, const SourceFile& file, const I
                std::vector<Offence>& offences) {
     if (include.target.starts_with(".")) {
         offences.push_back({file.path, include.line,
-                            "a relative include hides who includes whom: the path from the root"});
+                            "a relative include hides its room: write the path from the root"});
     }
     if (!isTest(file.path) && include.target.starts_with("tests/")) {
         offences.push_back({file.path, include.line, "production code includes " + include.target});
@@ -270,7 +270,7 @@ void checkLibraries(const SourceFile& file, const Include& include,
     }
 }
 
-// "room" and what of its permissions is used, by their place in mayInclude.
+// The permissions that each room uses.
 std::map<std::string, std::set<std::string>> usedPermissions(const std::vector<SourceFile>& files,
                                                              const std::vector<RoomLaw>& laws) {
     std::map<std::string, std::set<std::string>> used;

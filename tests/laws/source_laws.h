@@ -1,10 +1,10 @@
 #pragma once
-// Who may include whom: the rooms as one table, the libraries as another, and the check of a source
-// tree against them.
+// Laws on includes: a table of rooms, a table of libraries, and the check of a source tree against
+// both.
 //
-// What no law binds is an offence: a new room stands in the table before its first file compiles
-// with the tests. A permission that nobody uses is one, too: the table is the architecture, not
-// what it might be.
+// A file that no law binds is an offence, so add a new room to the table with its first file. An
+// unused permission is an offence too: the table shows the architecture as it is, not as it might
+// be.
 #include <regex>
 #include <string>
 #include <vector>
@@ -19,16 +19,16 @@ struct Include {
 };
 std::vector<Include> includesOf(const SourceFile& file);
 
-/// The files below `room` ("backend/core/", or a prefix of names: "daemon/main"), or those right in
-/// a folder and none below it ("app/gui/*"), and what of ours they may include beside themselves.
-/// The longest prefix binds.
+/// `room` is a folder ("backend/core/"), a prefix of names ("daemon/main"), or the files directly
+/// in a folder ("app/gui/*"). `mayInclude` lists the other rooms that its files may include. The
+/// law with the longest matching prefix binds a file.
 struct RoomLaw {
     std::string room;
     std::vector<std::string> mayInclude;
 };
 const std::vector<RoomLaw>& theRooms();
 
-/// A library by its headers, and where alone they may be included.
+/// A library, recognised by its headers, and the only places that may include them.
 struct LibraryLaw {
     std::string name;
     std::regex header;
@@ -36,10 +36,10 @@ struct LibraryLaw {
 };
 const std::vector<LibraryLaw>& libraryLaws();
 
-/// Who may include whom, and who may not include what.
+/// Includes that no law of rooms or libraries permits.
 std::vector<Offence> checkIncludes(const std::vector<SourceFile>& files,
                                    const std::vector<RoomLaw>& laws = theRooms());
-/// Permissions that nobody uses, and rooms that hold no file.
+/// Permissions that no include uses, and rooms without a file.
 std::vector<Offence> checkPermissions(const std::vector<SourceFile>& files,
                                       const std::vector<RoomLaw>& laws);
 std::vector<Offence> checkLibraryPermissions(const std::vector<SourceFile>& files,

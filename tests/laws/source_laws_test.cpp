@@ -1,4 +1,4 @@
-// Who may include whom: the tree keeps it, and each planted offence is seen.
+// The tree keeps the laws on includes, and the laws find each planted offence.
 #include "tests/laws/source_laws.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #pragma once
-// A checkout's sources as values, and how the laws read them: without comments, without texts, as
-// lines, as functions.
+// A checkout's sources as values, and the ways in which the laws read them: without comments,
+// without texts, as lines, as functions.
 //
 // Threads: pure functions. Failure: a file that cannot be read has no text.
 #include <map>
@@ -34,7 +34,7 @@ bool startsWithAny(const std::string& text, const std::vector<std::string>& pref
 std::string folderOf(const std::string& path);
 std::string nameOf(const std::string& path);
 
-/// What `text` keeps; what it loses becomes spaces, so that places and lines stay.
+/// `text` with only the parts that `keep` names; all else becomes spaces, so that positions stay.
 enum class Keep { kCode, kCodeAndTexts };
 std::string stripped(const std::string& text, Keep keep);
 
@@ -49,8 +49,8 @@ struct LinePattern {
     bool isIn(const std::string& line) const;
 };
 
-/// A function with a body that stands in a file, a namespace or a class; lambdas and local classes
-/// are lines of the function that holds them.
+/// A function with a body, in a file, a namespace or a class; lambdas and local classes count as
+/// lines of the function around them.
 struct FunctionPlace {
     std::string name;  ///< as written: "RunStore::open", "TEST_F(OutputTest, Name)"
     int line = 0;      ///< where its declaration begins
@@ -58,17 +58,17 @@ struct FunctionPlace {
 };
 std::vector<FunctionPlace> functionsOf(const SourceFile& file);
 
-/// What exceeds a law today, each with its figure and the function, folder or class it is about.
-/// The figure may only fall.
+/// An exception to a law: the function, folder or class, and its present figure, which may only
+/// fall.
 struct Debt {
     std::string place;
     std::string name;
     int figure = 0;
 };
 
-/// Holds what was measured (place and name to figure) against `most` and the debts: more than the
-/// most without a debt, more than the debt, and a debt larger than what is there are offences, each
-/// with the line to put into `table`. `what` names the figure: "lines".
+/// Compares measured figures (by place and name) with `most` and the debts. Offences are a figure
+/// above `most` without a debt, a figure above its debt, and a debt above its figure; each comes
+/// with the line for `table`. `what` names the figure: "lines".
 std::vector<Offence> checkDebts(const std::map<std::pair<std::string, std::string>, int>& measured,
                                 int most, const std::vector<Debt>& debts, const std::string& table,
                                 const std::string& what);

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Laws that a tool of clang's judges (packaging/setup --tests installs version 19 of each):
+"""Laws that are checked with clang's tools (packaging/setup --tests installs version 19 of each):
 
-  tools.py format [--fix]        every C++ file is as .clang-format says
-  tools.py locks --build DIR     what the lock annotations say holds: clang -Wthread-safety over the
-                                 files that have some and the sources beside them
-  tools.py naming --build DIR    names are as .clang-tidy says, in the files that differ from the
-                                 main branch
+  tools.py format [--fix]        every C++ file has the format of .clang-format
+  tools.py locks --build DIR     lock annotations hold: clang -Wthread-safety over the files that have
+                                 some and the sources beside them
+  tools.py naming --build DIR    names follow .clang-tidy, in the files that differ from the main
+                                 branch
 
---root DIR is the checkout (this file's own). --build DIR is a configured build directory: the flags
-of its compile_commands.json serve, not its objects. --all: naming of every file (minutes).
+--root DIR is the checkout (default: the one of this file). --build DIR is a configured build directory;
+only the flags in its compile_commands.json are used, not its objects. --all: naming of every file
+(minutes).
 
-Exit code 0: kept; 1: offences, one a line; 2: it could not be looked at.
+Exit code 0: kept; 1: offences, one a line; 2: the law could not be checked.
 """
 import argparse
 import concurrent.futures
@@ -26,14 +27,14 @@ import tempfile
 
 TOPS = ("backend", "daemon", "proto", "app", "tests")
 ANNOTATION = re.compile(r"\bMR_(GUARDED_BY|PT_GUARDED_BY|REQUIRES|EXCLUDES|ACQUIRE|RELEASE|TRY_ACQUIRE)\b")
-# What makes a unit unreadable, as against what a law says of it.
+# Errors that make a unit unreadable, unlike errors that report an offence.
 BROKEN = re.compile(r": (fatal )?error: (?!.*\[-Werror,-Wthread-safety)")
-# As many sources as one translation unit holds: parsing the headers once for all of them is most of the gain.
+# Sources per translation unit. They share the parsing of headers, which takes most of the time.
 UNIT = 8
-# What others name: programs that stand for other systems in the loader's bench, libFuzzer's entry, what is C.
+# Files with other naming rules: peers of the loader's bench, libFuzzer's entry points, C.
 NAMED_OTHERWISE = ("tests/bench/loader/peers/", "tests/fuzz/", "backend/ring/feed_reader.h", "backend/ring/feed_tensors.h", "backend/ring/link/run_link.h",
                    "backend/ring/feed_python.h", "tests/unit/ring/c_caller.c")
-# Seconds of processor time that naming takes at most: a branch that touches everything is looked at in part, and says so.
+# Most seconds of processor time for naming. On a larger branch it checks a part of the files and says so.
 NAMING_SECONDS = 180
 
 
@@ -74,7 +75,7 @@ def check_format(root, fix=False):
 
 
 class Flags:
-    """What the compiler needs to know of a file, from the build's commands for its folder."""
+    """The compiler flags of a file, from the build's commands for its folder."""
 
     def __init__(self, root, build):
         commands = pathlib.Path(build) / "compile_commands.json"
@@ -91,13 +92,13 @@ class Flags:
             for flag in self.wanted(words):
                 if flag not in flags:
                     flags.append(flag)
-            # Some files alone are compiled for newer processors.
+            # A few files are compiled for newer processors.
             if newer := [word for word in words if re.fullmatch(r"-m(avx|fma|bmi)\w*", word)]:
                 self.of_file[os.path.relpath(entry["file"], root)] = newer
 
     @staticmethod
     def wanted(words):
-        """Where headers are and what is defined: the rest is the other compiler's."""
+        """The flags for include paths, definitions and the standard; the others are for another compiler."""
         words = iter(words)
         for word in words:
             if word in ("-I", "-isystem"):
@@ -106,7 +107,7 @@ class Flags:
                 yield word
 
     def of(self, paths):
-        """For one unit of files of the same folder."""
+        """Flags for one unit of files of the same folder."""
         folder = os.path.dirname(paths[0])
         while folder and folder not in self.of_folder:
             folder = os.path.dirname(folder)
@@ -123,8 +124,8 @@ def by_folder(files, size):
 
 
 def several_at_once(root, flags, tool):
-    """A function that tells what `tool` (unit file, flags -> text) says of some files: of all in one translation unit,
-    and of each alone where they do not stand together (the same name in two anonymous namespaces)."""
+    """Returns a function that runs `tool` (unit file, flags -> text) over files in one translation unit, or over each file
+    separately if they do not compile together (the same name in two anonymous namespaces)."""
     def unit(group):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "unit.cpp"
@@ -178,14 +179,14 @@ def git(root, *arguments):
 
 
 def base_commit(root):
-    """The commit that naming is held against, or None with the reason printed."""
+    """The commit with which naming compares the tree; prints the reason if it is None."""
     if git(root, "rev-parse", "HEAD") is None:
         print("naming: no git history here: no file was looked at")
         return None
     head = git(root, "rev-parse", "HEAD")
     for branch in ("origin/main", "main"):
         base = git(root, "merge-base", "HEAD", branch)
-        # On the main branch itself the last commits are what is new.
+        # On the main branch itself, compare with an earlier commit of it.
         if base is not None and base != head:
             return base
     base = git(root, "rev-parse", "--verify", "--quiet", "HEAD~20")

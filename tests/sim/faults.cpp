@@ -164,7 +164,7 @@ void Faults::cutCable(Machine& node, std::int64_t ms) {
     node.cable.cut(To::kNode, ms * kMs);
 }
 
-// As a user does, who takes no second try.
+// Stops a run as a user would, without a second try.
 void Faults::stop(const std::string& run, std::chrono::seconds grace, bool isToResume) {
     if (!cluster_.canAsk() || !cluster_.head_->controller->stop(run, "asked to", grace).ok()) {
         return;
@@ -203,14 +203,15 @@ void Faults::hang(const Plan::Fault& fault) {
         if (rank->state.rank == fault.rank) {
             rank->hang(fault.forMs * kMs);
             cluster_.judge_->hangs(fault.forMs * kMs);
-            // One that leaves has train.exit_minutes for that, whatever it does.
+            // A rank that is leaving has train.exit_minutes for that, so it is not stopped.
             fault.isUp && !rank->isLeaving() ? stopProcess(*rank) : void();
         }
     }
 }
 
-// By SIGSTOP. It gives no sign of life, so the head is to end it, also one that comes only now and
-// finds lines of it in the store. Of another one it knows nothing: an operator kills it.
+// Stops the process as SIGSTOP does. The rank gives no sign of life, so the head must end it; a
+// head that starts only now must too if the store has lines of the rank. Without such lines the
+// head knows nothing of the rank, and an operator kills it.
 void Faults::stopProcess(Rank& rank) {
     rank.hang(kStoppedNs);
     rank.life.pause(kStoppedNs);
@@ -237,7 +238,7 @@ void Faults::awaitEnd(Rank& rank, bool isHeard) {
     });
 }
 
-// Somebody restored an older state directory, say.
+// Leaves a gang that the store does not know, as after the restore of an older state directory.
 void Faults::leaveStray(Machine& machine) {
     engines::Gang gang = agent::dataGang({"r-stray", 1, 0});
     gang.key = "r-stray.a1";
@@ -258,13 +259,13 @@ void Faults::spoil(const std::string& run) {
                run, "')"));
     if (!done.ok()) {
         return cluster_.world.after(5 * kSecond,
-                                    [this, run] { spoil(run); });  // its disk fails, too
+                                    [this, run] { spoil(run); });  // the head's disk fails too
     }
     cluster_.judge_->mayEnd(run, values::RunState::kFailed);
     cluster_.judge_->blame(run, "its spec cannot be read");
 }
 
-// What a damaged page of the store does: rows of these steps cannot be written, of any run.
+// Simulates a damaged page of the store: rows of these steps cannot be written, for any run.
 void Faults::refuse(const Plan::Fault& fault) {
     const std::string& run = cluster_.runs_.front();
     std::int64_t first = 0;
@@ -294,7 +295,8 @@ void Faults::failAtAdoption(const Plan::Fault& fault) {
                          [&disk, fault] { disk.fail(fault.forMs * kMs); });
 }
 
-// The ranks have taken their last step, or are about to: what they tell of it cannot be written.
+// The disk fails when the ranks have taken their last step or are about to: their reports of it
+// cannot be written.
 void Faults::failAtEnd(const Plan::Fault& fault) {
     const std::string& run = cluster_.runs_.front();
     const auto ranks = ranksOf(cluster_.machines_, run, cluster_.judge_->attemptOf(run));
@@ -312,8 +314,8 @@ void Faults::failAtEnd(const Plan::Fault& fault) {
     }
 }
 
-// An attempt that ends before the head has heard of a step costs the run its next one, as
-// scripts.md says.
+// Waits until the head has received a step of the attempt: an attempt without one costs the run its
+// next attempt, as scripts.md says.
 void Faults::killRank(const Plan::Fault& fault) {
     const std::string& run = cluster_.runs_.front();
     const auto ranks = ranksOf(cluster_.machines_, run, cluster_.judge_->attemptOf(run));
@@ -333,7 +335,7 @@ void Faults::killRank(const Plan::Fault& fault) {
     }
 }
 
-// The first one from that number on, over all machines.
+// Kills one of the living data workers of all machines, chosen by `number`.
 void Faults::killDataWorker(int number) {
     std::vector<Worker*> living;
     for (const auto& machine : cluster_.machines_) {
@@ -350,7 +352,7 @@ void Faults::killDataWorker(int number) {
     }
 }
 
-// An operator who asks until the head takes it.
+// Drains a node as an operator would, who repeats the request until the head accepts it.
 void Faults::drain(const Plan::Fault& fault, bool isDrained) {
     const std::string name = strCat("node", fault.node);
     if (cluster_.head_ == nullptr || cluster_.head().agent.isPaused() ||

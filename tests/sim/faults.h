@@ -1,6 +1,6 @@
 #pragma once
-// Faults: what is done to a cluster from outside, by whoever pulls its cables, kills its processes
-// or operates it.
+// Faults: applies a plan's faults to a cluster: cut cables, killed processes, failing disks, and
+// operators' requests.
 //
 // Threads: one.
 #include <chrono>

@@ -24,29 +24,30 @@ class Links {
 
     explicit Links(Cluster& cluster) : cluster_(cluster) {}
 
-    // Of an agent.
-    /// A connection to the head; null: it is refused. `ending`: how the head ended it.
+    // Calls of an agent.
+    /// Opens a connection to the head; null: it is refused. `ending` receives how the head ended
+    /// it.
     std::shared_ptr<Wire> callHead(Machine& machine, Deliver deliver,
                                    std::shared_ptr<Status> ending);
     void report(const std::shared_ptr<Wire>& wire, v1::AgentReport report);
     void closeTunnel(Machine& machine, const std::string& key);
 
-    // Of a rank or a relay.
+    // Calls of a rank or a relay.
     /// Connects to the attempt's door; null: impossible.
     std::shared_ptr<RankConnection> connect(const Worker& worker, rank::Sender sender);
     void say(const std::shared_ptr<RankConnection>& connection, const rank::RankLine& line);
 
-    // Of an agent's files.
+    // Calls about an agent's files.
     using Answer = Result<std::string>;
-    /// A call of its own: `atHead` works in the head's process, `done` hears what came of it, or
-    /// that the connection ended; once.
+    /// Makes a separate call: runs `atHead` in the head's process, then calls `done` once, with the
+    /// answer or with the end of the connection.
     void ask(Machine& machine, std::function<Answer()> atHead,
              std::function<void(const Answer&)> done);
     /// The machine's session with the head; null: there is none.
     std::shared_ptr<AgentSession> sessionOf(const Machine& machine) const;
 
-    // Of the head.
-    /// Null: there never was one. One that is over is found, too.
+    // Calls of the head.
+    /// Finds a rank's connection, even one that is over; null: there never was one.
     std::shared_ptr<RankConnection> find(rank::ConnectionId id) const;
     void closeFromHead(const std::shared_ptr<RankConnection>& connection);
     /// Its process is gone: all connections to its doors end.

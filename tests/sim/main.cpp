@@ -149,7 +149,7 @@ std::vector<Course> between(const char* text) {
     return courses;
 }
 
-/// None where a line is no plan.
+/// The plans in a file; empty if a line is not a plan.
 std::vector<Course> keptIn(const std::string& path) {
     std::vector<Course> courses;
     std::ifstream file(path);

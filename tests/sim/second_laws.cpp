@@ -119,8 +119,8 @@ void SecondLaws::checkResumed(const runs::RunStore& store, const std::string& ru
     }
 }
 
-// Whether a run under way may hold more room than can be seen: it has no living rank, so that its
-// next attempt holds it, or its attempt may end.
+// Whether a run under way may hold room that no rank shows: it has no living rank, so its next
+// attempt holds the room, or its attempt may end.
 bool SecondLaws::isAnyBetween(const runs::RunStore& store) const {
     return std::any_of(seen_.courses.begin(), seen_.courses.end(), [&](const auto& one) {
         const Result<runs::RunRecord> record = store.get(one.first);
@@ -133,7 +133,7 @@ bool SecondLaws::isAnyBetween(const runs::RunStore& store) const {
     });
 }
 
-// One that trains takes steps, and the one that is next starts where there is room.
+// A run that trains takes steps, and the next waiting run starts as soon as there is room.
 void SecondLaws::checkMoves(const runs::RunStore& store, const std::string& run, Course& course) {
     const Result<runs::RunRecord> record = store.get(run);
     const bool isOver = !record.ok() || values::isEnded(record->state);

@@ -78,7 +78,8 @@ class World {
     std::vector<std::string> trace_;
 };
 
-/// A machine's clocks: both begin somewhere else than those of other machines.
+/// A machine's wall clock and steady clock; each begins at another time than those of other
+/// machines.
 class MachineClock final : public Clock {
  public:
     MachineClock(const World& world, std::int64_t wallMs, std::int64_t steadyNs)
@@ -104,9 +105,9 @@ class Life {
     std::int64_t nowNs() const { return world_.nowNs(); }
     bool isAlive() const { return *isAlive_; }
     bool isPaused() const { return world_.nowNs() < pausedUntilNs_; }
-    /// It stands still, and is not just busy.
+    /// The process is stopped, not just busy.
     bool isStopped() const { return world_.nowNs() < stoppedUntilNs_; }
-    /// Begins anew; events of the life before are gone.
+    /// Starts a new life; drops the events of the earlier one.
     void begin() {
         end();
         isAlive_ = std::make_shared<bool>(true);
@@ -142,7 +143,7 @@ class Life {
         world_.after(
             ns, [this, isAlive = isAlive_, event = std::move(event)] { happen(isAlive, event); });
     }
-    /// Again and again.
+    /// Repeats the event every `ns`.
     void every(std::int64_t ns, World::Event event) {
         after(ns, [this, ns, event] {
             event();

@@ -1,10 +1,10 @@
-"""A way in front of a server of a test, on a loopback port."""
+"""A proxy on a loopback port in front of a test's server."""
 import socket
 import threading
 
 
 class Door:
-    """Whoever comes is served on a thread of its own: serve(), which a subclass has, gets the connection. `server`: (host, port)."""
+    """Serves each connection on its own thread with serve(), which a subclass defines. `server`: (host, port)."""
 
     SCHEME = "http"
 
@@ -28,7 +28,7 @@ class Door:
 
     @staticmethod
     def copy(source, target):
-        """Until the end of `source`, which is told to `target`."""
+        """Copies until the end of `source`, then shuts down `target` for writing."""
         try:
             while data := source.recv(65536):
                 target.sendall(data)

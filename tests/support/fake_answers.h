@@ -1,7 +1,7 @@
 #pragma once
-// What a fake daemon answers and what it was asked (fake_client.h asks it), as fields of a test.
+// The answers of a fake daemon and a record of its requests; fake_client.h uses it.
 //
-// Threads: streams and calls from any; fields are set before clients are made.
+// Threads: streams and calls from any thread; set the fields before you make clients.
 #include <deque>
 #include <functional>
 #include <string>
@@ -14,8 +14,8 @@
 
 namespace millrace::client {
 
-/// What a daemon shall answer, and what it was asked. A hook (on...), where it is set, answers in
-/// the place of the value beside it. Set it up before clients are made; it outlives them.
+/// Answers that a test sets, and requests that it reads. A hook (on...) that is set replaces the
+/// value of the same name. Set it up before you make clients; it outlives them.
 class FakeAnswers {
  public:
     using RunScript = ScriptedStream<values::RunUpdate>::Script;
@@ -24,7 +24,7 @@ class FakeAnswers {
     using SampleScript = ScriptedStream<values::NodeSample>::Script;
 
     Status reachable, listStatus;
-    bool knowsPurge = true;  ///< false: a daemon of before that hides a run and says no more
+    bool knowsPurge = true;  ///< false: an older daemon, which only hides a deleted run
     int numPurges = 0;
     values::StoreCheck storeCheck{{}, "/state/runs.sqlite", 4096, 3, 0.25};
     bool isWholeChecked = false;
@@ -33,13 +33,13 @@ class FakeAnswers {
     std::vector<std::string> warnings;  ///< of the daemon
     bool isClosed = false;              ///< its status: runs train on other nodes only
     std::string stateDir = "/var/millrace";
-    bool doInvitedCome = false;  ///< whoever is invited is a node at once
+    bool doInvitedCome = false;  ///< an invited machine is a node at once
     values::SubmitReply submitReply;
     int submitsLost = 0;
     std::vector<values::RunDetail> runs;
     values::MetricHistory history;
     std::vector<values::NodeInfo> nodeInfos;
-    std::deque<RunScript> runScripts;  ///< one an opening; afterwards streams that stay open
+    std::deque<RunScript> runScripts;  ///< one per stream opened; later streams stay open
     std::deque<MetricScript> metricScripts;
     std::deque<LogScript> logScripts;
     std::deque<SampleScript> sampleScripts;
@@ -57,7 +57,7 @@ class FakeAnswers {
     std::function<Result<values::CheckReply>(const values::CheckRequest&)> onCheck;
     std::function<Result<values::DatasetReply>(const values::DatasetRequest&)> onDataset;
     std::function<Result<values::StepsReply>(const values::StepsRequest&)> onSteps;
-    /// A stop ends one that hangs.
+    /// A stop ends a preview that hangs.
     std::function<Result<values::PreviewReply>(const values::PreviewRequest&)> onPreview;
     std::function<Result<values::PairReply>(const values::PairRequest&)> onPair;
     std::function<Result<values::SubmitReply>(const values::SubmitRequest&)> onSubmit;

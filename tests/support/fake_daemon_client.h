@@ -29,7 +29,7 @@ class FakeDaemon : public FakeAnswers {
     /// For DaemonBridge::MakeClient: a client of its own each time.
     std::unique_ptr<DaemonClient> makeClient(const std::string& address = "unix:/fake.sock");
 
-    // The store. Every change of a run gets the next revision and is told to those who watch.
+    // The store. Every change of a run gets the next revision and is sent to all watchers.
     void putRun(values::RunSummary run);
     void putDetail(values::RunDetail detail);
     /// `count` finished runs with two metrics and five parameters each: r-00000, r-00001, ...
@@ -39,10 +39,10 @@ class FakeDaemon : public FakeAnswers {
     void setState(const std::string& id, values::RunState state);
     std::vector<values::RunSummary> runs() const;
     void addPoints(const std::string& run, std::vector<values::RunFigure> points);
-    /// A new attempt from behind `step`: later points are void.
+    /// A new attempt resumes after `step`: later points are void.
     void beginAttempt(const std::string& run, std::int64_t step);
     void addLines(const std::string& run, std::vector<values::LogLine> lines);
-    /// Tells watchers a run of an older revision, as a slow stream might.
+    /// Sends watchers a run of an older revision, as a slow stream might.
     void tellOld(values::RunSummary run);
     void setNodes(std::vector<values::NodeInfo> nodes);
     void sample(values::NodeSample sample);
@@ -51,12 +51,12 @@ class FakeDaemon : public FakeAnswers {
     void goAway();  ///< connections break, nobody answers
     void comeBack();
     void forgetEverything();                            ///< another store, at revision 0
-    void fail(const std::string& call, Status status);  ///< "get", "list", ...; OK mends it
+    void fail(const std::string& call, Status status);  ///< "get", "list", ...; OK ends the failure
     void hang(const std::string& call);                 ///< until release() or cancelAll()
     void release(const std::string& call);
     void speakProtocol(std::uint32_t version);
 
-    // What was asked for.
+    // Requests.
     int numCalls(const std::string& call) const;
     int numHanging() const;
     int numStreams(const std::string& kind) const;  ///< open ones
@@ -74,7 +74,7 @@ class FakeDaemon : public FakeAnswers {
         std::weak_ptr<FakeStream> feed;
         std::string kind, run;  // kind: "runs", "metrics", "logs", "telemetry"
     };
-    /// Whether a call may be answered; waits where it hangs.
+    /// Whether a call may be answered; blocks while it hangs.
     Status enter(const std::string& call, const bool& isCancelled, const std::stop_token& stop = {})
         MR_EXCLUDES(mutex_);
     void cancelled(bool& flag) MR_EXCLUDES(mutex_);
@@ -110,7 +110,7 @@ class FakeDaemon : public FakeAnswers {
         std::vector<values::MetricLine> lines;
         std::int64_t nextLine = 1;
         int attempt = 1;
-        std::vector<std::int64_t> resumes;  // of the second attempt and those behind it
+        std::vector<std::int64_t> resumes;  // of the second attempt and later ones
     };
     std::map<std::string, Told> told_ MR_GUARDED_BY(mutex_);
     std::map<std::string, std::vector<values::LogLine>> lines_ MR_GUARDED_BY(mutex_);

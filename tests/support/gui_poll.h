@@ -1,6 +1,6 @@
 #pragma once
-// Letting the console's timers run where there is nothing to wait for: an animation that ends
-// before a picture is taken, the time that a bench measures. Who can name a condition takes
+// Lets the console's timers run when there is no condition to wait for: until an animation ends
+// before a picture, or for the time that a bench measures. If there is a condition, use
 // QTest::qWaitFor.
 //
 // Threads: the GUI thread.

@@ -316,7 +316,7 @@ void serveOne(int connection, const char* keyFile, Account account) {
         return;
     }
     ssh_bind_options_set(bind, SSH_BIND_OPTIONS_IMPORT_KEY, key);
-    // libssh forwards unix sockets only to who calls itself so.
+    // libssh forwards unix sockets only to servers with this name in their banner.
     ssh_bind_options_set(bind, SSH_BIND_OPTIONS_BANNER, "OpenSSH_9.2 kbdint_server");
     ssh_session session = ssh_new();
     if (ssh_bind_accept_fd(bind, session, connection) == SSH_OK) {

@@ -1,8 +1,7 @@
 #pragma once
-// A daemon of a newer protocol version: an in-process gRPC server that answers the handshake and
-// nothing else, as one of the future would.
+// A daemon of a newer protocol version: an in-process gRPC server that answers only the handshake.
 //
-// Listens on a unix socket in a directory of its own. Threads: gRPC's; one owner. Owns: the server,
+// Listens on a unix socket in its own directory. Threads: gRPC's; one owner. Owns: the server,
 // which ends with it.
 #include <atomic>
 #include <memory>
@@ -36,7 +35,7 @@ class NewerDaemon {
     NewerDaemon(const NewerDaemon&) = delete;
     NewerDaemon& operator=(const NewerDaemon&) = delete;
 
-    /// False when the socket could not be had.
+    /// False if the server could not listen on its socket.
     bool isServing() const { return server_ != nullptr; }
     std::string address() const { return "unix:" + (dir_ / "newer.sock"); }
     /// Handshakes answered so far.

@@ -1,10 +1,10 @@
 #pragma once
-// A small S3 server for tests and benchmarks: a directory's files as objects, read by ranges, with
-// the faults that are asked for. Root/BUCKET/KEY is the object KEY; no signature is checked.
+// A small S3 server for tests and benchmarks: serves a directory's files as objects, by ranges, and
+// injects faults. The file ROOT/BUCKET/KEY is the object KEY; it checks no signature.
 //
-// It is as quick as the machine (sendfile), so what it injects is what is measured. It knows HEAD
-// and GET of an object and the second form of a bucket's listing; nothing can be written.
-// Threads: any; one of its own a connection, all joined by the destructor. Loopback only.
+// It is as fast as the machine (sendfile), so a benchmark measures the injected latency. It answers
+// HEAD and GET of an object and version 2 of a bucket's listing; clients cannot write.
+// Threads: any; one thread per connection, all joined by the destructor. Loopback only.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -26,15 +26,15 @@ class RangeServer {
         std::chrono::milliseconds latency{0};  ///< before every answer
         int failEvery = 0;                     ///< each n-th GET is answered with 503
         int cutEvery = 0;                      ///< each n-th GET ends in the middle of its body
-        std::int64_t vanishAfter = -1;         ///< after so many GETs of objects: vanish()
-        bool deniesAll = false;                ///< 403
+        std::int64_t vanishAfter = -1;  ///< calls vanish() after this number of GETs of objects
+        bool deniesAll = false;         ///< 403
         std::string onlyKey;            ///< other access keys: 400, ExpiredToken; "": any is let in
         bool ignoresRanges = false;     ///< 200 and the whole object
-        std::int64_t stallsAfter = -1;  ///< so many bytes of each body, then nothing more
-        std::int64_t shiftsRangesBy = 0;  ///< answers another range than the one asked for
+        std::int64_t stallsAfter = -1;  ///< sends this number of bytes of each body, then stalls
+        std::int64_t shiftsRangesBy = 0;  ///< answers another range than the requested one
         bool hasNoEtags = false;
         bool ignoresIfMatch = false;
-        std::string headers;  ///< of objects, besides: "Name: value\r\n"...
+        std::string headers;  ///< more headers of objects: "Name: value\r\n"...
     };
 
     static Result<std::unique_ptr<RangeServer>> start(std::string root, int port = 0);
@@ -51,14 +51,14 @@ class RangeServer {
     /// Value of the If-Match header of the last GET of an object; empty: it had none.
     std::string lastIfMatch() const;
     std::int64_t gets() const { return gets_.load(); }  ///< GETs of objects
-    /// Number of the newest GET whose answer stands still: all of its bytes are on their way.
+    /// Number of the newest GET whose answer stalls after all bytes that it may send.
     std::int64_t stoodStill() const { return stoodStill_.load(); }
     std::int64_t heads() const { return heads_.load(); }     ///< HEADs of objects
     std::int64_t lists() const { return lists_.load(); }     ///< pages of listings
     int gettingMost() const { return gettingMost_.load(); }  ///< GETs under way at a time
     std::int64_t connections() const { return connections_.load(); }
     std::int64_t bytesSent() const { return bytesSent_.load(); }  ///< of objects
-    /// Until so many GETs of objects came, or so many connections.
+    /// Wait until this number of GETs of objects, or of connections, has arrived.
     void waitForGets(std::int64_t count);
     void waitForConnections(std::int64_t count);
 

@@ -1,5 +1,4 @@
-"""A link of some length and width between two ends of a test: a TCP relay on loopback that delays each byte and lets so many
-through a second."""
+"""A slow link between two ends of a test: a TCP relay on loopback with a delay and a limit in bytes per second."""
 import collections
 import selectors
 import socket
@@ -8,10 +7,10 @@ import time
 
 
 class SlowRelay:
-    """Listens on `port`; what comes goes to `target` after `delay` seconds, at most `rate` bytes a second each way."""
+    """Listens on `port`; forwards bytes to `target` and back after `delay` seconds, at most `rate` bytes per second each way."""
 
     PIECE = 16_384
-    HELD = 4 << 20  # bytes on the way, each way: then the sender waits
+    HELD = 4 << 20  # bytes in flight each way at which the sender waits
 
     def __init__(self, target, delay, rate):
         self.target, self.delay, self.rate = target, delay, rate
@@ -23,7 +22,7 @@ class SlowRelay:
         self.accepter.start()
 
     def close(self):
-        """Ends it and what goes through it."""
+        """Ends the relay and its connections."""
         self.stopping.set()
         self.accepter.join()
         for thread in self.threads:
@@ -44,7 +43,7 @@ class SlowRelay:
                     self.threads[-1].start()
 
     def _carry(self, source, sink):
-        """One direction, until its end."""
+        """Forwards one direction until its end."""
         waiting = collections.deque()  # (when it is due, bytes)
         held, free_at, is_open = 0, 0.0, True
         with selectors.DefaultSelector() as selector:
@@ -57,7 +56,7 @@ class SlowRelay:
                     piece = self._read(source)
                     is_open = bool(piece)
                     if piece:
-                        # The line is busy until the bytes before are through it.
+                        # The link is busy until all earlier bytes are through it.
                         free_at = max(free_at, time.monotonic()) + len(piece) / self.rate
                         waiting.append((free_at + self.delay, piece))
                         held += len(piece)

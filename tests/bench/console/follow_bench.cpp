@@ -1,9 +1,10 @@
-// follow_bench [FOLLOWERS SECONDS]: what those who follow a run cost the head.
+// follow_bench [FOLLOWERS SECONDS]: measures what the followers of a run cost the head.
 //
 // A head in this process (store, controller, gRPC on a unix socket) takes 10 steps/s of 20 metrics;
-// the followers are a process of their own. The head's CPU time alone, with followers, and with
-// followers of a run that stands still; ends 1 when lines are missing or the followers of the
-// moving run take 2 % of a core or more, those of the other 0.2 %.
+// the followers run in another process. Measures the head's CPU time without followers, with
+// followers of this run, and with followers of a run that takes no steps. Exits with 1 if lines are
+// missing, if followers of the moving run cost 2 % of a core or more, or those of the idle run
+// 0.2 % or more.
 #include <fstream>
 
 #include <sys/wait.h>

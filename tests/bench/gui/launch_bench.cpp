@@ -1,7 +1,7 @@
-// What typing costs the GUI thread in a spec of 2,000 lines: prints one JSON object.
+// Measures what typing costs the GUI thread in a spec of 2,000 lines, and prints one JSON object.
 //
-// key       from the key's event to the text repainted and coloured, the document told
-// settled   what comes 30 ms and 40 ms later, when the keys rest: the sheet read anew, completion
+// key       from the key's event until the text is repainted and coloured and the document updated
+// settled   work that runs 30 ms and 40 ms after the last key: reading the sheet again, completion
 // local     the reader's whole check, off the GUI thread
 #include <QApplication>
 #include <QScrollBar>

@@ -84,7 +84,7 @@ class Stage {
             test::letTimersRun(std::chrono::milliseconds(150));
             settle();
         }
-        if (scene_.isAway) {  // whoever has runs has lost it after they were read
+        if (scene_.isAway) {  // the daemon goes away after its runs were read
             daemon_.goAway();
             test::letTimersRun(std::chrono::milliseconds(500));
         }

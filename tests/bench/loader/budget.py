@@ -1,8 +1,9 @@
-"""The speed budget as data: each row says what is measured, what is needed, and what was got.
+"""The speed budget as data: each row names its measurement, its limit and its result.
 
-A row is judged on the JSON lines of one run. What compares two rates takes their ratio in each round, in which the two stand next to each other,
-and the median of the rounds (a machine drifts over an hour); all else takes medians. A row ends as "holds", "MISSED", "not run" (a peer or a run it needs failed: counts
-as a miss) or "not measured" (it was not asked for, or the product has no switch for it yet: does not count).
+A row is judged on the JSON lines of one run. A row that compares two rates takes their ratio in each round, in which the two processes run one after
+the other, and then the median of the rounds, because a machine's speed drifts over an hour. All other rows take medians. The result of a row is
+"holds", "MISSED", "not run" (a peer or a run that it needs failed; counts as a miss) or "not measured" (nobody asked for it, or the product has no
+switch for it yet; does not count).
 """
 import statistics
 

@@ -78,8 +78,8 @@ def end_descendants():
 
 
 def memory_mb(root):
-    """Anonymous and shared pages of a tree, each shared page once; mapped files are not counted. Of a single process the kernel's counters: the walk over
-    the pages of several takes milliseconds of a core, and of the lock that page faults wait for, from what is measured."""
+    """Anonymous and shared pages of a process tree in MB; counts each shared page once, and no mapped files. For a single process it reads the
+    kernel's counters: smaps_rollup walks the pages, which costs the measured process milliseconds of a core and holds a lock that page faults need."""
     pids, total = tree(root), 0
     name, fields = ("smaps_rollup", ("Pss_Anon:", "Pss_Shmem:")) if len(pids) > 1 else ("status", ("RssAnon:", "RssShmem:"))
     for pid in pids:
@@ -104,8 +104,8 @@ def have_memory():
 
 
 def have_files(folder):
-    """Reads all files below `folder`, so that the page cache has them; returns the megabytes that it had not. A machine may take pages back that nobody has
-    asked for in a while (DAMON does within minutes), and whoever comes first in a round would pay for all."""
+    """Reads all files below `folder` into the page cache; returns how many megabytes were not there. A machine may reclaim pages that have not been used
+    for a while (DAMON does within minutes); the first process of a round would then pay for all."""
     def from_disk():
         with open("/proc/self/io") as f:
             return next(int(line.split()[1]) for line in f if line.startswith("read_bytes:"))

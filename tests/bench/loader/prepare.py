@@ -42,7 +42,7 @@ def lock_groups():
 
 
 class Environment:
-    """The virtual environment at `folder`. group(NAME) installs on first use and says None, or why it cannot be had."""
+    """The virtual environment at `folder`. group(NAME) installs on first use; returns None, or why that failed."""
 
     def __init__(self, folder, offline=False):
         self.folder, self.offline, self.known = folder, offline, {}
@@ -81,7 +81,7 @@ class Environment:
         os.remove(wish)
         if got.returncode:
             errors = [x for x in got.stderr.strip().splitlines() if "ERROR" in x] or got.stderr.strip().splitlines() or ["no message"]
-            return f"group {name} of requirements.lock cannot be had: " + errors[0][:200]
+            return f"group {name} of requirements.lock cannot be installed: " + errors[0][:200]
         with open(stamp, "w") as f:
             f.write(text)
         return None

@@ -13,7 +13,7 @@ def peers_of(threads):
 
 
 def figures(lines, task, peer):
-    """Of one process: Mrows/s and its range, CPU-seconds a million rows, the first batch, peak MB; None where none ended well."""
+    """One process's Mrows/s with range, CPU-seconds per million rows, time to the first batch and peak MB; None if no run succeeded."""
     runs = report.good_runs(lines, task, peer)
     if not runs:
         return None
@@ -49,7 +49,7 @@ def two_threads(lines):
 
 
 def limit_of_two_threads(lines):
-    """The most that the machine gave two threads over one in any round, of work that does not wait for memory; None where it was not measured."""
+    """The best speed-up of two threads over one in any round, for work that does not wait for memory; None if it was not measured."""
     got = two_threads(lines)
     return max(got["registers"] + got["cache"]) if got else None
 

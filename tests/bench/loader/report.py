@@ -25,8 +25,8 @@ def times(checksum, n):
 
 
 def same(a, b):
-    """Whether two runs delivered the same rows: integers exactly, floats to 1e-6. Ours sums all its passes, the peers one. Of hashes only the
-    number counts: every system has a function of its own."""
+    """Whether two runs delivered the same rows: integers exactly, floats to 1e-6. Millrace sums all its passes, the peers one. Tasks with
+    hashes compare only the number of hashes, because each system has its own hash function."""
     (x, dx), (y, dy) = times(a["checksum"], b["passes"]), times(b["checksum"], a["passes"])
     if a["task"] in recipe_tasks.TASKS and recipe_tasks.TASKS[a["task"]].hashes and a["system"] != b["system"]:
         x, y = x[:3], y[:3]

@@ -1,13 +1,13 @@
-// A model of many data workers that work for one feed: the real StreamMaster on a clock of the
-// model's own, workers, link and feed as places that take the time which tests/bench/scale/run
-// measured. It says what so many workers give, and what is used up first.
+// A model of many data workers for one feed: the real StreamMaster on a simulated clock; workers,
+// link and feed each take the time that tests/bench/scale/run measured. It predicts the throughput
+// for a number of workers, and which resource is the limit.
 //
 //   bench_stream_model NAME WORKER_US FEED_US BYTES [ROWS_A_SEGMENT]
-//       processor time a delivered row of a worker and of the feed, microseconds; bytes of the
-//       link a row
+//       WORKER_US and FEED_US: processor time per delivered row, microseconds; BYTES: bytes per row
+//       on the link
 //
-// A line of JSON for each number of workers and link. Order is the stream's: a segment travels when
-// all before it have, and is decoded on the feed's threads in that order.
+// Prints one line of JSON for each number of workers and each link. Segments travel in the order of
+// the stream and are decoded on the feed's threads in that order.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

@@ -181,7 +181,8 @@ Status measureCheckpoint(const Arguments& arguments, Learner& learner, const Fra
     return okStatus();
 }
 
-/// Of this process: what it has now, and the most that it had since resetPeak().
+/// A field of /proc/self/status in bytes: VmRSS is the present size, VmHWM the peak since
+/// resetPeak().
 std::int64_t statusBytes(const char* key) {
     std::ifstream in("/proc/self/status");
     for (std::string line; std::getline(in, line);) {

@@ -257,8 +257,8 @@ TEST_F(ToolsTest, AFirstSpecIsTrainedAndEvaluatedBeforeItIsWritten) {
     EXPECT_GT(trial["evaluation"]["eval.auc"].get<double>(), 0);
 }
 
-// A trainer in the place of the real one: programs look for each other beside themselves, and for
-// libraries beside their folder.
+// Replaces the trainer: programs look for each other in their own folder, and for libraries in
+// `lib` beside that folder.
 TEST_F(ToolsTest, AFirstSpecThatDoesNotTrainIsNotWritten) {
     std::filesystem::create_directories(dir_ / "bin");
     std::filesystem::create_directory_symlink(MILLRACE_BIN_DIR "/../lib", dir_ / "lib");

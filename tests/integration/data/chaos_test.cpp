@@ -1,5 +1,5 @@
-// Data workers that are killed, stopped, told to leave, and others that join meanwhile: the stream
-// is the same, and nobody but a worker notices.
+// Data workers are killed, stopped and told to leave while others join: the stream stays the same,
+// and its reader notices nothing.
 #include <algorithm>
 #include <map>
 #include <random>
@@ -28,7 +28,7 @@ class DataChaos : public DataProgram {
     }
     Subprocess& worker(int number) { return *workers_.at(strCat("worker-", number)); }
 
-    /// Calls `happen` before batch 0, 1, ...; the order hash at the end.
+    /// Calls `happen` before each batch is released; checks the order hash at the end.
     template <class Happen>
     void read(const Happen& happen) {
         millrace_feed_options options{};
@@ -72,8 +72,8 @@ class DataChaos : public DataProgram {
     std::map<std::string, std::unique_ptr<Subprocess>> workers_;
 };
 
-// Half of the workers end every so often, at moments and by a choice that the seed decides, and
-// others come in their place.
+// Half of the workers are killed after each sixth of the stream; a seed chooses them. New workers
+// replace them.
 TEST_F(DataChaos, AKillerThatEndsHalfOfTheWorkersAgainAndAgainChangesNothing) {
     std::mt19937 random(7);
     std::vector<int> alive;
@@ -98,7 +98,8 @@ TEST_F(DataChaos, AKillerThatEndsHalfOfTheWorkersAgainAndAgainChangesNothing) {
         }
         add();
         add();
-        awaitJoined(static_cast<std::size_t>(numWorkers_));  // who comes too late finds nobody
+        awaitJoined(static_cast<std::size_t>(
+            numWorkers_));  // a worker that starts after the feed's end finds no feed
     });
     EXPECT_GE(killed, 10);
     EXPECT_GE(numSaid("feed", "data: worker gone"), 2U) << said("feed");
@@ -145,7 +146,7 @@ TEST_F(DataChaos, AWorkerLeavesInOrderAndAnotherTakesItsPlace) {
     expectEnd(workers_.at("worker-1"), 0);
 }
 
-// Whoever comes last finds the feed at work alone, and the feed goes on alone where all have gone.
+// The feed computes the segments itself after its only worker was lost.
 TEST_F(DataChaos, WithTheLastWorkerGoneTheFeedComputesItself) {
     addWorker();
     awaitJoined(1);

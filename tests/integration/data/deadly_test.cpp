@@ -1,5 +1,5 @@
-// A segment that takes more memory than a worker's control group has: the kernel kills whoever
-// computes it.
+// A segment takes more memory than a worker's control group allows: the kernel kills each worker
+// that computes it.
 #include <filesystem>
 #include <fstream>
 #include <optional>

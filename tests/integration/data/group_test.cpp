@@ -73,7 +73,7 @@ class DataGroup : public DataProgram {
             sockets.push_back(ringSocket(rank));
         }
         RankReaders(sockets, {}).readState();
-        // All is read; who carries a group's words stays.
+        // All rows are read, but a feed or relay that forwards a group's messages keeps running.
         for (std::size_t rank = 0; rank < kRanks; ++rank) {
             threads.emplace_back([rank, &groups] { train(*groups[rank]); });
         }

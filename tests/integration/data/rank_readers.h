@@ -1,6 +1,6 @@
 #pragma once
-// Ranks of a stream in this process, each on a thread of its own, as trainers read: through the C
-// library, and coming again when their feed is gone.
+// Ranks of a stream in this process, each on its own thread. They read as trainers do: through the
+// C library, and they connect again when their feed is gone.
 #include <functional>
 #include <set>
 #include <string>
@@ -17,9 +17,9 @@ namespace millrace {
 struct RankOptions {
     std::string stream = "train";
     bool join = false, dropsLast = false;
-    /// Of rank 0, before it lets go of batch 0, 1, ...; it may take as long as it likes.
+    /// Called on rank 0's thread before it releases batch 0, 1, ...; may block.
     std::function<void(std::int64_t)> happens = [](std::int64_t) {};
-    /// When all ranks have come to the end and nobody has closed.
+    /// Called when all ranks are at the end of the stream and none has closed its ring.
     std::function<void()> atEnd = [] {};
 };
 
@@ -35,7 +35,7 @@ class RankReaders {
     RankReaders(std::vector<std::string> sockets, RankOptions options)
         : sockets_(std::move(sockets)), options_(std::move(options)) {}
 
-    /// A ring a rank, to its end.
+    /// Reads one ring per rank to its end.
     std::vector<RankSeen> read() {
         std::vector<RankSeen> seen(sockets_.size());
         std::vector<std::jthread> threads;
@@ -45,7 +45,7 @@ class RankReaders {
         threads.clear();
         return seen;
     }
-    /// The state that all have come to.
+    /// Reads to the end; returns the final state, which is the same on all ranks.
     std::string readState() {
         std::set<std::string> states;
         for (const RankSeen& seen : read()) {

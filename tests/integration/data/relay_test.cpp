@@ -1,5 +1,5 @@
-// Ranks of one stream, some at the leading feed and some behind relays: the stream is that of one
-// process, whatever is killed.
+// Ranks of one stream, some at the leading feed and some behind relays: the stream equals that of
+// one process, whatever is killed.
 #include <random>
 
 #include "tests/integration/data/data_program.h"
@@ -13,7 +13,7 @@ class DataRelay : public DataProgram {
     std::string relaySocket(int rank) const {
         return directory_ / strCat("own/relay-", rank, ".sock");
     }
-    /// Of two ranks, unless `more` says otherwise.
+    /// Starts the leading feed for two ranks, unless `more` has another `--world`.
     void startLead(std::vector<std::string> more = {},
                    const std::string& workers = "{min: 0, max: 4}") {
         more.insert(more.begin(), {"--world", "2"});
@@ -36,7 +36,7 @@ class DataRelay : public DataProgram {
             ADD_FAILURE() << said("relay-1") << said("feed");
         }
     }
-    /// Every value of it.
+    /// Compares every value of the stream.
     void expectSameStream(const std::vector<std::string>& feedArguments, std::size_t workers) {
         startLead(feedArguments, workers == 0 ? "{min: 0, max: 4}" : "{min: 1, max: 4}");
         std::vector<std::unique_ptr<Subprocess>> all;

@@ -1,5 +1,5 @@
 #pragma once
-// The built feed between a daemon's rank socket and a rank that reads the ring.
+// Fixture: the built feed between a daemon's rank socket and a rank that reads the ring.
 #include "backend/core/mutex.h"
 #include "backend/rank/rank_server.h"
 #include "backend/ring/feed_reader.h"
@@ -49,7 +49,7 @@ class FeedProgram : public LoaderProgram {
         changed_.notifyAll();
     }
 
-    // Not before it was started and its place is known; its own thread asks.
+    // Waits until the server's address is known: its own thread may ask before start() returned.
     rank::RankServer* acknowledging() {
         MutexLock lock(mutex_);
         while (acknowledging_ == nullptr) {
@@ -59,7 +59,8 @@ class FeedProgram : public LoaderProgram {
     }
 
     void startFeed() { startFeed(spec()); }
-    /// `limitMb`: what the feed is given in the place of the spec's limit, which was found enough.
+    /// `limitMb`: if not 0, replaces the spec's memory limit after the check that the limit is
+    /// enough.
     void startFeed(const std::string& text, std::int64_t limitMb = 0) {
         writeJob(text, limitMb);
         startWrittenJob();
@@ -90,7 +91,7 @@ class FeedProgram : public LoaderProgram {
         feed_ = std::make_unique<Subprocess>(std::move(*child));
     }
 
-    /// The feed has told of rows, which it does once a second.
+    /// Waits until the feed has reported rows, which it does once a second.
     bool works() {
         return test::eventually([this] {
             MutexLock lock(mutex_);
@@ -98,7 +99,8 @@ class FeedProgram : public LoaderProgram {
         });
     }
 
-    /// The feed tells that it waits for this rank, on which it hung up; -1: for none.
+    /// Waits until the feed reports that it waits for this rank, whose connection it closed; -1:
+    /// for none.
     bool awaits(std::int64_t rank) {
         return test::eventually([&] {
             MutexLock lock(mutex_);
@@ -126,7 +128,7 @@ class FeedProgram : public LoaderProgram {
         return feed;
     }
 
-    // Reads at most `most` batches; the last result.
+    // Reads at most `most` batches; returns the last result.
     int read(millrace_feed* feed, std::int64_t most, std::uint64_t& rows, std::uint64_t& next) {
         millrace_feed_event event{};
         event.struct_size = sizeof event;
@@ -145,7 +147,7 @@ class FeedProgram : public LoaderProgram {
         return result;
     }
 
-    // Reads on to the end of a step behind which `next` stands.
+    // Reads to the end of the step; `next` is then the number of the next micro-batch.
     int readStep(millrace_feed* feed, std::uint64_t& rows, std::uint64_t& next) {
         millrace_feed_event event{};
         event.struct_size = sizeof event;

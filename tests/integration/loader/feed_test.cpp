@@ -69,7 +69,7 @@ TEST_F(FeedProgram, ARankThatDiesGoesOnWhereItStood) {
     millrace_free(state);
     EXPECT_EQ(read(second, 100000, rows, next), MILLRACE_FEED_END_OF_STREAM)
         << millrace_feed_error(second);
-    EXPECT_EQ(rows, 10800U + 16U) << "micro-batch 36 came twice: it lay behind the state";
+    EXPECT_EQ(rows, 10800U + 16U) << "micro-batch 36 is delivered again: the state is before it";
     char* end = millrace_feed_state(second, 2, 0);
     ASSERT_NE(end, nullptr) << millrace_feed_error(second);
     const auto parsed = stream::readState(end);

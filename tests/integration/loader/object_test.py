@@ -73,7 +73,7 @@ class TlsDoor(Door):
                 self.copy(outer, inner)
                 back.join()
         except OSError:
-            pass  # who does not trust the certificate hangs up
+            pass  # a client that does not trust the certificate hangs up
 
 
 class CountingDoor(Door):

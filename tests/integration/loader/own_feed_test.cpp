@@ -161,8 +161,8 @@ TEST_F(OwnFeed, ARankThatHasHadAllIsNotMissed) {
     EXPECT_EQ(*feed.wait(), 0) << said();
 }
 
-// As under an all-reduce: the rank that is sent for has frames, and waits for the one that has
-// none.
+// As under an all-reduce: rank 0 still has frames and asks for nothing until rank 1, which came
+// back with an empty ring, has trained its step.
 TEST_F(OwnFeed, ARankThatComesBackIsServedWhileTheOthersAskForNothing) {
     Subprocess feed = start(feedArguments({"--world", "2"}));
     FeedPtr first = connect({.rank = 0, .worldSize = 2});
@@ -193,7 +193,7 @@ TEST_F(OwnFeed, ARankThatComesBackIsServedWhileTheOthersAskForNothing) {
     EXPECT_EQ(orderHash(rest.state), streamedHash());
 }
 
-// The others are sent for: what their rings hold is of a sequence that was broken off.
+// The other ranks must reconnect too: their rings hold frames of the sequence that was abandoned.
 TEST_F(OwnFeed, ARankThatComesBackHasTheOthersGoOnToo) {
     Subprocess feed = start(feedArguments({"--world", "2"}));
     FeedPtr first = connect({.rank = 0, .worldSize = 2, .join = true});

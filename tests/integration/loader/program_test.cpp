@@ -211,8 +211,8 @@ TEST_F(LoaderProgram, ABrokenRowEndsTheStreamWithFileAndLine) {
     EXPECT_NE(output.err.find("2002"), std::string::npos) << output.err;
 }
 
-// Once it takes Ctrl-C as an event in place of dying of it. (Between fork and exec, and while a
-// thread is made, all signals are blocked, not these alone.)
+// Whether the process handles Ctrl-C as an event instead of dying from it: it then blocks SIGINT.
+// (Between fork and exec, and while a thread is created, all signals are blocked, SIGWINCH too.)
 bool takesInterrupts(pid_t pid) {
     const auto status = readFile(strCat("/proc/", pid, "/status"));
     const auto at = status.ok() ? status->find("SigBlk:") : std::string::npos;

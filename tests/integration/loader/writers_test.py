@@ -49,7 +49,7 @@ class OtherWriters(unittest.TestCase):
                               capture_output=True, text=True, timeout=60, env={**os.environ, "XDG_CACHE_HOME": str(self.place / "cache")})
 
     def rewrite(self, *changes):
-        """Puts bytes in the place of others, as many, each of which is there once."""
+        """Replaces bytes by others of the same length; each old value must be there exactly once."""
         data = self.file.read_bytes()
         for old, new in changes:
             self.assertEqual(data.count(old), 1, old)

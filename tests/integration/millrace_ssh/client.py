@@ -99,7 +99,7 @@ def pid_is_gone(pid):
 
 
 def send_all(pids, number):
-    """To those that are still there: the end of one is the end of others."""
+    """Signals those that still exist: the end of one process may end others."""
     for pid in pids:
         try:
             os.kill(pid, number)
@@ -108,7 +108,7 @@ def send_all(pids, number):
 
 
 def echo_server(place, path):
-    """A unix socket that gives back what it gets until the end, with a mark behind it."""
+    """A server on a unix socket that echoes its input and appends "|end" at the end."""
     code = ("import socket,sys,threading\n"
             "s=socket.socket(socket.AF_UNIX);s.bind(sys.argv[1]);s.listen(64);print('up',flush=True)\n"
             "def serve(c):\n"
@@ -124,7 +124,7 @@ def echo_server(place, path):
 
 
 def talk(path, data):
-    """What comes back for `data`, both ways at once."""
+    """Sends `data` and reads the answer at the same time; returns the answer."""
     import threading
     with socket.socket(socket.AF_UNIX) as s:
         s.settimeout(60)
@@ -134,7 +134,7 @@ def talk(path, data):
             try:
                 s.sendall(data)
                 s.shutdown(socket.SHUT_WR)
-            except OSError:  # nobody is there: what comes back says so
+            except OSError:  # no server is there: the empty answer shows it
                 pass
         sender = threading.Thread(target=send)
         sender.start()

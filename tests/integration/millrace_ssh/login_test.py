@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who is let in and by what: host keys, key files, passphrases, agents, hosts on the way. A real sshd.
+"""Logins through millrace-ssh to a real sshd: host keys, key files, passphrases, agents, jump hosts.
 
     login_test.py [-v] [HostKeyTest.test_name]        ctest runs every test on its own
 """

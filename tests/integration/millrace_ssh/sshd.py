@@ -1,6 +1,6 @@
-"""A real sshd of the test's own on loopback, keys, an agent, and a scripted SSH_ASKPASS.
+"""A real sshd on loopback for one test, with keys, an agent and a scripted SSH_ASKPASS.
 
-Everything lies in one temporary directory; every process is one that the test started and is ended by close().
+All files are in one temporary directory; close() ends every process that the test started.
 """
 import json
 import os
@@ -74,7 +74,7 @@ class Sshd:
         return f"Server listening on 127.0.0.1 port {self.port}" in text
 
     def sessions(self):
-        """The processes of the connections that stand: what sshd has forked."""
+        """The processes that sshd has forked for its open connections."""
         return descendants(self.process.pid)
 
     @property

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a run goes on from when something went wrong with its checkpoints: daemon, trainer and files are real.
+"""Which step a run resumes from after something went wrong with its checkpoints; daemon, trainer and files are real.
 
     checkpoint_test.py [-v] [CheckpointTest.test_name]        ctest runs every test on its own
 """
@@ -39,7 +39,7 @@ class CheckpointTest(unittest.TestCase):
         return self.place.dir / "state" / "millrace" / "runs" / run / "checkpoints"
 
     def steps(self, run):
-        """Steps of the checkpoint files, whoever knows of them."""
+        """Steps of the checkpoint files in the folder, whether the store lists them or not."""
         folder = self.folder(run)
         names = os.listdir(folder) if folder.is_dir() else []
         return sorted({int(m[1]) for m in map(NAME.match, names) if m})

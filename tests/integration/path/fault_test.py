@@ -229,7 +229,7 @@ class KillTest(unittest.TestCase):
             def has_got_on():
                 now = place.show(run)
                 self.assertNotIn(now["state"], ("finished", "failed", "cancelled"), (name, now["exit_reason"]))
-                if now["attempt"] != start["attempt"]:  # goes on from a checkpoint before
+                if now["attempt"] != start["attempt"]:  # resumes from an earlier checkpoint
                     start.update(attempt=now["attempt"], step=now["progress"]["step"] or 0)
                 return now["state"] == "running" and (now["progress"]["step"] or 0) >= start["step"] + steps
             wait_for(f"{steps} steps before the {name} is killed", has_got_on)
@@ -320,7 +320,7 @@ class IdleTest(unittest.TestCase):
         def enough():
             self.place.json("top")
             return self.wakeups(pid, "telemetry") >= wakeups
-        wait_for("samples for the one who watches", enough)
+        wait_for("samples while a client watches", enough)
 
     def quiet_seconds(self, pid, seconds):
         """Samples taken and CPU used (s per s) while nobody watches, over `seconds`."""

@@ -41,7 +41,7 @@ class NodesTest(unittest.TestCase):
         wait_for(f"{names} {state}", lambda: all(self.nodes().get(n, {}).get("state") == state for n in names))
 
     def pid_of(self, name):
-        """Of the head (None) or of an agent."""
+        """The pid of the head (None) or of an agent."""
         for pid in self.place.processes():
             argv = command_of(pid)
             is_slot = "--slot" in argv

@@ -1,7 +1,7 @@
-"""A run of the PyTorch example with data workers on other nodes, to which seeded things happen, held against the undisturbed one.
+"""A run of the PyTorch example with data workers on other nodes and with seeded faults, compared with an undisturbed run.
 
-Each rank writes down the rows of every step it has taken. What counts are the steps of the run's final line: an attempt that goes on
-from step s takes the place of what was written down for the steps behind s.
+Each rank writes down the rows of every step that it has taken. Only the steps of the run's final line count: an attempt that resumes
+from step s replaces everything that was written down for later steps.
 """
 import collections
 import contextlib
@@ -23,7 +23,7 @@ from run_harness import RunCase
 EXAMPLE = os.path.join(ROOT, "resources/examples/pytorch")
 STATE_MB = 200  # of the small disk that holds the daemon's state
 
-# Into the example: the rows of a step once it is taken, and the weights at the end.
+# Inserted into the example's script: writes the rows of each step once it is taken, and the weights at the end.
 ROWS = """        optimizer.step()
         with open(f"ROWS/{os.environ['MR_ATTEMPT']}.rank{rank}", "a") as told:
             told.write(f"{stream.step} {batch['userId'].tolist()} {batch['movieId'].tolist()}\\n")
@@ -50,14 +50,14 @@ class Fault:
 
     def __init__(self, kind, who, step, seconds):
         self.kind, self.who, self.step, self.seconds = kind, who, step, seconds
-        self.recovered = None  # seconds from it until the run was further than before; None: it did not come to it
+        self.recovered = None  # seconds from the fault until the run has passed its earlier step; None: it has not
 
     def __str__(self):
         return f"{self.kind} {self.who}".strip() + f" at step {self.step}"
 
 
 def plan_faults(seed, steps, count=3):
-    """What happens in a run of so many steps: seeded kinds, victims and moments."""
+    """The faults of a run of `steps` steps: kinds, victims and moments drawn from the seed."""
     chance = random.Random(seed)
     at = sorted(chance.sample(range(steps // 10, steps * 8 // 10), count))
     faults = []
@@ -70,7 +70,7 @@ def plan_faults(seed, steps, count=3):
 
 
 class ChaosCase(RunCase):
-    options = ()  # of the runs to which things happen
+    options = ()  # of the runs with faults
     head_options = ()
 
     def make_state(self):
@@ -81,7 +81,7 @@ class ChaosCase(RunCase):
             self.addCleanup(self.network.close)
 
     def begin(self):
-        """The daemon and the agents, those that are not there."""
+        """Starts the daemon and the agents that do not run yet."""
         if self.victim("daemon") is None:
             where = chaos_net.HEAD if self.network else "unix"
             subprocess.run([os.path.join(BIN, "millraced"), "--nodes-listen", where, *LIMITS, *self.head_options],
@@ -267,7 +267,7 @@ class ChaosCase(RunCase):
             self.let_happen(faults, run)
             ended = self.wait(run, "finished", "failed", seconds=150)
         except AssertionError:
-            self.cli("stop", run, "--grace", 1, "--wait", code=None)  # it shall not stand before the next seed's
+            self.cli("stop", run, "--grace", 1, "--wait", code=None)  # so that it does not delay the next seed's run
             raise
         self.assertEqual(ended["state"], "finished", (ended["exit_reason"], [event["text"] for event in ended["events"]]))
         mine = self.rows_of_the_final_line()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Nodes whose clocks are an hour off: nobody is lost, who failed first is named right, times are those of the head."""
+"""Nodes whose clocks are an hour off: no node is lost, the worker that failed first is named, times are the head's."""
 import os
 import signal
 import subprocess

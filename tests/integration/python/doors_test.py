@@ -19,7 +19,7 @@ from spread_test import SpreadCase
 CONNECTIONS = 1500
 DESCRIPTORS = 1024
 TLS_BEGINS = b"\x16"
-SECONDS = 5  # that a connection has to show who it is
+SECONDS = 5  # within which a connection must show its token
 
 
 def few_descriptors():
@@ -77,7 +77,7 @@ class NodesDoor(SpreadCase):
             return strangers.left() == 0
         wait_for(lambda: f"all have ended, {strangers.left()} are left", have_ended, 8 * SECONDS)
         self.await_nodes("node1")
-        self.assertEqual(self.json("nodes")["nodes"][1]["state"], "attached", "whoever showed a token stays")
+        self.assertEqual(self.json("nodes")["nodes"][1]["state"], "attached", "a connection that showed a token stays")
 
     def test_silent_connections_leave_room_for_others_and_end(self):
         self.check(b"")

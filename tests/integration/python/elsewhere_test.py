@@ -44,7 +44,7 @@ class ElsewhereCase(SpreadCase):
                 pass
 
     def pids_beneath(self, node):
-        """The ranks of a node: their jobs lie there."""
+        """The ranks of a node, found by the path of their job file."""
         found = []
         for pid in self.processes():
             try:

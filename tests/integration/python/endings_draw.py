@@ -1,11 +1,11 @@
-"""Random endings of runs, each of them drawn from one seed: data and recipe, who trains, what happens in each attempt, how it ends.
+"""Random endings of runs. One seed draws the data, the recipe, the trainer, what happens in each attempt, and how the run ends.
 
-Nothing here looks at the product: which rows a recipe keeps is told by predicates in Python beside its lines of YAML.
+Nothing here uses the product: a Python predicate beside each line of a recipe decides which rows the line keeps.
 """
 import os
 import random
 
-# rows.csv and its like: `number` counts the rows, every eleventh x is null, some items have no partner in a table.
+# rows.csv and the other data files: `number` counts the rows, every eleventh x is null, some items are missing in a table.
 DATASETS = {  # name: (files, rows of each, rows of a Parquet row group; None: CSV)
     "one": (1, 2400, None),
     "many": (4, 500, None),
@@ -87,7 +87,7 @@ class Case:
         return -(-kept // self.rows) if self.last == "keep" else kept // self.rows
 
     def steps(self):
-        """Of the whole stream."""
+        """Number of steps in the whole stream."""
         return self.epochs * self.steps_an_epoch()
 
     def _place(self, least, most):
@@ -196,7 +196,7 @@ class Case:
         train = [f"ranks: {self.ranks}", f"max_restarts: {self.max_restarts}", f"checkpoint: {{every_steps: {self.every}, keep: 1000}}"]
         train += [f"max_steps: {self.max_steps}"] if self.max_steps else []
         if self.patience:
-            # Never better by so much: as many evaluations as it has patience, behind the first one.
+            # No loss falls by 1000, so the run stops `patience` evaluations after the first one.
             train += [f"early_stop: {{patience: {self.patience}, metric: eval.log_loss, min_delta: 1000}}"]
         lines += [f"train: {{{', '.join(train)}}}", "resources: {memory_limit_mb: 512, loader_threads: 1}"]
         if self.has_evaluation:

@@ -1,4 +1,4 @@
-"""What a run must say of itself, computed from the ledgers of its ranks and from a stream that no daemon had a hand in."""
+"""What a run must report, computed from the ledgers of its ranks and from a stream that was read without a daemon."""
 import collections
 import glob
 import json
@@ -41,8 +41,8 @@ class Reference:
 
 
 class Ledger:
-    """What the ranks of a run of a script wrote down, put together to the course that counts: an attempt that goes on behind
-    step s takes the place of what was done behind s before."""
+    """What the ranks of a script's run wrote down, merged into the steps that count: an attempt that resumes after step s replaces
+    all later steps of earlier attempts."""
 
     def __init__(self, folder):
         self.attempts = collections.defaultdict(dict)  # attempt: rank: lines
@@ -54,7 +54,7 @@ class Ledger:
         self.worlds = {}  # step: ranks of the attempt that took it
         self.evaluations = collections.defaultdict(dict)  # step: rank: numbers, of its last evaluation
         self.evaluators = {}  # step: ranks that share its evaluation rows
-        self.problems, self.begun = [], 0  # behind which step the last attempt began
+        self.problems, self.begun = [], 0  # begun: the step after which the last attempt began
         for attempt in sorted(self.attempts):
             self._add(attempt)
 
@@ -92,12 +92,12 @@ class Ledger:
         return self.attempts[max(self.attempts)] if self.attempts else {}
 
     def phase(self, drawn):
-        """What happened in the last attempt: a stop takes effect some steps behind its word, and what was drawn for a step before
-        that does not happen."""
+        """What happened in the last attempt. A stop takes effect some steps after the request, so an event that was drawn for a step
+        before that does not happen."""
         return {"end": "whole"} if 0 <= drawn.get("step", -1) <= self.begun else drawn
 
     def last_step(self, rank=0):
-        """Up to which step a rank has ended its steps; those before the last attempt began count for each."""
+        """The last step that a rank has ended; steps before the last attempt count for every rank."""
         return max((step for step, ranks in self.steps.items() if rank in ranks), default=self.begun)
 
     def ends(self):
@@ -106,11 +106,11 @@ class Ledger:
                 if any("ended" in line for line in lines)}
 
     def losses(self):
-        """What rank 0 logged."""
+        """The losses that rank 0 logged: (step, loss)."""
         return [(step, ranks[0]["loss"]) for step, ranks in sorted(self.steps.items()) if 0 in ranks and ranks[0]["loss"] is not None]
 
     def __str__(self):
-        """Who did what, for people."""
+        """The steps and the end of each rank in each attempt, for people."""
         told = []
         for attempt, ranks in sorted(self.attempts.items()):
             for rank, lines in sorted(ranks.items()):
@@ -134,7 +134,7 @@ class Outcome:
 
 
 def brief(points, most=6):
-    """A list, so that its ends can be read."""
+    """A list as text; a long one with its ends only."""
     points = list(points)
     return str(points) if len(points) <= most else f"{len(points)}: {points[:2]} ... {points[-2:]}"
 
@@ -143,7 +143,7 @@ class Judge:
     """Compares; `problems` has a sentence for each difference."""
 
     def __init__(self, case, reference, ledger, outcome, how):
-        """`how`: the last phase that happened, and may be that of a stop which is looked at before the run goes on."""
+        """`how`: the last phase that happened; after a stop, the phase of the stop may be judged before the run is resumed."""
         self.case, self.reference, self.ledger, self.outcome, self.how = case, reference, ledger, outcome, how
         self.problems = [*reference.problems, *ledger.problems]
         self.is_cut = how["end"] in ("kill", "os_exit") or (
@@ -174,7 +174,7 @@ class Judge:
         return self.problems
 
     def is_of_a_step(self, what, rows, least, most):
-        """Whether these are the rows up to one of these steps; which one."""
+        """Checks that `rows` are the rows up to one of the steps `least` to `most`; returns that step, or None."""
         reference = self.reference.rows
         if rows in reference[least:most + 1]:
             return reference.index(rows)
@@ -207,7 +207,7 @@ class Judge:
                                             f"{sum(more.values())} rows too many and {sum(less.values())} too few")
 
     def script_steps(self):
-        """Up to which step rows were trained on, at least and at most, and between which the run may show itself to be."""
+        """Returns the least and the greatest step up to which rows were trained on, and the range of steps that the run may show."""
         case, ledger, how = self.case, self.ledger, self.how
         end, last = how["end"], ledger.last_step()
         saved = max((one["step"] for one in self.outcome.shown["checkpoints"]), default=0)
@@ -229,13 +229,13 @@ class Judge:
             return min(ledger.begun, last), last, (min(ledger.begun, last), last)
         under_way = min(last + 1, self.reference.steps)
         if end in ("raise", "exit_1") and how["rank"] == 0:
-            # The step that was under way is shown, for its metrics are of it. Whether its rows count nobody can say who sees but an
-            # exit code; an exception has left it undone.
+            # The run shows the step that was under way, because it has metrics of it. After an exception that step is not done; after
+            # a bare exit code nobody can tell whether its rows count.
             return last, under_way if end == "exit_1" else last, (under_way, under_way)
         if self.is_cut:
-            return saved, under_way, (saved, under_way)  # known up to the last report
+            return saved, under_way, (saved, under_way)  # the daemon knows the run up to the last report
         if end == "raise_after" and case.kind == "lightning":
-            return last - 1, last, (last, last)  # its loop does not come back behind its last batch: nobody knows that the step ended
+            return last - 1, last, (last, last)  # its loop asks for nothing after its last batch, so nobody knows that the step ended
         return last, last, (last, last)
 
     def built_in_steps(self):
@@ -249,7 +249,7 @@ class Judge:
         return last, last, (last, last)
 
     def receipt(self, least, most):
-        """It is of one place between these steps."""
+        """Checks that the receipt belongs to one step from `least` to `most`."""
         receipt, reference = self.outcome.receipt, self.reference
         if receipt is None:
             if reference.rows[least]:
@@ -264,7 +264,7 @@ class Judge:
         self.funnel(receipt, rows, is_whole=step == reference.steps and self.is_read_to_its_end())
 
     def is_read_to_its_end(self):
-        """Whether the end of the stream was seen, beside its last step."""
+        """Whether the run has read the end of the stream after the last step."""
         if self.case.is_built_in:
             return not self.case.max_steps and not self.case.patience
         return all(line["ended"] == "whole" for line in self.ledger.ends().values()) and not self.case.max_steps \
@@ -297,7 +297,7 @@ class Judge:
             self.same("receipt.rows_scanned, read to the end", scanned, total)
 
     def points(self, step):
-        """Of the metrics: each step of the course once, as it was logged."""
+        """Checks the metrics: each step that counts is there once, with the value that was logged."""
         losses, name = self.outcome.losses, "points of loss"
         if self.case.is_built_in:
             steps = [at for at, _ in losses]
@@ -318,7 +318,7 @@ class Judge:
             expected = list(range(every, step + 1, every)) if every else []
             expected += [step] if self.how["end"] not in ("stop", "kill") and step not in expected else []
             if self.how["end"] == "stop" and points == [at for at in expected if at < step]:
-                return  # a stop at a step that is to be evaluated: once the run goes on
+                return  # stopped at a step that is to be evaluated: the evaluation follows once the run is resumed
             if not self.is_cut:
                 self.same("steps of evaluations", points, expected)
             return

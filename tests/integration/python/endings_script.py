@@ -1,6 +1,6 @@
-"""A rank of a run that ends as the case beside its spec says. It keeps its own ledger: what it took and logged, step by step.
+"""A rank of a run that ends as the case beside its spec says. It keeps a ledger of the rows it took and the values it logged, step by step.
 
-A line of the ledger is written when its step has ended, and before the next is asked for: what stands there is what was trained.
+It writes a line of the ledger when a step has ended and before it asks for the next one: the ledger has exactly the steps that were trained.
 """
 import contextlib
 import itertools
@@ -45,7 +45,7 @@ class Meeting:
 
 
 class Rank:
-    """What a step is, whichever loop it stands in."""
+    """One step of training, the same in each kind of loop."""
 
     def __init__(self):
         resumed = millrace.resume()

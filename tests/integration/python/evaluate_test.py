@@ -137,7 +137,7 @@ class EvaluationRows(Case):
 
 
 class Hashes(unittest.TestCase):
-    # The same figures stand in tests/unit/core/row_hash_test.cpp.
+    # tests/unit/core/row_hash_test.cpp has the same figures.
     def test_a_rows_key_is_what_is_written_down(self):
         keys = _rows_hash.keys(numpy.array([0, 0, 1, 3], numpy.uint32), numpy.array([0, 1, 0, 2**40 + 5], numpy.uint64))
         self.assertEqual([hex(key) for key in keys.tolist()],

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The stream in Lightning, Accelerate and torchrec as they are published.
 
-Lightning and Accelerate are those of packaging/framework-deps.lock. torchrec is no part of the set-up: PYTORCH_FRAMEWORKS names a
-folder into which it was installed. What is not there is skipped. What belongs beside torch 2.11:
+Lightning and Accelerate come from packaging/framework-deps.lock. torchrec does not belong to the set-up: PYTORCH_FRAMEWORKS names a
+folder into which it was installed. Tests of a missing package are skipped. To install torchrec for torch 2.11:
 
     pip install --no-deps --target FOLDER torchrec==1.6.* fbgemm-gpu-cpu==1.6.* tensordict pyre-extensions iopath portalocker \\
         typing-inspect mypy-extensions orjson cloudpickle pyvers importlib_metadata zipp
@@ -22,7 +22,7 @@ import millrace  # noqa: E402
 
 
 def needs(package):
-    """Of a test; skips it where there is none."""
+    """Decorator of a test: skips it if the package is missing."""
     return unittest.skipUnless(importlib.util.find_spec(package), f"no {package} in {FRAMEWORKS}, nor in PYTORCH_FRAMEWORKS ({TORCHREC or 'not set'})")
 
 

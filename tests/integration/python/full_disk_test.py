@@ -31,7 +31,7 @@ class FullDisk(RunCase):
                     return
 
     def start(self, spec, worker, seconds):
-        """A run; once this worker is there the disk is full for so long. How the run ended."""
+        """Starts a run and fills the disk for `seconds` once this worker is there; returns how the run ended."""
         runs = os.path.join(self.disk, "millrace", "runs")
         known = set(os.listdir(runs))
         self.fill(STARTS)

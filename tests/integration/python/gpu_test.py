@@ -17,7 +17,7 @@ COLUMNS = ["dense", "user", "liked", "number"]
 
 
 def columns(batch):
-    """Of a batch, on the CPU: what its columns hold, the list's values and offsets too."""
+    """A batch's columns on the CPU, with the list's values and offsets."""
     tags = batch["tags"]
     return [batch[name].cpu() for name in COLUMNS] + [tags.values.cpu(), tags.offsets.cpu()]
 
@@ -40,7 +40,7 @@ class Gpu(Case):
                 self.assertTrue(all(torch.equal(one, two) for one, two in zip(ours, theirs)))
 
     def test_a_frame_stays_until_a_late_copy_is_done(self):
-        """A kernel that spins stands before each copy, so that copies are far behind the loop."""
+        """A kernel that spins runs before each copy, so that copies are far behind the loop."""
         spec = self.spec(total=64_000, rows=64, micro=64, epochs=1)
         with millrace.stream(spec, copy=True) as stream:
             want = torch.cat([batch.carry["number"] for batch in stream])
@@ -118,7 +118,7 @@ class Gpu(Case):
 
 @NEEDS_GPU
 class Granted(RunCase):
-    """Of a daemon that asks the real NVML."""
+    """Runs of a daemon that asks the real NVML."""
 
     def test_a_script_trains_on_the_gpu_that_it_was_granted(self):
         script = """

@@ -8,7 +8,7 @@ from harness import Case, streamed
 
 import millrace
 
-# What each rank wrote lies beside the script: the streams are made before there is a process group.
+# Each rank writes its results beside the script: it makes its streams before there is a process group.
 SCRIPT = """
     import json, os, sys
     import torch, torch.distributed as dist

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What the tests of `import millrace` share: their environment, a small dataset, children, and what is left behind.
+"""Shared by the tests of `import millrace`: their environment, a small dataset, child processes, a check that nothing is left behind.
 
     harness.py FILE [SUITE.TEST]
 
-runs a file of tests in an environment in which the module, NumPy, pyarrow and torch are found, and no CUDA but for gpu_test.py.
+runs a file of tests in an environment with the module, NumPy, pyarrow and torch; only gpu_test.py sees CUDA.
 """
 import glob
 import json
@@ -20,13 +20,13 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 DEPS = os.environ.get("MILLRACE_DEPS_DIR", os.path.join(ROOT, ".deps"))
 BIN = os.environ.get("MILLRACE_BIN_DIR", os.path.join(ROOT, "build/release/bin"))
 LIBRARY = os.environ.get("MILLRACE_FEED_LIBRARY", os.path.join(ROOT, "build/release/lib/libmillrace_feed.so"))
-FRAMEWORKS = os.path.join(DEPS, "framework-wheels")  # of packaging/framework-deps.lock; no part of environment()
+FRAMEWORKS = os.path.join(DEPS, "framework-wheels")  # of packaging/framework-deps.lock; environment() leaves it out
 MOVIELENS = os.path.join(ROOT, "resources/examples/movielens/movielens.yaml")
 sys.path.insert(0, os.path.join(ROOT, "tests/support"))
 
 
 def environment(**more):
-    """Of the tests and their children."""
+    """The environment variables of the tests and their child processes."""
     wheels = os.path.join(DEPS, "python-wheels")
     libraries = sorted(glob.glob(os.path.join(wheels, "nvidia/*/lib")))
     kept = {name: value for name, value in os.environ.items()
@@ -56,7 +56,7 @@ batch: {rows: %(rows)d, micro_rows: %(micro)d, epochs: %(epochs)d, seed: 3, shuf
 
 
 def write_dataset(folder, total=1000, rows=64, micro=16, epochs=2, split=100, more=""):
-    """rows.csv with `total` rows whose `number` counts them, and spec.yaml. Its path."""
+    """Writes rows.csv with `total` rows, which `number` counts, and spec.yaml; returns the spec's path."""
     with open(os.path.join(folder, "rows.csv"), "w", encoding="utf-8") as file:
         file.write("number,user,x,y,tags,word\n")
         for n in range(total):
@@ -71,7 +71,7 @@ def write_dataset(folder, total=1000, rows=64, micro=16, epochs=2, split=100, mo
 
 
 class Case(unittest.TestCase):
-    """A test with a directory of its own, in which also the feeds' sockets lie."""
+    """A test with its own directory, which also has the feeds' sockets."""
 
     def setUp(self):
         # Short: a socket's path has 108 bytes.
@@ -87,7 +87,7 @@ class Case(unittest.TestCase):
         return write_dataset(self.folder, **how)
 
     def left_behind(self):
-        """Programs of ours that have this test's directory in their command line, and what lies with the sockets."""
+        """Millrace processes with this test's directory in their command line, and files beside the sockets."""
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -102,7 +102,7 @@ class Case(unittest.TestCase):
         return found
 
     def assert_nothing_left(self, seconds=2):
-        """Also what a killed process could not put away is gone."""
+        """Waits until nothing is left, not even files of a killed process."""
         from poll import wait_for
         wait_for(lambda: f"nothing is left, but there is {self.left_behind()}", lambda: not self.left_behind(), seconds)
 
@@ -114,13 +114,13 @@ class Case(unittest.TestCase):
         return path
 
     def run_script(self, text, *arguments, timeout=120, **more):
-        """Runs it to its end; the completed process with its texts."""
+        """Runs a script to its end; returns the completed process with its output."""
         return subprocess.run([sys.executable, self.script(text), *arguments], capture_output=True, text=True,
                               timeout=timeout, check=False, env={**os.environ, **more})
 
 
 def streamed(spec, *options):
-    """What `millrace-loader stream` says of a spec."""
+    """The JSON that `millrace-loader stream` prints for a spec."""
     done = subprocess.run([os.path.join(BIN, "millrace-loader"), "stream", spec, "--json", *options],
                           capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

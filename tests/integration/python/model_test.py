@@ -184,7 +184,7 @@ eval: {dataset: {where: "number % 5 = 0"}}
         self.assertEqual([two.metrics[name] for name in FIGURES], [again.metrics[name] for name in FIGURES])
 
     def test_a_run_that_learns_no_more_ends_early_and_its_best_stays(self):
-        # Nothing is better by so much: the first evaluation stays the best one.
+        # No evaluation improves by 10, so the first one stays the best.
         stop = {"patience": 2, "min_delta": 10}
         run = self.trained(**{"train.max_steps": 200, "train.early_stop": stop, "eval.every_steps": 20,
                               "train.checkpoint": {"every_steps": 10, "keep": 1}})

@@ -44,7 +44,7 @@ print("went on")
 
 
 def keep_jupyter_in(folder):
-    """What a kernel writes lies there."""
+    """Makes kernels write their files below `folder`."""
     for name in ("JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR", "JUPYTER_CONFIG_DIR", "IPYTHONDIR"):
         os.environ[name] = os.path.join(folder, "jupyter")
 
@@ -65,7 +65,7 @@ class Notebook(Case):
         return manager, client
 
     def said(self, client, text, seconds=60):
-        """Reads what the kernel prints until `text` stands there."""
+        """Reads the kernel's output until it contains `text`."""
         printed = ""
         while text not in printed:
             try:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""One state directory, two hosts: what the second one may conclude about the first one's daemon and workers.
+"""One state directory, two hosts: what the second host may conclude about the daemon and the workers of the first.
 
-The second host is a pid namespace with a mount table of its own on this machine; it ends with the test.
+The second host is a pid namespace with its own mount table on this machine; it ends with the test.
 """
 import json
 import os
@@ -16,12 +16,12 @@ from poll import is_gone, wait_for
 from run_harness import RunCase
 
 ENTER = ("unshare", "--pid", "--mount", "--uts", "--fork", "--kill-child", "--mount-proc")
-# Children that lost their parent come to this process, and it waits for none of them.
+# Orphaned children are adopted by this process, which waits for none of them.
 HOLD = 'trap "" CHLD; %s echo there; exec cat'
 
 
 def replace_with_copy(lock):
-    """Whoever opens it from now on does not meet the flock of its holder, as on some network file systems."""
+    """Replaces the lock file: processes that open it later do not see the holder's flock, as on some network file systems."""
     shutil.copy(lock, lock + ".copy")
     os.replace(lock + ".copy", lock)
 
@@ -132,7 +132,7 @@ class OtherContainer(TwoHosts):
         self.there("millrace", "up", "--take-over")
         self.await_end(first)
         self.assertIn("was taken over by process", self.logged())
-        self.assertIn("another millraced", self.cli("up", code=1) + self.err, "this host is told who has it")
+        self.assertIn("another millraced", self.cli("up", code=1) + self.err, "this host is told which daemon has it")
         self.assert_one_attempt_to_the_end(run)
 
     def test_an_agent_is_alone_in_its_directory_too(self):

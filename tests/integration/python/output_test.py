@@ -10,7 +10,7 @@ from harness import BIN
 from poll import wait_for
 from run_harness import RunCase
 
-# Of every command of the table, in an order in which each finds what it needs. A new command is asked for here by the test.
+# Arguments of every command in the table, in an order in which each finds its input. The test fails for a command that is not here.
 ARGUMENTS = {
     "version": (), "help": (), "completion": ("bash",), "socket-path": (), "host": ("ls",), "up": (), "doctor": (), "nodes": (), "top": ("--once",),
     "ls": (), "show": ("BASE",), "watch": ("BASE",), "logs": ("BASE", "--all"), "compare": ("BASE", "OTHER"), "metrics": ("BASE",), "wait": ("BASE",),

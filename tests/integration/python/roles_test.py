@@ -68,7 +68,7 @@ class Roles(Served):
         self.serve()
         alice, eve, mallory, one, two = map(self.authority.sign, ("alice", "eve", "mallory", "ci-1", "ci-2"))
         run = self.submit(one)
-        self.assertEqual(json.loads(self.done(eve, "show", run, "--json"))["run"]["owner"], "ci-1", "whoever USER says it is")
+        self.assertEqual(json.loads(self.done(eve, "show", run, "--json"))["run"]["owner"], "ci-1", "the certificate's name, not USER")
         line = f"run {run} of 'ci-1': the certificate of 'ci-2' has the role run, which changes its own runs only; the line \"ci-2\": admin"
         for command in ("stop", "rm", "resume"):
             self.assertIn(line, self.refused(two, command, run))

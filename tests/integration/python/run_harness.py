@@ -70,10 +70,10 @@ class RunCase(Case):
         return os.path.join(work, "script.yaml")
 
     def make_state(self):
-        """For tests whose state lies at a place of its own."""
+        """Overridden by tests with another state directory."""
 
     def mount_state(self, megabytes):
-        """The state directory as a small disk of its own, until the test's end. Why there is none; "": there is one."""
+        """Mounts a small disk as the state directory until the test's end. Returns "", or why there is none."""
         state = os.path.join(self.folder, "state")
         os.mkdir(state, 0o700)
         made = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=0700", "tmpfs", state],

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Ranks on several nodes: a real head and agents on this machine, scripts without torch, and what is done to all of them."""
+"""Ranks on several nodes: a real head and agents on this machine, scripts without torch, and faults of all of them."""
 import collections
 import contextlib
 import os
@@ -12,7 +12,7 @@ from poll import is_gone, wait_for
 from run_harness import SCRIPT, RunCase
 
 NODES = ("node1", "node2")
-# A tenth of the usual, or as near as a busy machine of two cores allows.
+# A tenth of the default limits, or as near to that as a busy machine with two cores allows.
 LIMITS = ("--silent-after", "5", "--node-away", "2", "--crew-pace", "0.5")
 TWO = ("--set", "train.nodes=2")
 
@@ -56,7 +56,7 @@ class SpreadCase(RunCase):
         self.await_nodes(*NODES)
 
     def prefix(self):
-        """Of an agent's command."""
+        """Words before an agent's command."""
         return []
 
     def await_nodes(self, *names, state="attached"):
@@ -71,7 +71,7 @@ class SpreadCase(RunCase):
         return []
 
     def pids(self, *words):
-        """Of processes of this test that have all these words in their command."""
+        """Pids of this test's processes whose command has all these words."""
         return [pid for pid in self.processes() if all(word in self.command_of(pid) for word in words)]
 
     def relay(self, node):
@@ -86,7 +86,7 @@ class SpreadCase(RunCase):
                  lambda: self.steps_told(0)[-1:] == self.steps_told(1)[-1:] == [step], 60)
 
     def start(self, spec, step=13):
-        """A run on two nodes that waits behind `step`."""
+        """Starts a run on two nodes; it waits after `step`."""
         self.hold(*range(1, step))
         run = self.submit(spec, *TWO)[0]
         self.at_step(step)

@@ -1,4 +1,4 @@
-"""What leaves a recipe, by DuckDB and by the definitions of reference.py."""
+"""The rows and columns that a recipe must give, computed by DuckDB and by the definitions in reference.py."""
 import functools
 import re
 
@@ -11,17 +11,17 @@ import tables
 
 
 class Unanswered(Exception):
-    """DuckDB refuses it too: nothing to compare."""
+    """DuckDB refuses the recipe: there is nothing to compare with."""
 
 
 def as_duckdb(query):
-    """A text with anything behind its date is no date here; DuckDB takes it for one (docs/reference/spec.md)."""
+    """Makes DuckDB refuse a date with more text behind it, as the loader does (docs/reference/spec.md); DuckDB would cast it."""
     return re.sub(r"try_cast\((\w+) as date\)",
                   r"(case when regexp_full_match(\1, '[0-9]{4}-[0-9]{2}-[0-9]{2}') then try_cast(\1 as date) end)", query)
 
 
 def as_calculated(table):
-    """Decimals are calculated as doubles; lists are lists, however they are stored."""
+    """Turns decimals into doubles and all kinds of lists into list<int64>, as the loader computes with them."""
     for i, field in enumerate(table.schema):
         if pa.types.is_decimal(field.type):
             values = [None if v is None else float(v) for v in table.column(i).to_pylist()]
@@ -49,15 +49,15 @@ def base_table(case):
 
 @functools.cache
 def database():
-    """One for all: a new one takes longer than most recipes."""
+    """One connection for all recipes: to open one takes longer than most recipes."""
     db = duckdb.connect(config={"threads": 1})
     db.execute("set timezone = 'UTC'")
-    db.execute("pragma disable_optimizer")  # takes as long as all the rest of a query over so few rows
+    db.execute("pragma disable_optimizer")  # on few rows the optimizer takes as long as the rest of a query
     return db
 
 
 class Expected:
-    """The rows of an epoch. It is read from before the next one is made."""
+    """The rows of an epoch. Read them before you make the next object: all share one connection."""
 
     def __init__(self, case, epoch):
         self.case, self.epoch, self.db = case, epoch, database()
@@ -79,7 +79,7 @@ class Expected:
         return re.sub(r"\W", "_", name)
 
     def types(self):
-        """By column its type in words of DuckDB."""
+        """DuckDB's name of each column's type."""
         if self.now not in self.described:
             self.described[self.now] = {row[0]: row[1] for row in self.db.execute(f"describe {self.now}").fetchall()}
         return self.described[self.now]
@@ -122,7 +122,7 @@ class Expected:
             self.replace_values(step, lambda v: 0 if v is None else 1 + sum(b <= v for b in step["boundaries"]))
 
     def join(self, step):
-        """Of rows of the table with one key (as_of: and one time) the first counts."""
+        """Joins the first row of each key; with as_of, the first row of each key and time."""
         (left, right), = step["on"].items()
         as_of = step.get("as_of")
         same = f"{right}, since" if as_of else right
@@ -155,7 +155,7 @@ class Expected:
         self.make(f"select m.* replace (m._weight * x.f as _weight) from {self.now} m join kept{self.count} x on m.k = x.k")
 
     def replace_values(self, step, function, of_lists=False):
-        """By a function of each value; of lists, unless it is one of lists, each element. A null list stays null."""
+        """Replaces each value by `function` of it; applies it to each element of a list unless `of_lists`. A null list stays null."""
         source, target = step["column"], step.get("as", step["column"])
         rows = self.db.execute(f"select k, {source} from {self.now}").fetchall()
         kind = pa.int64()
@@ -167,7 +167,7 @@ class Expected:
         self.with_columns({target: "x.made"}, f"{self.now} m join made{self.count} x on m.k = x.k")
 
     def classes(self):
-        """By column what its type is, as tables.CLASS calls it; floats are "single"."""
+        """The class of each column as in tables.CLASS; floats are "single"."""
         words = {"VARCHAR": "text", "BOOLEAN": "bool", "DATE": "date", "TIMESTAMP": "time", "DOUBLE": "real", "FLOAT": "single"}
         return {name: "list" if kind.endswith("]") else words.get(kind, "real" if kind.startswith("DECIMAL") else "int")
                 for name, kind in self.types().items()}
@@ -180,7 +180,7 @@ class Expected:
             raise Unanswered(str(error)) from error
 
 
-# Of the plan: splits, requests, partitions, and which splits need not be read.
+# The plan: splits, requests, partitions, and splits that need not be read.
 
 def splits_of(case):
     """(file, path, first row, rows, partition) of each split in file order."""
@@ -202,7 +202,7 @@ def requests_of(case):
 
 
 def is_ruled_out(condition, values):
-    """Whether the bounds of a split's values say that no row of it fulfils `column op literal`; None: no such condition."""
+    """Whether the bounds of a split's values show that no row fulfils `condition`; False unless it is `column op literal`."""
     found = re.fullmatch(r"\(?(\w+) (<|<=|>|>=|=) (?:(-?\d+)|(?:date |timestamp )?'(.*)')\)?", condition)
     if found is None or found[1] not in values:
         return False
@@ -215,8 +215,8 @@ def is_ruled_out(condition, values):
 
 
 def rows_ruled_out(case, splits):
-    """Rows of splits that cannot pass the first filters, by the bounds of the row groups and by the directories: at least these
-    are never read."""
+    """Number of rows in splits that cannot pass the first filters, judged by the bounds of row groups and by directories. The
+    loader must not read these rows, and may skip more."""
     filters = [case.where] if case.where else []
     for step in case.steps:
         if "filter" not in step:

@@ -14,8 +14,8 @@ def literal(value):
 
 
 class Case:
-    """`data`: tables.Data; `sides`: {name: table}; `steps`, `batch` and the features: of the spec; how it is streamed:
-    `threads`, `sink`, `asModel`, `resumeAfter`."""
+    """A spec with its data. `data`: tables.Data; `sides`: {name: table}; `steps`, `batch` and the features belong to the spec;
+    `threads`, `sink`, `asModel` and `resumeAfter` are options of the stream."""
 
     def __init__(self, seed, without=()):
         self.seed, r = seed, random.Random(seed)
@@ -39,7 +39,7 @@ class Case:
 
     @property
     def coded(self):
-        """Ids that a step made: a feature takes them as they are."""
+        """Names of ids that a step made; a feature uses them unchanged."""
         names = set()
         for step in self.steps:
             kind, body = next(iter(step.items()))
@@ -58,7 +58,7 @@ class Case:
         return r.choice(found) if found else None
 
     def first_filter(self, r):
-        """A condition on values that stand together, more often than not, so that parts of the files are not read."""
+        """In 70 % of cases a condition on a column whose equal values are close together, so that parts of the files are not read."""
         return self.simple(r) if r.random() < 0.7 else self.condition(r, dict(self.columns))
 
     def simple(self, r):

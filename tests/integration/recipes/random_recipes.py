@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Random recipes: what the loader streams against an independent computation (reference.py, DuckDB).
+"""Random recipes: compares what the loader streams with an independent computation (reference.py, DuckDB).
 
   random_recipes.py [--seed 1] [--count 200] [--minutes M] [--keep DIR] [--without TYPES] [--stop-after N]
 
-Case number i is a pure function of seed + i. A mismatch is made small (steps and columns are left out while it stays) and
-printed with its spec; with --keep its files are left in DIR. Exit code 1 when anything differs."""
+Case number i is a pure function of seed + i. The program reduces a mismatch, leaving out steps and columns as long as it
+persists, and prints it with its spec; --keep leaves its files in DIR. Exit code 1 if anything differs."""
 import argparse
 import concurrent.futures
 import copy
@@ -40,12 +40,13 @@ import reference
 LOADER = Path(os.environ.get("MILLRACE_BIN_DIR", ROOT / "build/release/bin")) / "millrace-loader"
 EMPTY = {"int": 0, "real": 0.0, "single": 0.0, "text": "", "bool": False, "list": [], "date": datetime.date(1970, 1, 1),
          "time": datetime.datetime(1970, 1, 1)}
-# Of all rows of Parquet files in a long series; well below what was seen (docs/evidence/random-recipes.md).
+# Limits of a long series: least share of pruned rows among all rows of Parquet files, greatest share of recipes that DuckDB refuses.
+# The shares in docs/evidence/random-recipes.md keep a wide margin to them.
 PRUNED_SHARE = 0.05
 UNANSWERED_SHARE = 0.05
-# Files of a case: in memory where that is possible, since the loader waits for the disk before it calls an export complete.
+# A case's files are in memory if possible, because an export waits for the disk before it is complete.
 SCRATCH = os.environ.get("TMPDIR") or ("/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
-# The loader runs while DuckDB computes what it has to give.
+# The loader runs while DuckDB computes the expected rows.
 STREAMS = concurrent.futures.ThreadPoolExecutor(2)
 
 
@@ -53,7 +54,7 @@ class Difference(Exception):
     pass
 
 
-# What came.
+# The loader's output.
 
 def run(case, directory, *arguments):
     spec = case.spec(str(directory / "data"))

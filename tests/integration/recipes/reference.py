@@ -133,7 +133,7 @@ def sequence(splits, kept, batch, seed, epoch, requests=None):
 
 
 def request_starts(values):
-    """Of each row the first row of its request: a run of equal values; a null is a request of its own."""
+    """The first row of each row's request. A request is a run of equal values; each null is a request."""
     starts = []
     for row, value in enumerate(values):
         goes_on = row > 0 and value is not None and values[row - 1] == value
@@ -148,7 +148,7 @@ IS_TIME = re.compile(DATE + TIME).fullmatch
 
 
 def csv_type(texts):
-    """The type of a CSV column whose values in all files, nulls left out, are `texts`; None without values. Of docs/guides/sources.md."""
+    """The type of a CSV column whose values in all files, nulls left out, are `texts`; None without values. See docs/guides/sources.md."""
     texts = [text.strip(" \t") for text in texts]
     whole, number, words, days, times = [], False, 0, 0, 0
     for text in texts:
@@ -176,7 +176,7 @@ def csv_type(texts):
 
 
 def has_bad_values(texts):
-    """Whether a CSV column of these values, nulls left out, is one of numbers or times with a few bad values. Of docs/guides/sources.md."""
+    """Whether a CSV column of these values, nulls left out, is one of numbers or times with a few bad values. See docs/guides/sources.md."""
     if csv_type(texts) != "string":
         return False
     good = {"int64": 0, "uint64": 0, "double": 0, "date": 0, "timestamp": 0}

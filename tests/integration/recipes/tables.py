@@ -14,11 +14,11 @@ TYPES = {"i8": pa.int8(), "i16": pa.int16(), "i32": pa.int32(), "i64": pa.int64(
          "f32": pa.float32(), "f64": pa.float64(), "b": pa.bool_(), "s": pa.string(), "dec": pa.decimal128(9, 2),
          "d": pa.date32(), "ts": pa.timestamp("us"), "l": pa.list_(pa.int64()), "fs": pa.list_(pa.int32(), 2),
          "lv": pa.list_view(pa.int64()), "wi": pa.list_(pa.int64()), "ww": pa.list_(pa.float32())}
-# What expressions see a column as.
+# The class that a column has in expressions.
 CLASS = {"i8": "int", "i16": "int", "i32": "int", "i64": "big", "u8": "int", "u32": "big", "f32": "real", "f64": "real", "b": "bool",
          "s": "text", "dec": "real", "d": "date", "ts": "time", "l": "list", "fs": "list", "lv": "list", "wi": "pair", "ww": "pair"}
 LISTS = ("l", "fs", "lv", "wi", "ww")
-CLUSTERED = ("k", "c", "tm", "o")  # values that stand together
+CLUSTERED = ("k", "c", "tm", "o")  # neighbouring rows have close values
 NO_DIRECTORY = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -75,8 +75,8 @@ def partition_value(kind, r):
 
 
 class Data:
-    """`files`: [(path below the directory, table, rows of a split)] in the order of the dataset; `kinds`: by column;
-    `directory`: by path the value of column `p`, where the files lie in directories."""
+    """`files`: [(path below the directory, table, rows of a split)] in the order of the dataset; `kinds`: kind of each column;
+    `directory`: value of column `p` for each path, if the files are in directories named after `p`."""
 
     def __init__(self, r, without):
         self.format = r.choice(["parquet", "parquet", "parquet", "parquet", "arrow", "csv", "csv"])

@@ -1,4 +1,4 @@
-"""A test with an sshd, a key that it takes, and `millrace` as a user at another machine would run it."""
+"""A test with an sshd, a key that it accepts, and `millrace` as a user on another machine would run it."""
 import json
 import os
 import shutil
@@ -20,7 +20,7 @@ WAY = os.environ.get("MILLRACE_SSH_TRANSPORT", "ssh")
 @unittest.skipUnless(os.path.exists(SSHD), "sshd is not installed (Debian's openssh-server)")
 @unittest.skipUnless(WAY == "ssh" or os.path.exists(os.path.join(BIN, "millrace-ssh")), "millrace-ssh is not built")
 class SshCase(unittest.TestCase):
-    """`self.server` is at the alias gpu1. What is there lies in self.server.home; the user's own things in self.mine."""
+    """`self.server` has the alias gpu1. The host's files are in self.server.home, the user's in self.mine."""
 
     programs_there = BIN
     address, prefix = "127.0.0.1", ()
@@ -47,7 +47,7 @@ class SshCase(unittest.TestCase):
         self.addCleanup(self.end_daemon)
 
     def new_server(self, name, programs=None):
-        """One more sshd; start() it."""
+        """Makes one more sshd; the caller starts it."""
         folder = os.path.join(self.folder, name)
         os.mkdir(folder)
         server = Sshd(folder, programs, self.address, self.prefix)
@@ -55,38 +55,38 @@ class SshCase(unittest.TestCase):
         return server
 
     def write_known(self, *lines):
-        """The user's known hosts."""
+        """Writes the user's known hosts."""
         with open(self.known, "w", encoding="utf-8") as file:
             file.write("".join(lines))
 
     def write_config(self, *hosts):
-        """The user's ssh configuration."""
+        """Writes the user's ssh configuration."""
         with open(os.path.join(self.mine, "ssh_config"), "w", encoding="utf-8") as file:
             file.write("".join(hosts))
 
     def run_cli(self, *words, host="ssh://gpu1", stdin=subprocess.DEVNULL, timeout=120, **env):
-        """`millrace WORDS --host HOST` without a terminal; the finished process."""
+        """Runs `millrace WORDS --host HOST` without a terminal; returns the finished process."""
         return subprocess.run([MILLRACE, *words, *(["--host", host] if host else [])], capture_output=True, text=True,
                               env={**self.env, **env}, timeout=timeout, stdin=stdin, start_new_session=True, check=False)
 
     def cli(self, *words, code=0, **how):
-        """Its stdout, after a look at the exit code."""
+        """Runs the command line, checks its exit code and returns its stdout."""
         done = self.run_cli(*words, **how)
         self.assertEqual(done.returncode, code, f"millrace {' '.join(words)}\n{done.stdout}{done.stderr}")
         return done.stdout
 
     def refusal(self, *words, code, **how):
-        """Its stderr, after a look at the exit code: one line."""
+        """Runs the command line, checks its exit code and returns its stderr."""
         done = self.run_cli(*words, **how)
         self.assertEqual(done.returncode, code, f"millrace {' '.join(words)}\n{done.stdout}{done.stderr}")
         return done.stderr
 
     def terminal(self, *words, host="ssh://gpu1", **env):
-        """The same on a terminal."""
+        """Starts the command line on a terminal."""
         return Terminal([MILLRACE, *words, *(["--host", host] if host else [])], {**self.env, **env})
 
     def json(self, *words, **how):
-        """Its document."""
+        """The JSON document that the command line prints."""
         return json.loads(self.cli(*words, "--json", **how))
 
     def processes(self, word):
@@ -103,7 +103,7 @@ class SshCase(unittest.TestCase):
                 yield int(name)
 
     def end_daemon(self):
-        """What daemons and clients the test started."""
+        """Kills the daemons, clients and agents that the test started."""
         for _ in range(3):
             for word in ("millrace", "ssh-agent"):
                 for pid in self.processes(word):
@@ -113,7 +113,7 @@ class SshCase(unittest.TestCase):
                         pass
 
     def spec_there(self, epochs=3):
-        """The example with its files on the host; the path there."""
+        """Copies the example with its files to the host; returns its path there."""
         place = os.path.join(self.server.home, "data")
         shutil.copytree(EXAMPLE, place)
         path = os.path.join(place, "movielens.yaml")

@@ -198,7 +198,7 @@ class WaysIn(SshCase):
 
 
 class HostKeys(SshCase):
-    """Who is at the other end."""
+    """How the command line checks the host's identity."""
 
     def test_an_unknown_host_is_asked_about_with_its_fingerprint(self):
         self.cli("up")
@@ -429,7 +429,7 @@ class Programs(SshCase):
 
 
 class Runs(SshCase):
-    """Runs of specs that lie here, and of those that lie there."""
+    """Runs of specs on the user's machine and on the host."""
 
     def test_a_spec_from_here_runs_there_with_the_tables_that_are_brought(self):
         self.cli("up")

@@ -100,12 +100,12 @@ class Sshd:
         return len(re.findall(r"Accepted \S+ for", self.log()))
 
     def known_line(self, key=None):
-        """Its line of a known_hosts file."""
+        """The server's line for a known_hosts file."""
         words = (key or self.host_key).split()
         return f"[{self.address}]:{self.port} {words[0]} {words[1]}\n"
 
     def stop(self):
-        """Ends it and its connections."""
+        """Kills the sshd and its connections."""
         if self.process is None:
             return
         for pid in [*self.children(), self.process.pid]:
@@ -125,7 +125,7 @@ def client_host(alias, server, identity, known, more=""):
 
 
 class Terminal:
-    """A program on a terminal of its own."""
+    """A program on its own terminal."""
 
     def __init__(self, argv, env, size=(40, 120)):
         self.text = ""
@@ -135,7 +135,7 @@ class Terminal:
         self.code = None
 
     def read(self, seconds=0.05):
-        """What came meanwhile; False at the end."""
+        """Adds new output to `text`; returns False at the end."""
         if select.select([self.fd], [], [], seconds)[0]:
             try:
                 piece = os.read(self.fd, 65536)
@@ -146,7 +146,7 @@ class Terminal:
         return True
 
     def expect(self, words, seconds=30):
-        """Reads until the words are there; what stood before is forgotten."""
+        """Reads until the words are there; drops the text up to their end and returns what was before them."""
         end = time.monotonic() + seconds
         while words not in self.text:
             if not self.read() or time.monotonic() > end:
@@ -159,7 +159,7 @@ class Terminal:
         os.write(self.fd, text.encode())
 
     def end(self, seconds=30):
-        """Reads to the end; the exit code and what stood last."""
+        """Reads to the end; returns the exit code and the remaining text."""
         end = time.monotonic() + seconds
         while self.read():
             if time.monotonic() > end:

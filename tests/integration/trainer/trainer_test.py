@@ -1,4 +1,4 @@
-"""millrace-trainer with a real feed; this test stands in for the daemon on the rank socket."""
+"""millrace-trainer with a real feed; this test plays the daemon on the rank socket."""
 import copy
 import json
 import os
@@ -30,7 +30,7 @@ def resolve(variations, text=None, base_dir=EXAMPLE):
     assert answer["ok"], answer
     runs = answer["runs"]
     for run in runs:
-        if isinstance(run["plan"], int):  # the place of an earlier run with the same one
+        if isinstance(run["plan"], int):  # the index of an earlier run with the same plan
             run["plan"] = runs[run["plan"]]["plan"]
     return {run["variation"]: run for run in runs}
 
@@ -101,12 +101,12 @@ class Job:
             return [line for role, line in self.lines if role == "rank" and line["type"] == name]
 
     def losses(self):
-        """Of this attempt; what an earlier one could not deliver is sent again under its number."""
+        """Losses of this attempt by step. Lines that an earlier attempt could not deliver come again, with that attempt's number."""
         return {m["step"]: m["values"]["loss"] for m in self.of_type("metrics")
                 if "loss" in m["values"] and m.get("attempt", self.attempt) == self.attempt}
 
     def wait_for_step(self, step, kind="metrics"):
-        """Until it was told of; kind "checkpoint": until its file is there, which steps do not wait for."""
+        """Waits until a line of this kind for the step came; training goes on while a checkpoint is written."""
         def reached():
             return any(r == "rank" and m["type"] == kind and m["step"] >= step
                        for r, m in self.lines)

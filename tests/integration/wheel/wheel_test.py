@@ -1,5 +1,5 @@
-"""The wheels of packaging/wheel: what is in them, that they are built the same twice, and that they work where nothing
-of this tree is. wheel_test.py SOURCES WORK [unittest's arguments]"""
+"""The wheels of packaging/wheel: their content, that two builds are equal, and that they work without this source tree.
+wheel_test.py SOURCES WORK [unittest's arguments]"""
 import email
 import hashlib
 import importlib.machinery
@@ -16,7 +16,7 @@ DIST = WORK / "dist"
 
 
 def build(out):
-    """The wheels of what lies in build/release."""
+    """Makes the wheels from build/release; returns their hashes by name."""
     done = subprocess.run([sys.executable, SOURCES / "packaging/wheel/build", "--no-build", "--out", out],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert done.returncode == 0, done.stdout

@@ -247,7 +247,7 @@ TEST_F(AgentTest, AFinishedRunIsRepeatedFromAStepOnly) {
     EXPECT_EQ(store->checkpoints(id)->size(), 2u) << "the attempt has not begun";
     hello(id, 2);
     say(id, 1, rank::Metrics{51, 0, 1, 5, {{"loss", 0.5}}}, 2);
-    ASSERT_EQ(store->checkpoints(id)->size(), 1u) << "what lay behind the step is void";
+    ASSERT_EQ(store->checkpoints(id)->size(), 1u) << "checkpoints after the step are void";
     EXPECT_TRUE(std::filesystem::exists(checkpointPath(id, 100) + ".void"));
     EXPECT_FALSE(std::filesystem::exists(checkpointPath(id, 100)));
     EXPECT_THAT(history(id), HasSubstr("step-00000100.a1.safetensors was set aside"));

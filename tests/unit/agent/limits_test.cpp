@@ -1,4 +1,4 @@
-// What is bounded: hellos, attempts, the mailbox; and what is seen of guardians that fall silent.
+// Limits: hellos, attempts, the mailbox; and how the agent shows guardians that fall silent.
 #include <sys/socket.h>
 
 #include "backend/system/unix_socket.h"
@@ -25,7 +25,7 @@ rank::RankLine metricsLine(std::uint64_t seq, std::size_t nameBytes = 4) {
 class MailboxTest : public AgentTest {
  protected:
     MailboxTest() : id(submit()) { hello(id); }
-    /// How many of the lines found room, one after the other.
+    /// Sends up to `most` lines; returns how many were accepted.
     std::size_t fill(std::size_t most, std::size_t nameBytes) {
         std::size_t taken = 0;
         while (taken < most &&
@@ -41,7 +41,7 @@ TEST_F(MailboxTest, LinesLeaveRoomForEverythingElse) {
     const std::size_t taken = fill(100'000, 4);
     EXPECT_GE(taken, 40'000u);
     EXPECT_LT(taken, 50'000u) << "not all of it is for lines";
-    // What comes besides lines still has its effect: a hello, a stop, the end of a connection.
+    // Other messages still have their effect: a hello, a stop, the end of a connection.
     door(id)->listener.onHello(2, sender(id, 1));
     door(id)->listener.onClosed(1, sender(id, 1), "");
     ASSERT_TRUE(service->stop(id, "enough", std::chrono::seconds(15)).ok());

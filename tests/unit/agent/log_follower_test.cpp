@@ -89,7 +89,7 @@ TEST_F(LogFollowerTest, AFollowerOfASilentRunLooksAtNothing) {
     EXPECT_EQ(counted.numLooks, 0);
     write("b");
     counted.tellNews(job::LogNews::kLines);
-    EXPECT_EQ(numNews, 1) << "who asks for turns is woken";
+    EXPECT_EQ(numNews, 1) << "the follower is woken";
     EXPECT_THAT(texts(follower.next(100)), ElementsAre("b"));
 }
 

@@ -391,7 +391,7 @@ TEST(Job, DataWorkersAreCountedButAreNotOfTheGang) {
     const schedule::Resources all = schedule::needsWithBeside(partsOf(facts, true), 0);
     EXPECT_EQ(all.cpus, 3 * 2 + 1);
     EXPECT_EQ(all.memoryBytes, 300'000'000U);
-    EXPECT_EQ(partsOf(facts, false).size(), 1U) << "they are had where there is room";
+    EXPECT_EQ(partsOf(facts, false).size(), 1U) << "data workers run where there is room";
     EXPECT_EQ(makeGang(run, 3, facts, {}, {})->groups.size(), 2U);
 }
 

@@ -148,7 +148,7 @@ TEST_F(OwnLinesTest, TheSecondOwnLineMakesTheFirstBeStored) {
     intake.addOwn(id, 1, {line(1, 20)});
     EXPECT_FALSE(intake.isEmpty());
     const IntakeReport report = intake.flush();
-    EXPECT_TRUE(report.hasStored()) << "who follows the run is told";
+    EXPECT_TRUE(report.hasStored()) << "followers of the run are told";
     EXPECT_TRUE(intake.isEmpty());
     EXPECT_EQ(numStored(), 2u) << "two points at one step";
 }

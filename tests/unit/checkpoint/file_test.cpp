@@ -85,7 +85,7 @@ TEST(CheckpointFile, IsASafetensorsFileWithLongValuesFirst) {
     const Json& metadata = json["__metadata__"];
     EXPECT_EQ(metadata["format"], "millrace-checkpoint-2");
     EXPECT_EQ(metadata["step"], "40");
-    EXPECT_EQ(metadata["state"], "{\"cursor\":1}") << "a text as it stands";
+    EXPECT_EQ(metadata["state"], "{\"cursor\":1}") << "a text without change";
     EXPECT_EQ(metadata["weights"], "[\"a\",\"b\"]");
     EXPECT_EQ(Json::parse(metadata["identity"].get<std::string>())["run"], "r-abcde");
     for (const auto& [name, value] : metadata.items()) {

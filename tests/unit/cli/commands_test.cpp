@@ -172,7 +172,7 @@ TEST_F(CommandsTest, ShowJsonCarriesSpecReceiptAndCheckpoints) {
     EXPECT_EQ(one["git"], nullptr);
 }
 
-// Of a daemon that keeps no best values: they are read from the series.
+// The daemon keeps no best values, so `ls` reads them from the series.
 TEST_F(CommandsTest, LsShowsTheBestValueBesideTheLastWithTheirSteps) {
     EXPECT_EQ(run({"ls", "--columns", "id,auc,best_auc"}), kExitOk) << err.str();
     EXPECT_THAT(out.str(), HasSubstr("r-abc23  0.7934 @390  0.7951 @300"));

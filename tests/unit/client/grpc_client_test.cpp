@@ -291,7 +291,7 @@ TEST_F(GrpcClientTest, HalfOfATlsSetIsRefused) {
     EXPECT_THAT(std::string(messageOf(run.status())), HasSubstr("belong together"));
 }
 
-// Whoever may write to the directory may have put his own socket there.
+// Another user with write access to the directory could have put a socket there.
 TEST(GrpcClient, SaysNothingToASocketInADirectoryThatOthersMayWriteTo) {
     const tests::TempDir dir;
     ASSERT_EQ(::chmod(dir.path().c_str(), 0777), 0);

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 class FileCacheTest : public ::testing::Test {
  protected:
-    /// 100 bytes that were used so long ago.
+    /// A file of 100 bytes that was last used `age` ago.
     void add(const std::string& name, std::chrono::seconds age) const {
         std::ofstream(dir_ / name) << std::string(100, 'x');
         fs::last_write_time(dir_ / name, fs::file_time_type::clock::now() - age);

@@ -5,8 +5,8 @@
 namespace millrace {
 namespace {
 
-// Python computes the same (packaging/python/millrace/_rows_hash.py): these figures stand in its
-// test too.
+// Python computes the same (packaging/python/millrace/_rows_hash.py): its test has the same
+// figures.
 TEST(RowHash, IsWhatIsWrittenDown) {
     EXPECT_EQ(rowKey(0, 0), 0x48218226ff3cd4bfU);
     EXPECT_EQ(rowKey(0, 1), 0xdce423fc82c0d5b8U);

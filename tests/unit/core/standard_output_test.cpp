@@ -51,7 +51,7 @@ TEST_F(OutputBufferTest, AFullDiskIsAnErrorAndEndsTheStream) {
     EXPECT_TRUE(buffer.hasNoReader());
     out.clear();
     out << std::string(40'000, 'x');
-    EXPECT_FALSE(out.good()) << "what comes after a gap is not written";
+    EXPECT_FALSE(out.good()) << "output after a gap is not written";
     EXPECT_EQ(messageOf(buffer.status()), "standard output: No space left on device");
 }
 

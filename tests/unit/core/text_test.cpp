@@ -91,7 +91,7 @@ TEST(Log, ValuesThatWouldBreakALineAreQuoted) {
     EXPECT_EQ(formatLogLine("x", {{"empty", ""}}), "x empty=\"\"");
 }
 
-// Of every length up to beyond the word, at every distance from the memory's end.
+// Texts of every length up to more than a word, at every distance from the end of the memory.
 TEST(FirstBytes, AreThoseOfTheTextAndNoOthers) {
     const std::string letters = "\xff\x01zyxwvutsrqponmlk";
     for (std::size_t begin = 0; begin <= letters.size(); ++begin) {

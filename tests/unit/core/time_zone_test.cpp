@@ -62,7 +62,7 @@ std::int64_t offset(const std::string& file, std::int64_t seconds) {
     return stretch.offset;
 }
 
-// A file as `zic -b slim` writes it: the rule stands in the footer alone.
+// A file as `zic -b slim` writes it: only the footer has the rule.
 TEST(TimeZone, TheFootersRuleHoldsForAllYearsAfterTheLastChange) {
     const std::string berlin = zoneFile({{-2422054408, 3600}}, 3208, "CET-1CEST,M3.5.0,M10.5.0/3");
     EXPECT_EQ(offset(berlin, -2422054409), 3208);

@@ -24,7 +24,7 @@ using test::PlainRecord;
 using test::plainValue;
 using test::RandomCsv;
 
-/// Of a small alphabet, in which marks are frequent.
+/// A random text from a small alphabet with many delimiters, quotes and line ends.
 std::string randomText(std::mt19937& random, std::size_t size) {
     std::string text(size, ' ');
     for (char& c : text) {

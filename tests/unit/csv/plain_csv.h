@@ -11,7 +11,7 @@
 namespace millrace::test {
 
 struct PlainRecord {
-    std::vector<std::string> fields;  ///< as they stand, with quotes
+    std::vector<std::string> fields;  ///< as in the file, with quotes
     std::int64_t line = 0, lines = 0;
     std::size_t begin = 0, end = 0;
 };

@@ -25,7 +25,7 @@ segment::CodedFrame frameOf(std::size_t bytes) {
     return {owner, *owner};
 }
 
-/// The same message as the network gives it: in pieces of so many bytes.
+/// The same message in pieces of `piece` bytes, as the network delivers it.
 grpc::ByteBuffer cut(const grpc::ByteBuffer& buffer, std::size_t piece) {
     grpc::Slice whole;
     EXPECT_TRUE(buffer.DumpToSingleSlice(&whole).ok());

@@ -1,4 +1,4 @@
-// Workers that are not what they say: each is refused by name, and the stream is the same.
+// Workers that pretend: the feed refuses each and names it, and the stream stays the same.
 #include <atomic>
 #include <thread>
 
@@ -17,7 +17,7 @@ namespace {
 
 constexpr char kBuild[] = "00112233445566aa";
 
-/// A worker made of the parts of a real one, that lies on the way.
+/// A worker built from the parts of a real one that sends false messages.
 class Liar {
  public:
     struct Lies {
@@ -61,7 +61,7 @@ class Liar {
         work_->waitDone();
         server_.reset();
     }
-    /// How the feed ended its stay.
+    /// Waits for the end of the session; returns the feed's reason.
     Status end() {
         work_->waitDone();
         return transport::toStatus(work_->status());
@@ -301,7 +301,7 @@ TEST_F(LiarsTest, OverTlsTheFeedShowsTheCertificateAndAMemberTheToken) {
     transport::JoinFile stranger = file;
     stranger.certificate = *certificate::makeCertificate(transport::kCertificateName);
     EXPECT_EQ(join(stranger, "stranger", kBuild).status().code(), absl::StatusCode::kUnavailable);
-    EXPECT_EQ(file.certificate.keyPem, "") << "whoever has the file cannot listen as the feed";
+    EXPECT_EQ(file.certificate.keyPem, "") << "the file does not permit to listen as the feed";
     transport::JoinFile halfMember = file;
     halfMember.token[7] ^= 1;
     halfMember.relayToken.clear();

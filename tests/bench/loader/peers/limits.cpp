@@ -14,7 +14,7 @@
 //   record   parquet::internal::RecordReader, 16,384 records at a time, buffers reused
 //   typed    parquet::TypedColumnReader::ReadBatch into buffers allocated once (levels and values)
 //   dict     the same with ReadBatchWithDictionary: 32 bit dictionary indices instead of values
-//   pages    PageReader only: page headers and decompression, the floor for whoever keeps the file
+//   pages    PageReader only: page headers and decompression, the floor for any reader of the file
 //   hand     PageReader and the decoder of page_decoder.h, straight into reused buffers
 //   hand+k   the same, list values stored once for equal neighbouring lists ("lists" only)
 #include <algorithm>

@@ -33,7 +33,7 @@ def files(args):
 
 
 def rows(args):
-    """Of the task's data set."""
+    """Number of rows in the task's data set."""
     with open(os.path.join(args.data, "about.json")) as f:
         return json.load(f)["rows"][recipe_tasks.TASKS[args.task].data]
 

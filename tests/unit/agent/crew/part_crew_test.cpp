@@ -95,7 +95,7 @@ class PartCrewTest : public ::testing::Test {
         }
         return all;
     }
-    /// Part 0 stands so from now on.
+    /// Sets the state of part 0, then ticks.
     std::string tick(const engines::State& lead) {
         nodes.states[kLead] = lead;
         return tick();

@@ -1,5 +1,5 @@
-// Runs that anything happens to, in any order: no move that the table does not have (it would end
-// the daemon), never two gangs at once, and an end as soon as nothing stands in the way.
+// Random events of runs, in any order: no move that is missing in the table (it would end the
+// daemon), never two gangs at once, and an end as soon as nothing prevents it.
 #include <algorithm>
 #include <random>
 

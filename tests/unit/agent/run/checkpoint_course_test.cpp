@@ -1,4 +1,4 @@
-// What a run goes on from, through the controller.
+// Which checkpoint a run resumes from, tested through the controller.
 #include "tests/unit/agent/fakes.h"
 
 namespace millrace::agent {

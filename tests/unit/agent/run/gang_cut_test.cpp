@@ -170,7 +170,8 @@ class HeldUpTest : public GangCutTest {
         say(0, rank::Progress{.step = 200});
         say(1, rank::Progress{.step = 200});
     }
-    /// Whether the gang is to be ended after so many seconds; `rank0`: what it says in each.
+    /// Whether the gang is to be ended within `seconds`; `rank0`: what rank 0 reports in each
+    /// second.
     bool isDueAfter(int seconds, std::int64_t awaits = 0,
                     const std::optional<rank::Body>& rank0 = rank::Alive()) {
         for (int second = 0; second < seconds; ++second) {

@@ -63,7 +63,8 @@ TEST_F(GangDoorTest, RanksOfSeveralMachinesAreHeldThenStopBehindTheFurthestStep)
     EXPECT_THAT(words(), ElementsAre()) << "told once";
     door_->hello(3, rankOf(0));
     door_->stop(3);
-    EXPECT_THAT(words(), ElementsAre(behind(42))) << "who comes again hears what was agreed on";
+    EXPECT_THAT(words(), ElementsAre(behind(42)))
+        << "a rank that reconnects receives the agreed step";
 }
 
 TEST_F(GangDoorTest, ARankThatHasDoneAllStepsHoldsNobody) {

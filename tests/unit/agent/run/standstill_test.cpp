@@ -166,7 +166,7 @@ TEST(Standstill, ARankAtItsEndIsLateWhenItReportedNothingForLong) {
     other.isEnding = true;
     other.workedNs = 4'900 * kSecond;
     EXPECT_FALSE(lateOfTwo(5'000).has_value()) << "both have their time from then on";
-    EXPECT_EQ(lateOfTwo(5'500)->worker, "rank1") << "the one that has not said how it ended";
+    EXPECT_EQ(lateOfTwo(5'500)->worker, "rank1") << "rank1 has not reported how it ended";
     EXPECT_FALSE(lateOfTwo(5'500)->hasSaidDone);
     rank.workedNs = 500 * kSecond;
     rank.hasSaidError = true;
@@ -195,7 +195,7 @@ TEST(Standstill, TheSentenceSaysWhoWhereAndWhy) {
               "rank0 waits for data after step 240: the feed reads 12,000 rows/s and gives none");
 }
 
-/// A rank and a feed that say once a second that they live; the test moves the clock.
+/// A rank and a feed that report once a second that they live; the test moves the clock.
 class HealthTest : public ::testing::Test {
  protected:
     HealthTest() : health_(clock_, [this](int) { return process_; }) {
@@ -218,7 +218,7 @@ class HealthTest : public ::testing::Test {
     void say(const std::string& role, rank::Body body) {
         health_.heard(senderOf(role), {0, 1, std::move(body)});
     }
-    /// Seconds in which the feed lives, the rank as `rankLives` and `rankSteps` say.
+    /// Lets seconds pass in which the feed lives, and the rank lives and takes steps as told.
     std::vector<std::string> pass(int seconds, bool rankLives = true, bool rankSteps = true) {
         std::vector<std::string> news;
         for (int i = 0; i < seconds; ++i) {
@@ -267,7 +267,7 @@ std::int64_t threadCpuNs() {
     return time.tv_sec * kSecond + time.tv_nsec;
 }
 
-/// What 40,000 lines of so many ranks cost, the least of three times.
+/// Processor time of 40,000 lines from `ranks` ranks, the least of three times.
 std::int64_t costOfLines(RunHealth& health, int ranks) {
     constexpr int kLines = 40'000, kTimes = 3;
     engines::State state;
@@ -362,7 +362,7 @@ TEST_F(HealthTest, EachRankSaysWhatItDoesAndWhichOneStands) {
                                    saidMs};
     EXPECT_EQ(ranks[1], expected);
     health_.restart();
-    EXPECT_EQ(health_.ranks(gang)[1].step, 0) << "a new attempt begins anew";
+    EXPECT_EQ(health_.ranks(gang)[1].step, 0) << "a new attempt starts from zero";
 }
 
 TEST_F(HealthTest, AHungTrainingThreadIsToldFromAStoppedProcess) {
@@ -430,7 +430,7 @@ TEST_F(HealthTest, CheckpointsOfMoreThanAMinuteAreCalledHungOnceAndHideNoHangBes
         const std::size_t told = pass(75, true, false).size() + pass(5).size();
         EXPECT_EQ(told, i == 0 ? 2u : 0u);
     }
-    EXPECT_EQ(pass(13, true, false).size(), 1u) << "its training has the limit of before";
+    EXPECT_EQ(pass(13, true, false).size(), 1u) << "its training keeps the earlier limit";
 }
 
 TEST_F(HealthTest, ARankThatWaitsSaysSoItself) {
@@ -514,7 +514,7 @@ TEST_F(HealthTest, AGuardianThatIsSilentIsATroubleUntilItAnswers) {
     health_.setWorkers(state);
     state.workers[0].exitCode = 137;
     health_.setWorkers(state);
-    EXPECT_EQ(health_.trouble(), "") << "who has ended has no guardian";
+    EXPECT_EQ(health_.trouble(), "") << "a worker that has ended has no guardian";
 }
 
 TEST(ProcessState, IsTheKernelsLetter) {

@@ -1,4 +1,5 @@
-// Where the time of a run went: over its attempts, over daemons, and what is said of now.
+// Where the time of a run went, over its attempts and over restarts of the daemon, and what is
+// shown while it runs.
 #include <algorithm>
 #include <iterator>
 #include <random>
@@ -18,7 +19,7 @@ class TimesTest : public AgentTest {
     values::RunSummary shown(const std::string& id) const {
         return shownRun(readSummary(*store, id).value(), live.get(id));
     }
-    /// Its rank counts at random until it dies or is told to end; each report is looked at.
+    /// Sends reports with random times of the rank, and checks each.
     void train(const std::string& id, int attempt, std::mt19937_64& random, PhaseTimes& all) {
         clock.advanceMs(static_cast<std::int64_t>(random() % 3'000));  // the process is started
         hello(id, attempt);
@@ -28,7 +29,7 @@ class TimesTest : public AgentTest {
             const auto ms = static_cast<std::int64_t>(random() % 900);
             clock.advanceMs(ms);
             counted.*part += static_cast<double>(ms);
-            counted.busyMs += seq == 1 ? 0 : 50;  // say() takes so long
+            counted.busyMs += seq == 1 ? 0 : 50;  // say() advances the clock by 50 ms
             step_ += 1;
             say(id, seq, rank::Progress{step_, 0, step_, 0, "training", counted}, attempt);
             const PhaseTimes now = *shown(id).progress.times;
