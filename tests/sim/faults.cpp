@@ -352,7 +352,7 @@ void Faults::killDataWorker(int number) {
     }
 }
 
-// Drains a node as an operator would, who repeats the request until the head accepts it.
+// Drains a node as an operator would, and repeats the request until the head accepts it.
 void Faults::drain(const Plan::Fault& fault, bool isDrained) {
     const std::string name = strCat("node", fault.node);
     if (cluster_.head_ == nullptr || cluster_.head().agent.isPaused() ||

@@ -138,7 +138,8 @@ Result<std::vector<ArrayPtr>> readAll(const DataDirectory& dir, const std::strin
     return all;
 }
 
-/// Looks at every byte that the arrays name: what lies outside is a fault, or the sanitizer's.
+/// Reads every byte of the arrays, so that an address out of bounds crashes or is reported by the
+/// sanitizer.
 std::size_t bytesOf(const std::vector<ArrayPtr>& arrays) {
     std::size_t sum = 0;
     for (const ArrayPtr& array : arrays) {

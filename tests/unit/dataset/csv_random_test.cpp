@@ -36,7 +36,7 @@ ScalarPtr wholeOf(const std::shared_ptr<arrow::DataType>& type, const std::strin
     return scalarOf<T>(type, text, [](const auto& t, T& v) { return csv::csvInteger(t, v); });
 }
 
-/// Null where the text is no value of the type.
+/// The text as a value of the type; null if it is not one.
 ScalarPtr valueOf(const expr::DataType& type, const std::string& text, bool hasComma) {
     const auto arrowType = arrays::toArrowType(type);
     const auto number = hasComma ? csv::csvCommaNumber : csv::csvNumber;
@@ -108,7 +108,7 @@ struct Case {
         return row.fields[column].empty() ||
                (isText ? nulls.isNullText(value) : nulls.isNull(value));
     }
-    /// Null where the text is no value.
+    /// The value of a row's column; null if the text is not a value.
     ScalarPtr read(const PlainRecord& row, std::size_t column) const {
         return isNull(row, column)
                    ? arrow::MakeNullScalar(arrays::toArrowType(typeOf(column)))

@@ -216,7 +216,7 @@ TEST(Csv, OneBadValueIsNamedWithFileLineColumnAndValue) {
     EXPECT_TRUE(valuesOf(openAt(dir, options), "x", 1)->IsNull(1));
 }
 
-/// The error of so many good values and others, or the type that they have.
+/// The error of a file with `good` good values and `others`, or the type of its column.
 std::string errorOf(int good, const std::string& others, const std::string& line = "7\n") {
     DataDirectory dir;
     std::string text = "x\n";
@@ -288,7 +288,7 @@ TEST(Csv, BadRowsAreLeftOutAndCountedWhereTheUserSaysSo) {
     const auto second = reader.readColumns({0, 1, 40, 22}, {"x"});
     ASSERT_TRUE(second.ok()) << second.status();
     EXPECT_TRUE(second->at(0)->Slice(0, 2)->Equals(ints({38, 39})));
-    // Who knows the types from a plan finds the same rows.
+    // A dataset whose types come from a plan has the same rows.
     files::ReadOptions planned = options;
     planned.csvTypes = {{"x", "int64"}, {"y", "int64"}};
     stream::PlanFile file;
@@ -407,7 +407,8 @@ TEST(Csv, ADialectIsReadAsItsKeysSay) {
     options = csv();
     options.csvDelimiter = ';';
     options.csvHasDecimalComma = true;
-    EXPECT_EQ(typeOf(openAt(dir, options), "a"), "string");  // a point is no comma
+    EXPECT_EQ(typeOf(openAt(dir, options), "a"),
+              "string");  // the point is not the decimal mark here
 }
 
 TEST(Csv, SkippedLinesAndCommentsMayLieOverBlockBorders) {

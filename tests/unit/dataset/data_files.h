@@ -68,7 +68,8 @@ class DataDirectory {
         return file.string();
     }
 
-    /// `pageRows`: of a data page, about, and with a page index; 0: as it comes.
+    /// Writes a Parquet file. `pageRows`: rows per data page, roughly, with a page index; 0: the
+    /// writer's default, without an index.
     std::string parquet(const std::string& name, const std::vector<Column>& columns,
                         std::int64_t rowGroupRows = 1000, std::int64_t pageRows = 0) const {
         const std::filesystem::path file(at(name));
@@ -85,7 +86,7 @@ class DataDirectory {
         parquet::WriterProperties::Builder pages;
         pages.disable_write_page_index();
         if (pageRows > 0) {
-            // Of pages below 8 bytes Arrow writes empty ones, which its reader cannot read.
+            // With pages below 8 bytes Arrow writes empty pages, which its reader cannot read.
             pages.data_pagesize(8)->write_batch_size(pageRows)->enable_write_page_index();
             pages.disable_dictionary();
         }

@@ -23,7 +23,7 @@ using test::texts;
 
 class Pruning : public testing::Test {
  protected:
-    /// Of two row groups with 3 rows each, those that may hold a row that passes.
+    /// The row groups of 3 rows, out of two, that may have a row that passes: "0", "01".
     std::string kept(const std::string& where) {
         const SplitPruner pruner = prunerOf(where);
         SplitReader reader(dataset_);
@@ -48,7 +48,7 @@ class Pruning : public testing::Test {
         EXPECT_TRUE(typed.ok()) << typed.status();
         return SplitPruner::make(spec, dataset_->schema(), false);
     }
-    /// Of those rows of the first file, the ones that pages do not rule out: "0 1 5", "all".
+    /// The rows in this range of the first file that its pages do not rule out: "0 1 5", "all".
     std::string left(const std::string& where, std::int64_t group, std::int64_t firstRow,
                      std::int64_t rows) {
         const SplitPruner pruner = prunerOf(where);

@@ -345,7 +345,7 @@ TEST_F(EmbeddedEngineTest, GpusAreOneGangsAloneUntilNothingOfItIsLeft) {
     waitForEnd(submit(gang({ofUser("echo has=$CUDA_VISIBLE_DEVICES", 0)}, "r-klmno.a1")));
     EXPECT_NE(readText(workerFile("rank0", "out.log", "r-klmno/a1")).find(" o has=\n"),
               std::string::npos)
-        << "who asked for none sees none";
+        << "a gang that asked for none sees none";
     ASSERT_TRUE(engine->cancel(first, milliseconds(0), "").ok());
     waitForEnd(first);
     EXPECT_EQ(waitForEnd(submit(wanted)).cause, Cause::kOk);

@@ -21,7 +21,7 @@ std::int64_t idOf(std::uint64_t hash, std::int64_t buckets) {
     return 1 + static_cast<std::int64_t>(hash % static_cast<std::uint64_t>(buckets - 1));
 }
 
-/// Of each row the library's hash, and whether it is null.
+/// The library's hash of each row, and whether the row is null.
 using Wanted = std::vector<std::pair<CanonicalBytes, bool>>;
 
 void expectHashes(const ArrayPtr& values, const Wanted& wanted) {
@@ -102,7 +102,7 @@ TEST(HashRows, OfTextsOfAllLengthsAreTheLibrarys) {
             wanted.emplace_back(CanonicalBytes().text(text), length < 0);
         }
         const ArrayPtr built = *builder.Finish();
-        // Of exactly the texts' bytes, so that a sanitizer sees what is read behind them.
+        // The buffer has exactly the texts' bytes, so that a sanitizer sees a read beyond them.
         const auto& in = static_cast<const arrow::StringArray&>(*built);
         std::vector<std::uint8_t> bytes(in.value_data()->data(),
                                         in.value_data()->data() + in.total_values_length());

@@ -20,7 +20,8 @@ namespace {
 using test::MemoryColumns;
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kRows = 9001;  // more than two turns, and a rest that is no whole byte
+constexpr std::int64_t kRows =
+    9001;  // more than two turns, and a rest that does not fill a byte of the bitmap
 
 template <class Builder, class Make>
 ArrayPtr made(Builder builder, std::uint64_t seed, double nulls, Make make) {
@@ -186,7 +187,7 @@ TEST(Lanes, WhatFailsForNoRowThatNeedsItIsNoError) {
     }
 }
 
-// What stands under a null may be anything: it overflows no sum and divides nothing.
+// The value under a null may be anything: it must not overflow a sum or divide by zero.
 TEST(Lanes, WhatStandsUnderNullsFailsNothing) {
     const std::vector<std::int64_t> numbers = {INT64_MAX, INT64_MIN, 0, 1};
     const std::uint8_t bits = 0b1000;

@@ -44,7 +44,7 @@ ArrayPtr listsOf(const ArrayPtr& elements, bool isFixed) {
     return *arrow::ListArray::FromArrays(**offsets.Finish(), *elements);
 }
 
-// Of each list what is left without its first element and of that no more than three.
+// Checks views of each list without its first element, cut to three elements.
 void expectParts(const ArrayPtr& lists, const std::string& where) {
     const ListView whole = viewLists(*lists);
     ListView part = whole;

@@ -32,7 +32,7 @@ ArrayPtr someTexts(std::uint64_t seed, std::int64_t rows, double nulls, std::siz
     return *builder.Finish();
 }
 
-/// What Arrow says; of parts that stand anywhere and of patterns.
+/// The result of Arrow's kernel, for substrings anywhere in a text and for patterns.
 ArrayPtr arrowsAnswer(const char* kernel, const ArrayPtr& texts, const std::string& pattern) {
     const arrow::compute::MatchSubstringOptions options(pattern);
     const auto answer = callKernel(kernel, {Datum(texts)}, &options);

@@ -1,5 +1,5 @@
 // Files that the first version of each format wrote are read, and today's programs still write that
-// version: whoever changes a byte of one raises its version (docs/formats/compatibility.md).
+// version. A change of one byte of a format needs a new version (docs/formats/compatibility.md).
 #include <filesystem>
 
 #include <gmock/gmock.h>
@@ -63,8 +63,8 @@ TEST(Golden, AReceiptIsReadAndWrittenAsItWas) {
     EXPECT_EQ(dumpJson(read->toJson()), text);
 }
 
-// Of before there were two kinds of order hashes, which said no version, and of before evaluations
-// had a hash of their own.
+// Receipts from the time of one kind of order hash, without a version, and from the time before
+// evaluations had their own hash.
 TEST(Golden, AReceiptSaysOfWhichVersionItsOrderHashIs) {
     for (const int version : {1, 2}) {
         const Result<stream::Receipt> read =

@@ -190,7 +190,7 @@ TEST_F(PlotWidgetTest, LeavesTheCurvesFreeInChartsThatTheMouseIsNotOver) {
     EXPECT_NE(oneBefore.copy(beside), oneAfter.copy(beside));
     EXPECT_EQ(twoBefore.copy(beside), twoAfter.copy(beside));
     const QRect header(0, 0, two.width(), static_cast<int>(two.plotArea().top()) - 8);
-    EXPECT_NE(twoBefore.copy(header), twoAfter.copy(header)) << "its value stands there";
+    EXPECT_NE(twoBefore.copy(header), twoAfter.copy(header)) << "the header shows its value";
     QEvent leave(QEvent::Leave);
     QApplication::sendEvent(&one, &leave);
     QTest::keyClick(&two, Qt::Key_Right, Qt::ControlModifier);

@@ -39,7 +39,7 @@ TEST(StatisticChart, DrawsBinsAsHighAsTheirCounts) {
     const QColor fill(0, 0, 0);
     chart->setContent(Histogram{{0, 1, 2}, {10, 40}, fill, {}, {}});
     const QImage image = chart->grabImage();
-    // The fill lies half-transparent on the background: what is neither text nor line.
+    // The half-transparent fill on the background has a colour that no text and no line has.
     const QColor inBin = image.pixelColor(300, 150);
     const int left = numPixelsLike(image, inBin, QRect(0, 0, 215, 240), 12);
     const int right = numPixelsLike(image, inBin, QRect(215, 0, 185, 240), 12);

@@ -141,7 +141,7 @@ TEST_F(DataPageTest, StepsAreWalkedByKeys) {
     QTest::keyClick(view().list(), Qt::Key_BracketLeft);
     QTest::keyClick(view().list(), Qt::Key_BracketLeft);
     EXPECT_EQ(view().current(), 0);
-    EXPECT_FALSE(view().beforeTable()->isVisible()) << "nothing stands before the dataset";
+    EXPECT_FALSE(view().beforeTable()->isVisible()) << "no rows are shown before the dataset's own";
 }
 
 TEST_F(DataPageTest, AnotherSampleIsReadFromElsewhere) {

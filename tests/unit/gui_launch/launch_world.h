@@ -30,7 +30,7 @@ inline QString exampleText() {
     return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
 }
 
-/// Of a run with this spec, which is opened to be changed.
+/// The destination that opens a run with this spec, to change it.
 inline Destination opening(const QString& text, const QString& baseDir) {
     values::RunDetail run;
     run.summary.id = "r-old";

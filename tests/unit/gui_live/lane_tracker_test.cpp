@@ -189,7 +189,7 @@ class RandomRun {
     explicit RandomRun(std::uint64_t seed) : random_(seed) {
         run_ = runAt(kStart, Phase::kUnknown, 0, 0, RunState::kStarting);
     }
-    /// Goes on until the next report.
+    /// Lets the run go on until its next report.
     const values::RunSummary& next() {
         values::Progress& progress = run_.progress;
         const std::int64_t ms = 20 + static_cast<std::int64_t>(random_() % 1'200);
@@ -313,14 +313,14 @@ TEST(LaneTrackerTest, AgreesWithTheCountersLiveAndFromWhatIsStored) {
     }
 }
 
-/// A run whose phases last for random times, as it reports itself five times a second, and what the
-/// daemon stores of that.
+/// A run with phases of random length: its reports, five a second, and the history that the daemon
+/// stores.
 class PhasedRun {
  public:
     explicit PhasedRun(std::uint64_t seed) : random_(seed) {
         run_ = runAt(kStart, Phase::kUnknown, 0, 0, RunState::kStarting);
     }
-    /// Goes on until the next report.
+    /// Lets the run go on until its next report.
     const values::RunSummary& next() {
         const std::int64_t ms = isStopped_ ? 5'000 : 200;
         run_.state = RunState::kRunning;
@@ -336,7 +336,7 @@ class PhasedRun {
         isStopped_ = phase_ == Phase::kTraining && random_() % 100 == 0;
         return run_;
     }
-    /// As it is seen while nothing is heard of it; none where it gets on.
+    /// The run as it is shown while it is stopped; empty if it makes progress.
     std::optional<values::RunSummary> stopped() const {
         if (!isStopped_) {
             return std::nullopt;

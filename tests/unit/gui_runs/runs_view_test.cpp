@@ -41,7 +41,7 @@ TEST_F(RunsViewTest, ShowsTheEvaluationMetricsThatTheRunsHave) {
     const auto keys = view().columns().keys();
     EXPECT_LT(std::find(keys.begin(), keys.end(), "metric:eval.auc"),
               std::find(keys.begin(), keys.end(), "metric:loss"))
-        << "the evaluation stands before the loss of training";
+        << "the evaluation's column comes before the training loss";
 }
 
 TEST_F(RunsViewTest, NoHeadingIsCutHoweverManyMetricsAreShown) {
@@ -63,7 +63,7 @@ TEST_F(RunsViewTest, NoHeadingIsCutHoweverManyMetricsAreShown) {
         }
         const QString text = header.shownText(section);
         EXPECT_FALSE(text.contains(QChar(0x2026))) << text.toStdString();
-        EXPECT_TRUE(read.insert(text).second) << text.toStdString() << " stands twice";
+        EXPECT_TRUE(read.insert(text).second) << text.toStdString() << " is there twice";
         const QString whole = page->rows().headerData(section, Qt::Horizontal).toString();
         EXPECT_EQ(text.simplified().remove(' '), whole.simplified().remove(' '));
         const QString tip =

@@ -65,7 +65,7 @@ TEST(SpecTokens, SayHowFarAChangeHasToBePainted) {
     QString after = before;
     after.replace(QStringLiteral("derive"), QStringLiteral("deriv"));
     const SpecAnalysis one(before), two(after);
-    EXPECT_NE(one.stateBehind(1), two.stateBehind(1));  // lines 2 and 3 are no expressions any more
+    EXPECT_NE(one.stateBehind(1), two.stateBehind(1));  // lines 2 and 3 stop being expressions
     EXPECT_EQ(one.stateBehind(3), two.stateBehind(3));
     QString longer = before;
     longer.replace(QStringLiteral("x + 1"), QStringLiteral("x + 12"));

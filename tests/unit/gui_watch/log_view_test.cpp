@@ -143,7 +143,7 @@ TEST_F(LogViewTest, WrapsLongLinesOfAnyScript) {
     view.resize(900, 900);
     EXPECT_EQ(view.topRow(), 0) << "all of it fits";
     view.resize(320, 120);
-    EXPECT_GT(view.topRow(), 0) << "the last line stands at the bottom";
+    EXPECT_GT(view.topRow(), 0) << "the last line is at the bottom";
 }
 
 TEST_F(LogViewTest, ShowsControlsOfTheWritingDirectionInsteadOfObeyingThem) {

@@ -1,4 +1,4 @@
-// Who follows a run is told that its logs have grown, and nobody else is.
+// Only the followers of a run are told that its logs have grown.
 #include "backend/job/log_watcher.h"
 
 #include <atomic>

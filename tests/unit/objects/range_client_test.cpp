@@ -221,8 +221,8 @@ TEST_F(Ranges, AnAnswerThatStandsStillOnceIsAskedForAgainFromWhereItStood) {
     RangeServer::Faults faults;
     faults.stallsAfter = 900'000;
     fault(faults);
-    // Time goes on only while the server has sent what it will send and the client, which looks
-    // once a second when nothing comes, found nothing to take: a slow machine is no stall.
+    // The clock advances only when the server has sent all that it will send and the client, which
+    // looks once a second while it waits, found nothing: a slow machine does not cause a stall.
     std::int64_t requests = 0, looks = 0;
     auto lastLook = std::chrono::steady_clock::now();
     const auto now = [&] {

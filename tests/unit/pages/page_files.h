@@ -126,7 +126,7 @@ inline std::shared_ptr<arrow::Buffer> write(const ArrayPtr& array, const Writing
     return *sink->Finish();
 }
 
-/// Of the only column of the only row group.
+/// Decodes the only column of the only row group.
 inline Result<ArrayPtr> decoded(const std::shared_ptr<arrow::io::RandomAccessFile>& file,
                                 const std::shared_ptr<arrow::DataType>& type,
                                 const RowStretch& stretch, const RowWish& wish,
@@ -147,7 +147,7 @@ inline std::vector<PagePlace> placesOf(const std::shared_ptr<arrow::Buffer>& byt
     return PageIndex(parquet::ReadMetaData(file), file).places(0, 0);
 }
 
-/// By its page index, where it has one.
+/// The same, through the page index if the file has one.
 inline Result<ArrayPtr> decoded(const std::shared_ptr<arrow::Buffer>& bytes,
                                 const std::shared_ptr<arrow::DataType>& type,
                                 const RowStretch& stretch, const RowWish& wish) {
@@ -155,7 +155,7 @@ inline Result<ArrayPtr> decoded(const std::shared_ptr<arrow::Buffer>& bytes,
     try {
         places = placesOf(bytes);
     } catch (const std::exception&) {
-        // The footer's error is decoded()'s to tell.
+        // decoded() reports the footer's error.
     }
     return decoded(std::make_shared<arrow::io::BufferReader>(bytes), type, stretch, wish, places);
 }

@@ -1,4 +1,4 @@
-// Pages that a page index leads to, and indexes that lie.
+// Reading pages through a page index, and page indexes with wrong content.
 #include <arrow/array/array_base.h>
 
 #include "backend/core/text.h"

@@ -231,7 +231,8 @@ TEST(RankSocket, AStopReachesTheWorker) {
     EXPECT_TRUE(client->stopRequested());
 }
 
-// One that has begun a step holds the other to it; who may begin no further one is woken.
+// A rank that has begun a step obliges the other to begin it too; a rank that may not begin another
+// step is woken.
 TEST(RankSocket, ARankIsWokenByAStopOnlyWhereItMayBeginNoFurtherStep) {
     TempFolder folder;
     Daemon daemon(folder.path + "/rank.sock");
@@ -441,7 +442,7 @@ TEST(RankServer, SoManyConnectionsAreLetInAndTheNextIsTurnedAway) {
     }
     const UniqueFd tooMany = std::move(connectUnix(options.socketPath).value());
     char c = 0;
-    EXPECT_EQ(::read(tooMany.get(), &c, 1), 0) << "closed without a word";
+    EXPECT_EQ(::read(tooMany.get(), &c, 1), 0) << "closed without an answer";
     let.pop_back();
     // A worker that is turned away comes again.
     const auto client = *RankClient::start(clientOptions(folder));

@@ -35,7 +35,7 @@ std::vector<JoinKeySpec> keysOfType(const expr::DataType& type) {
     return {{"k", "k", type, type}};
 }
 
-/// Of lengths from 0 to 40, many of them twice, some null.
+/// Texts of 0 to about 45 bytes, many of them twice, some null.
 Texts someTexts(std::size_t count, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     Texts made(count);
@@ -180,7 +180,7 @@ TEST(JoinKeys, TuplesMeetInWhateverFormTheyCome) {
     Texts known = table, wanted = asked;
     for (Texts* all : {&known, &wanted}) {
         for (std::string& text : *all) {
-            text = text.size() == 7 ? "\x01" : text;  // what has a part that is null is no key
+            text = text.size() == 7 ? "\x01" : text;  // a tuple with a null part is not a key
         }
     }
     const Rows expected = firstsOf(known, wanted);

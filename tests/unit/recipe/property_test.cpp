@@ -108,7 +108,7 @@ TEST(RecipeProperty, IsTheOraclesForAnyDataAndSteps) {
     }
 }
 
-/// Acceptance: keep 0.1 is within keep 0.2, whatever stands around the step and does not draw.
+/// The rows of keep 0.1 are among those of keep 0.2, with or without other steps that do not draw.
 TEST(RecipeProperty, SamplesAreMonotoneAndPaired) {
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
         Generator draw(seed);

@@ -40,7 +40,7 @@ TEST(RowSet, ReadsEachColumnOnceHoweverManyAreAskedFor) {
     }
 }
 
-// Of names that are all the file's, what was read, and what a step made, is not read again.
+// All names are the file's columns; a column that was read or that a step made is not read again.
 TEST(RowSet, ReadsKnownColumnsButThoseAtHand) {
     MemoryColumns data({{"a", ints({1, 2, 3})}, {"b", ints({4, 5, 6})}, {"c", ints({7, 8, 9})}});
     const expr::Schema schema = data.schema();
@@ -62,8 +62,8 @@ TEST(RowSet, ReadsKnownColumnsButThoseAtHand) {
     EXPECT_TRUE(rows.prefetchKnown({"a"}, true).ok());
 }
 
-// What a step makes under a column's name is all that is known of it from there on; a copy from
-// before still has the file's.
+// A column that a step makes replaces the file's column of that name; an earlier copy keeps the
+// file's.
 TEST(RowSet, LetsGoOfAColumnThatIsReplaced) {
     MemoryColumns data({{"x", ints({1, 2, 3})}});
     const expr::Schema schema = data.schema();

@@ -100,7 +100,7 @@ TEST_F(RingCopyTest, EveryEntryIsAsItWas) {
     EXPECT_EQ(writer.numEntries(), entries.size());
     EXPECT_GT(owner.use_count(), 1);
     ASSERT_TRUE(take(writer.take()).ok());
-    EXPECT_EQ(owner.use_count(), 1) << "who lent the payloads has them back";
+    EXPECT_EQ(owner.use_count(), 1) << "the lender has the payloads back";
     EXPECT_TRUE(writer.isEmpty());
     for (const Entry& entry : entries) {
         expectNext(entry);

@@ -100,7 +100,7 @@ class EntryRing final : public StepSink {
     }
 };
 
-/// Of the list of makeFrame().
+/// Number of values in the list of makeFrame().
 inline std::uint64_t valuesOf(std::int64_t number) {
     return static_cast<std::uint64_t>(number % 7);
 }

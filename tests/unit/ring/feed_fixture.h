@@ -102,7 +102,7 @@ inline Sum128 idsOf(std::uint32_t epoch, std::uint64_t number, std::uint32_t row
     return stream::rowIdsHash(files, numbers);
 }
 
-/// What marks the steps of one rank's ring; `hello` may say where it goes on.
+/// The sink that marks the steps of one rank's ring; `hello` may name the state to resume from.
 inline RingSink sinkOf(RingWriter& writer, std::int64_t perStep = 4, const FeedHello& hello = {}) {
     RingSink::Options options;
     options.worldSize = hello.worldSize;
@@ -194,7 +194,7 @@ class Reader {
         error = text;
         return result;
     }
-    /// Steps' ends too.
+    /// Like next(), but also returns the ends of steps.
     int nextEvent(std::int64_t timeoutMs = 20'000) {
         event.struct_size = sizeof event;
         const int result = millrace_feed_next(feed_, timeoutMs, &event);
@@ -219,7 +219,7 @@ class Reader {
     millrace_feed_event event{};
     std::string error;
     int steps = 0;
-    // Of the options, before open().
+    // Options; set them before open().
     int join = 0, last = MILLRACE_LAST_KEEP, numaNode = -1;
 
  private:

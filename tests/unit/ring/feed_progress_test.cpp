@@ -132,7 +132,7 @@ TEST(FeedProgress, AnOpenedSegmentIsToldOnlyAtMarksBehindItsRecord) {
     EXPECT_EQ(late.sums, SegmentSums{});
     EXPECT_EQ(whole.opened, SegmentSums{});
     EXPECT_EQ(whole.sums, late.opened);
-    // Who goes on from there reads the segment's record again, and counts it once.
+    // A reader that resumes there reads the segment's record again and counts it once.
     FeedProgress resumed;
     resumed.begin(*stream::readState(late.toText()), 1);
     EXPECT_EQ(resumed.base().toText(), late.toText());

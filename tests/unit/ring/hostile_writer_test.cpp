@@ -1,4 +1,4 @@
-// A writer that means ill: whatever stands in the ring, the library reads it or says what is wrong.
+// A malicious writer: whatever the ring contains, the library reads it or reports what is wrong.
 #include <algorithm>
 #include <atomic>
 #include <random>

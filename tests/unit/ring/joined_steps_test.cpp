@@ -107,7 +107,7 @@ Status deliver(RingSink& sink, const Plan& plan, int fillers) {
     return failed;
 }
 
-/// What a rank got: the numbers of the rows of each batch, and its states.
+/// What a rank received: the row numbers of each batch, and its states.
 struct Read {
     std::vector<std::vector<std::uint64_t>> batches;
     std::vector<std::uint64_t> numbers;
@@ -153,7 +153,7 @@ Plan planOf(std::int64_t rows, int worldSize, std::int64_t perStep) {
     return plan;
 }
 
-/// Of the sequence, a rank's rows of each step.
+/// A rank's rows of each step in the sequence.
 std::vector<std::vector<std::uint64_t>> stepsOf(const Plan& plan, int rank, bool isJoined) {
     std::vector<std::vector<std::uint64_t>> steps;
     std::int64_t step = -1;
@@ -332,8 +332,8 @@ TEST(JoinedSteps, AStepThatTheBudgetDoesNotHoldEndsTheStreamWithASentence) {
         << status;
 }
 
-/// The reader keeps what is in its ring, and what comes next in it hangs on other ranks: the ring
-/// is replaced all the same.
+/// The reader keeps all batches in its ring, and the next entry depends on other ranks: the ring is
+/// replaced nevertheless.
 TEST(JoinedSteps, AKeptBatchDoesNotStopAStepThatIsStillOpen) {
     TempFolder folder;
     FeedServerOptions options = serverOptions(folder.file("feed.sock"));
@@ -372,7 +372,7 @@ TEST(JoinedSteps, AKeptBatchDoesNotStopAStepThatIsStillOpen) {
     }
 }
 
-/// What an entry says of a frame's micro-batches is checked against its rows.
+/// The micro-batches that an entry names are checked against the frame's rows.
 TEST(JoinedSteps, AFrameThatDoesNotHoldItsMicroBatchesIsRefused) {
     const FrameNumbers wrong[] = {
         {0, 0, 1, 3}, {0, 0, 1, 2}, {0, 0, 0, 2}, {0, 0, std::int64_t{1} << 61, 2}};

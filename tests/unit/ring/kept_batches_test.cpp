@@ -1,5 +1,5 @@
-// Batches that are kept: they never change, a ring that is full of them is replaced as long as the
-// memory for that is there, and whoever pins rings hears of each before it is unmapped.
+// Batches that are kept: they never change, a ring that is full of them is replaced as long as
+// there is memory, and code that pins rings is told of each ring before it is unmapped.
 #include <algorithm>
 #include <future>
 #include <map>

@@ -59,7 +59,7 @@ class Answering final : public StepSink {
     frame::FrameBuffer memory_;
 };
 
-/// What comes for a rank, of whatever becomes of it.
+/// Calls every function of a rank's sink, as a feed does for a rank.
 Status everything(StepSink& ring) {
     for (int i = 0; i < 2; ++i) {
         ASSIGN_OR_RETURN(const FrameSlot slot, ring.reserve(100, 0, i, {}));

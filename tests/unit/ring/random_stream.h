@@ -1,6 +1,6 @@
 #pragma once
-// Random streams: how many rows their segments give, how they are dealt, and what must be known at
-// the end of each step.
+// Random streams: the rows of their segments, how ranks share them, and the state that is expected
+// at the end of each step.
 #include <map>
 #include <random>
 #include <set>
@@ -19,7 +19,7 @@ using stream::SegmentRecord;
 using stream::StepMark;
 using stream::StreamState;
 
-/// One stream: rows kept by segment, and how it is dealt.
+/// One stream: kept rows of each segment, and how ranks share them.
 struct Plan {
     std::int64_t microRows = 1, perStep = 1;
     int worldSize = 1;
@@ -58,7 +58,7 @@ struct Plan {
     }
 };
 
-/// What comes in a sequence, one after the other, as the sequencer tells it.
+/// One call of the sequencer: a batch, a segment's record or the end of an epoch.
 struct Piece {
     enum class Kind { kBatch, kSegment, kEpochEnd } kind = Kind::kBatch;
     std::uint32_t epoch = 0;
@@ -76,7 +76,7 @@ inline SegmentRecord recordOf(const Plan& plan, std::uint32_t epoch,
     return record;
 }
 
-/// From a cursor to the end.
+/// The sequence from a cursor to the end.
 inline std::vector<Piece> sequenceOf(const Plan& plan, const stream::Cursor& from) {
     std::vector<Piece> pieces;
     stream::OpenRest rest(plan.microRows, from);
@@ -158,7 +158,7 @@ inline Expected expectedOf(const Plan& plan) {
     return expected;
 }
 
-/// What comes behind a place, one line a batch.
+/// The batches from a place on, one line each.
 inline std::vector<std::string> batchesFrom(const std::vector<Piece>& pieces, std::uint32_t epoch,
                                             std::int64_t number) {
     std::vector<std::string> lines;

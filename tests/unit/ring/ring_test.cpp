@@ -423,7 +423,7 @@ TEST(FeedServer, SoManyConnectionsAreLetInAndTheNextIsTurnedAway) {
     }
     const UniqueFd tooMany = std::move(connectUnix(options.socketPath).value());
     char c = 0;
-    EXPECT_EQ(::read(tooMany.get(), &c, 1), 0) << "closed without a word";
+    EXPECT_EQ(::read(tooMany.get(), &c, 1), 0) << "closed without an answer";
     let.pop_back();
     Reader reader;
     EXPECT_TRUE(test::eventually([&] { return reader.open(options.socketPath) == 0; }))

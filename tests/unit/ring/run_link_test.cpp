@@ -167,7 +167,7 @@ TEST_F(RunLink, LinesOfTheAttemptBeforeComeFirstHoweverManyTheyAre) {
         {
             const RunHandle before = open(0, memory);
             for (std::int64_t i = 1; i <= lines; ++i) {
-                // Thousands make a list that is no part of the header any more.
+                // A list of thousands does not fit into the header.
                 const std::string more(lines > 3 ? 8'000 : 0, 'x');
                 ASSERT_EQ(send(before, R"({"type":"error","message":"\u00fc )" + more + "\"}"), i)
                     << error_;
@@ -231,7 +231,7 @@ TEST_F(RunLink, WhatDoesNotFitIsRefused) {
     const RunHandle run = open(0, 200);
     EXPECT_EQ(send(run), 1);
     std::filesystem::create_directory(folder_ / "lines0");
-    EXPECT_EQ(send(run), MILLRACE_FEED_FAILED) << "where its file should be lies something else";
+    EXPECT_EQ(send(run), MILLRACE_FEED_FAILED) << "a directory has the name of its file";
     EXPECT_THAT(std::string(error_), ::testing::HasSubstr("lines0: Is a directory"));
     EXPECT_EQ(send(run, "no object"), MILLRACE_FEED_INVALID);
     const std::string large = "{" + std::string(std::size_t{1} << 20, ' ') + "}";
@@ -274,7 +274,7 @@ TEST_F(RunLink, WhichStepEachRankHasEndedIsToldWithItsLinesAndOutlivesIt) {
             return std::any_of(lines_.begin(), lines_.end(),
                                [](const rank::RankLine& line) { return line.ended == 5; });
         }));
-        // Who waits for a step's data has ended the one before.
+        // A rank that waits for a step's data has ended the step before.
         EXPECT_EQ(millrace_run_is_over(second.get(), 5), 0);
     }
     EXPECT_EQ(StepPage::endedByAll(page, 2), 4);
@@ -501,7 +501,7 @@ TEST_F(RunLink, DamageToACheckpointIsSeenAsTheTrainersReaderSeesIt) {
     EXPECT_THAT(std::string(error_), ::testing::HasSubstr("format version 3"));
     EXPECT_EQ(readCheckpoint("/nonexistent/a"), MILLRACE_FEED_FAILED);
     EXPECT_EQ(readCheckpoint(folder_.path()), MILLRACE_FEED_CORRUPT);
-    // Who has read it before wants its header alone.
+    // A caller that has read the file before reads only its header.
     std::string changed = whole;
     changed.back() ^= 1;
     ASSERT_TRUE(writeFileAtomic(path, changed, 0600).ok());

@@ -136,8 +136,8 @@ TEST(StepMarks, RanksThatComeBackAfterALostFeedEndAsUndisturbed) {
     }
 }
 
-/// A segment that lies wholly in other ranks' numbers: what a rank knows of it does not hang on how
-/// much it has read.
+/// All micro-batches of a segment are other ranks': what a rank knows of it does not depend on how
+/// much the rank has read.
 TEST(StepMarks, ASegmentThatARankGetsNothingOfIsKnownToIt) {
     Plan plan;
     plan.microRows = 1;
@@ -163,7 +163,7 @@ TEST(StepMarks, ASegmentThatARankGetsNothingOfIsKnownToIt) {
     EXPECT_EQ(state.cursor.offset, 2);
 }
 
-// Which numbers a rank gets, only the ring says: that one is missing shows at the step's end.
+// Only the ring names the micro-batches of a rank, so a missing one shows at the step's end.
 TEST(StepMarks, AMissingMicroBatchIsSeenAtTheStepsMark) {
     TempFolder folder;
     const std::string path = folder.file("feed.sock");

@@ -1,5 +1,5 @@
 #pragma once
-// What the C library does with the entries of a ring, without a ring.
+// A rank that handles entries as the C library does, without a ring.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -11,13 +11,13 @@
 
 namespace millrace::ring {
 
-/// A rank: what the C library does with the entries, without a ring.
+/// Handles a ring's entries as the C library does, and records states and marks.
 struct TestRank {
     FeedProgress progress;
     std::int64_t microRows = 1;
-    std::map<FeedProgress::Place, std::string> states;  ///< at each mark, asked at once
+    std::map<FeedProgress::Place, std::string> states;  ///< at each mark, as of that moment
     std::vector<StepMark> marks;
-    std::vector<int> frames;  ///< entries of frames before each of them
+    std::vector<int> frames;  ///< frame entries before each mark
     StepMark lastMark;        ///< of this ring
     SegmentRecord lastRecord;
     int framesOfStep = 0, lastFrames = 0;  ///< of this ring, behind the last mark and before it
@@ -26,8 +26,8 @@ struct TestRank {
         microRows = plan.microRows;
         progress.begin(startState(), plan.microRows);
     }
-    /// Reads what may be read, at most so many entries; what is wrong, or "". A feed that was `cut`
-    /// off leaves places without content, and nothing behind the first is seen.
+    /// Reads at most `most` entries; returns what is wrong, or "". A feed that was cut off
+    /// (`isCut`) leaves places without content; the rank reads up to the first of them.
     std::string read(EntryRing& ring, std::size_t most, bool isCut = false) {
         lastMark = {};
         lastRecord = {};
@@ -59,7 +59,8 @@ struct TestRank {
                 return progress.endEpoch(entry.epoch, entry.number);
         }
     }
-    /// The rows of all micro-batches of the frame, one after the other, and their hashes.
+    /// Checks the rows of the frame's micro-batches, which follow one another, and adds their
+    /// hashes.
     const char* takeFrame(const EntryRing::Entry& entry) {
         const auto view = frame::FrameView::open(entry.frame.bytes().first(entry.bytes));
         if (!view.ok()) {
@@ -83,7 +84,7 @@ struct TestRank {
         }
         return nullptr;
     }
-    /// makeFrame()'s of that number.
+    /// Whether the rows are those of makeFrame() for this number.
     static bool areRowsOf(const frame::FrameView& view, std::size_t from, std::size_t rows,
                           std::int64_t number) {
         const auto n = static_cast<std::uint64_t>(number);
@@ -104,12 +105,13 @@ struct TestRank {
         }
         return true;
     }
-    /// Where a mark stands among the records; the first segment's may follow some of its frames.
+    /// Checks the order of marks and records; the first segment's record may follow some of its
+    /// frames.
     const char* takeRecord(const SegmentRecord& record) {
         if (record.count > 0) {
             if (record.segment > 0 && record.epoch == lastMark.epoch &&
                 record.first < lastMark.number) {
-                return "a record stands behind a mark that it belongs before";
+                return "a record is behind a mark that it belongs before";
             }
             lastRecord = record;
         }
@@ -118,7 +120,7 @@ struct TestRank {
     const char* takeMark(const StepMark& mark) {
         if (lastRecord.epoch == mark.epoch && lastRecord.first >= mark.number &&
             lastRecord.count > 0) {
-            return "a mark stands behind a record that it belongs before";
+            return "a mark is behind a record that it belongs before";
         }
         lastMark = mark;
         lastFrames = std::exchange(framesOfStep, 0);

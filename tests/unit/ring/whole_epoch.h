@@ -1,18 +1,19 @@
 #pragma once
-// What a feed does whose readers may leave in the middle.
+// A producer for feeds whose readers may leave in the middle.
 #include <gtest/gtest.h>
 
 #include "tests/unit/ring/feed_fixture.h"
 
 namespace millrace::ring {
 
-/// Whether a feed may go on; a reader may leave as soon as it has what it wants.
+/// Whether a feed may go on: a reader may leave at any time, any other failure fails the test.
 inline bool isGiven(const Status& status) {
     EXPECT_TRUE(status.ok() || status.code() == absl::StatusCode::kUnavailable) << status;
     return status.ok();
 }
 
-/// Of one rank: so many micro-batches in steps of four, one segment, the epoch's and stream's end.
+/// Gives one rank `total` micro-batches in steps of four, as one segment, and then the ends of the
+/// epoch and of the stream.
 inline Feed::Producer wholeEpoch(std::uint64_t total, std::uint64_t values = 16) {
     return [=](const FeedHello& hello, RingWriter& w, std::stop_token stop) {
         RingSink sink = sinkOf(w, 4, hello);

@@ -1,4 +1,4 @@
-// Who may do what: the table of methods, roles of certificates, whose run it is.
+// Permissions: the table of methods, the roles of certificates, the owners of runs.
 #include "daemon/rpc/access.h"
 
 #include <gmock/gmock.h>
@@ -98,7 +98,7 @@ TEST_F(AccessTest, ARunIsChangedByItsOwnerOrAnAdmin) {
               "own runs only; the line \"bob\": admin under 'clients:' in /state/millraced.yaml "
               "would allow it, from the daemon's next start on");
     EXPECT_FALSE(access.mayChange(named("eve"), {"r-xyz", "eve"}).ok())
-        << "of before it only viewed";
+        << "it owns the run, but its role is view";
     EXPECT_TRUE(Access().mayChange({}, run).ok());
 }
 

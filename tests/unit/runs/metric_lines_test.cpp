@@ -1,4 +1,4 @@
-// Lines as those who follow a run read them: each once, whatever is sealed, cut or reopened
+// Followers of a run read each line once, even if the store seals, cuts or reopens the series
 // meanwhile.
 #include <random>
 #include <set>
@@ -103,7 +103,7 @@ TEST_F(MetricLinesTest, ANewAttemptIsToldOnceAlsoToWhoWasAway) {
     EXPECT_EQ(page.cursor.attempt, 3);
     EXPECT_FALSE(next().replacesAfterStep);
     cursor = {};
-    EXPECT_FALSE(next().replacesAfterStep) << "who has read nothing has nothing to drop";
+    EXPECT_FALSE(next().replacesAfterStep) << "a new follower has nothing to drop";
 }
 
 TEST_F(MetricLinesTest, SeriesTellWhereTheLinesGoOn) {

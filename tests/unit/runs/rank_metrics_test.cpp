@@ -89,7 +89,7 @@ TEST_F(RankMetricsTest, ARankThatIsFarBehindIsNotWaitedForAndStillCounts) {
         report(0, step, 10);
         report(1, step, 20);
     }
-    // Rank 2 stands at step 1: what is further than kOpenSteps behind the others is summarized.
+    // Rank 2 is at step 1: steps more than kOpenSteps behind the others are summarized without it.
     ASSERT_EQ(series().points.size(), 2U);
     EXPECT_EQ(series().points[0].ranks, (RankSpread{1, 20, 2, 1, 3}));
     EXPECT_EQ(series().points[1].ranks, (RankSpread{10, 20, 0, 1, 2}));

@@ -203,7 +203,7 @@ TEST_F(RunStoreTest, ListsShowWhatTheReceiptSays) {
     EXPECT_EQ(listed.rowsKept, 90);
     EXPECT_EQ(listed.orderHash, "aa");
     EXPECT_EQ(listed.evalOrderHash, "ee");
-    EXPECT_EQ(listed.orderHashVersion, 1) << "a receipt of before there were two";
+    EXPECT_EQ(listed.orderHashVersion, 1) << "a receipt from before version 2";
     const std::string now = R"({"order_hash_version":2,)" + std::string(kReceipt.substr(1));
     ASSERT_TRUE(store->setReceipt(id, now).ok());
     const values::RunSummary later = store->list({})->runs.at(0);

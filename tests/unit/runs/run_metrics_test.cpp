@@ -192,7 +192,7 @@ TEST_F(RunMetricsTest, NeitherTheFeedNorARankThatWaitsBeginsAnAttempt) {
     ASSERT_TRUE(append(id, 2, 4, 40).ok());
     EXPECT_EQ(valuesOf(*store->metrics(id, "loss")), (std::vector<double>{1, 2, 3, 40}));
     EXPECT_EQ(valuesOf(*store->metrics(id, "loader.feed")), std::vector<double>{70})
-        << "what the feed counted before stands at the step that the attempt continues from";
+        << "the feed's earlier figures belong to the step that the attempt resumes from";
 }
 
 TEST_F(RunMetricsTest, AnAttemptThatNeverBeganReplacesNothing) {

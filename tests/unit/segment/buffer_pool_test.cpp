@@ -1,4 +1,4 @@
-// The loader's memory: blocks that are used again, where they lie, and the limit.
+// The loader's memory: reuse of blocks, their addresses, and the limit.
 #include "backend/segment/buffer_pool.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace millrace::segment {
 namespace {
 
-// Of many blocks of one size, given back when the list goes.
+// Takes `count` blocks of one size; they are given back when the list is destroyed.
 [[maybe_unused]] std::vector<PooledBuffer> take(BufferPool& pool, std::size_t count,
                                                 std::int64_t bytes) {
     std::vector<PooledBuffer> blocks;
@@ -140,8 +140,8 @@ TEST(BufferPoolTest, ReallocatesWithoutLosingBytes) {
 
 // With AddressSanitizer every block is the system's own.
 #if !defined(__SANITIZE_ADDRESS__)
-// Rows are gathered from many columns at once: values at the same place of every page would share
-// few sets of the caches.
+// Rows are gathered from many columns at once: values at the same offset in each page would compete
+// for few sets of the caches.
 TEST(BufferPoolTest, BlocksStandAtDifferentPlacesOfTheirPages) {
     BufferPool pool(0);
     const std::vector<PooledBuffer> blocks = take(pool, 64, 20'000);
@@ -153,7 +153,7 @@ TEST(BufferPoolTest, BlocksStandAtDifferentPlacesOfTheirPages) {
     EXPECT_EQ(std::unique(lines.begin(), lines.end()) - lines.begin(), 64);
 }
 
-// However often two threads take turns, and whoever gives the blocks back.
+// Even if two threads take turns, and another thread gives the blocks back.
 TEST(BufferPoolTest, BlocksOfAThreadLieSideBySide) {
     constexpr std::size_t kBlocks = 100;
     BufferPool pool(0);

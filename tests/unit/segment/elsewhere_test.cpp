@@ -1,4 +1,5 @@
-// Segments computed elsewhere: the same bytes as here, whoever computes them and whoever is lost.
+// Segments computed by data workers have the same bytes as segments computed here, whichever worker
+// computes them and whichever is lost.
 #include <filesystem>
 
 #include "backend/stream/read_state.h"

@@ -1,5 +1,5 @@
-// Columns of a split that several threads read. One thread plays all parts here, so that who reads
-// what is known; streams with real threads are compared in the other tests of this room.
+// Columns of a split that several threads read. One thread plays all of them here, so that the test
+// controls which thread reads which column; other tests compare streams with real threads.
 #include "backend/segment/open_work.h"
 
 #include <atomic>
@@ -38,7 +38,7 @@ class OpenWorkTest : public ::testing::Test {
         dataset_ = *dataset::Dataset::open({path_}, data_.path(), {},
                                            std::make_shared<dataset::FactsCache>());
     }
-    /// A file of these columns takes the place of the fixture's.
+    /// Opens a file of these columns instead of the fixture's.
     void open(const std::vector<test::Column>& columns) {
         path_ = data_.parquet("others.parquet", columns, kJobRows);
         open();
@@ -161,7 +161,7 @@ TEST_F(OpenWorkTest, AnEarlierSegmentDoesNotHelpALaterOne) {
 }
 
 TEST_F(OpenWorkTest, TheFirstColumnThatFailsIsTold) {
-    // Two damaged columns; whoever reads them, the first one's sentence comes.
+    // Two damaged columns: the error is that of the first, whichever thread reads them.
     std::string bytes = test::read(path_);
     const std::size_t step = bytes.size() / 8;  // four columns of two row groups
     for (const std::size_t column : {1, 2}) {
@@ -180,7 +180,7 @@ TEST_F(OpenWorkTest, TheFirstColumnThatFailsIsTold) {
         ASSERT_FALSE(arrays.ok());
         EXPECT_NE(arrays.status().message().find("column 'b'"), std::string::npos)
             << arrays.status();
-        EXPECT_FALSE(jobs_.isOpen()) << "what stands behind it is not read";
+        EXPECT_FALSE(jobs_.isOpen()) << "columns behind it are not read";
     }
 }
 
@@ -232,8 +232,8 @@ TEST_F(OpenWorkTest, ColumnsOfFewBytesAreClaimedTogetherOnceTheirBytesAreKnown) 
     }
 }
 
-// Their bytes differ, yet none is worth to be begun early; in the order of the names they are read
-// from the file, and lie in memory, one after the other.
+// The columns differ in bytes, but none is large enough to be read early. Read in the order of
+// their names, they follow one another in the file and in memory.
 TEST_F(OpenWorkTest, ColumnsOfFewBytesStayInTheirOrder) {
     const std::vector<std::string> names = openMany(64, [](std::size_t c) {
         std::vector<std::int64_t> values(kJobRows);

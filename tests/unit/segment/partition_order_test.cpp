@@ -56,7 +56,7 @@ TEST_F(PartitionOrder, RowsComeDayByDayAndAreShuffledWithin) {
     const auto batches = sink.batches();
     const std::vector<std::int64_t> days = daysOf(*input, batches);
     ASSERT_EQ(days.size(), static_cast<std::size_t>(kDays * kRowsPerDay));
-    // Fewer than micro_rows rows stand in the open rest when the next day begins.
+    // When the next day begins, the open rest has fewer than micro_rows rows.
     std::vector<std::int64_t> rowsOfDay(kDays, 0), lateRows(kDays, 0);
     std::int64_t newest = 0;
     for (const std::int64_t day : days) {

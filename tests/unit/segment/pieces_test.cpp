@@ -1,5 +1,5 @@
-// Recipes that are run in pieces of a split: the frames, the sentences and the counts are those of
-// the split in one, whatever the pieces' size and whoever runs them.
+// Recipes that are run in pieces of a split: frames, errors and counts equal those of the whole
+// split, for any size of the pieces and any threads that run them.
 #include <gmock/gmock.h>
 
 #include "backend/segment/split_columns.h"
@@ -60,7 +60,8 @@ TEST_F(PiecesTest, TheSentenceIsTheWholeSplits) {
     writeFiles(1502);
     const std::string list =
         specText("request: request, dedup: required, lists: [history]", "rows");
-    // Of two steps that fail the first one is told, though a row of the second comes earlier.
+    // Two steps fail: the error is that of the first step, although the second fails at an earlier
+    // row.
     const std::string cast =
         strCat("name: t\ndataset: {path: \"", directory_.path(),
                "/part-*.parquet\"}\nrecipe:\n"

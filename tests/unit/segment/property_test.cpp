@@ -1,9 +1,9 @@
 // Random schemas, data, files, recipes, batches, orders, threads, ranks, resume points and, with
-// every other seed, data workers that are lost: the engine against the slow oracle, row by row and
-// by the order hash. A failure prints its seed.
+// every other seed, data workers that are lost: compares the engine with a slow oracle, row by row
+// and by the order hash. A failure prints its seed.
 //
-// MILLRACE_PROPERTY_SEED runs one seed alone; MILLRACE_PROPERTY_SEEDS so many of them, then with a
-// resume at every cursor.
+// MILLRACE_PROPERTY_SEED=N runs only seed N. MILLRACE_PROPERTY_SEEDS=N runs N seeds, with a resume
+// at every cursor.
 #include <cstdlib>
 #include <random>
 

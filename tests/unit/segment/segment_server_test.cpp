@@ -82,7 +82,7 @@ TEST_F(ServerTest, AnOrderBeforeWhatIsHeldTakesItsRoomAndALaterOneWaits) {
     EXPECT_EQ(server->state().numHeld, 1);
 }
 
-// A frame that is read where it lies is written over only when its reader says so.
+// A frame that is read in place is overwritten only after its reader has withdrawn it.
 TEST_F(ServerTest, WhatAFeedMayReadStaysUntilItIsWithdrawnByName) {
     SegmentServerOptions options;
     options.heldBytesMax = 1;

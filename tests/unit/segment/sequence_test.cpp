@@ -187,7 +187,7 @@ TEST_F(SequenceTest, WithoutShuffleKeepsTheFilesOrder) {
     text.replace(text.find("shuffle: none"), 13, "shuffle: none, order: as_is");
     ASSERT_TRUE(run(open(text), sink, 3, 1).ok());
     auto rows = rowsOf(sink.batches());
-    // Tails join later micro-batches, so only the rows of one segment stand in file order.
+    // Tails join later micro-batches, so only the rows of one segment are in file order.
     std::sort(rows.begin(), rows.end());
     EXPECT_EQ(rows, keptInFileOrder());
     for (const SeenBatch& batch : sink.batches()) {

@@ -1,6 +1,6 @@
 #pragma once
-// Data workers in this process: a desk's segments computed by SegmentServers, with answers and
-// frames in a random order, and with all that can go wrong with workers.
+// Data workers in this process: SegmentServers compute a desk's segments and answer in a random
+// order, with random failures of workers.
 #include <algorithm>
 #include <atomic>
 #include <functional>
@@ -20,10 +20,11 @@ namespace millrace::segment {
 struct WorkersOptions {
     int workers = 2, threads = 1;
     std::uint64_t seed = 1;
-    /// Of each event, in percent: a worker is lost with all that it has and starts anew.
+    /// Probability at each event, in percent, that a worker loses all that it has and restarts.
     int lost = 0;
-    /// Likewise: an order goes to a second worker; a segment is left to the stream's own threads;
-    /// these may begin segments, or may not any more; a byte of a frame is another.
+    /// Likewise `again`: an order goes to a second worker too; `here`: a segment is left to the
+    /// stream's own threads; `toggled`: these may begin segments, or no longer; `damaged`: a byte
+    /// of a frame changes.
     int again = 0, here = 0, toggled = 0, damaged = 0;
     bool computesHere = false;
     std::int64_t heldBytesMax = std::int64_t{1} << 30, poolBytes = 0;

@@ -22,7 +22,7 @@ RunChanged at(std::int64_t timeMs, std::int64_t step) {
     return {run};
 }
 
-// Who looks first at a run and who has followed it for hours are told the same.
+// A client that opens a run now shows the same as a client that has followed it for hours.
 TEST(LiveModel, TheRemainingTimeIsThatOfTheRunsOwnPace) {
     LiveModel model;
     RunChanged unknown = at(1'000, 100);

@@ -1,4 +1,4 @@
-// `params` and `${name}`: constants of one type each, wherever they stand.
+// `params` and `${name}`: constants, each of one type, at any place in a spec.
 #include <string>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Inputs that no one wrote on purpose: nothing may crash, hang or come back without an error.
+// Random and broken inputs: the reader must not crash or hang, and must report errors.
 #include <random>
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace millrace::spec {
 namespace {
 
-/// Reads, binds and goes through JSON; what comes back is never used before it is checked.
+/// Reads the text; if that succeeds, binds the spec and converts it to JSON and back.
 void expectHandled(const std::string& text) {
     ResolvedSpec read = readSpec(text);
     EXPECT_EQ(read.ok(), read.errors.empty());

@@ -25,7 +25,7 @@ TEST(RunSpec, GoesThroughJsonUnchanged) {
     EXPECT_EQ(streamHash(*back), streamHash(spec));
 }
 
-/// Gives every member that it is asked for a value that is no default.
+/// Sets every member that it visits to a value other than the default.
 struct Filler {
     void operator()(const char*, std::string& value) { value = "x"; }
     void operator()(const char*, double& value) { value = 0.25; }

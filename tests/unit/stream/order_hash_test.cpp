@@ -39,7 +39,7 @@ OrderHash hashOf(const std::vector<DealtBatch>& batches) {
     return hash;
 }
 
-/// Of bytes, as bytes: the low word first.
+/// The hash of bytes as 16 bytes, the low word first.
 std::string hashBytes(const std::string& bytes) {
     const Sum128 hash = Sum128::ofBytes(bytes);
     std::string text(16, '\0');

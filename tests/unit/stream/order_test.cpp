@@ -100,7 +100,7 @@ TEST(SplitOrder, ByPartitionPermutesWithinEachPartition) {
     const auto order = splitOrder(files, 5, 0, SplitOrder::kByPartition);
     EXPECT_NE(order, splitOrder(files, 5, 1, SplitOrder::kByPartition));
     const auto permuted = splitOrder(files, 5, 0);
-    // Each partition's splits stand in the order of the whole permutation.
+    // Each partition's splits are in the order of the whole permutation.
     std::vector<SplitRef> expected;
     for (std::int64_t partition = 0; partition < 3; ++partition) {
         std::copy_if(permuted.begin(), permuted.end(), std::back_inserter(expected),

@@ -61,7 +61,7 @@ TEST_F(PeerGateTest, MakesItsSocketAgainWhenTheRuntimeDirectoryWasRemoved) {
 }
 
 TEST_F(PeerGateTest, MakesNoSocketInADirectoryThatOthersMayWriteTo) {
-    // Whoever sees a directory under /tmp go may put his own there.
+    // Another user may replace a directory under /tmp that was removed.
     ASSERT_TRUE(makeDirectories(dir_ / "open", 0700).ok());
     ASSERT_EQ(::chmod((dir_ / "open").c_str(), 0777), 0);
     ASSERT_TRUE(eventually([&] {
@@ -76,7 +76,7 @@ TEST_F(PeerGateTest, MakesNoSocketInADirectoryThatOthersMayWriteTo) {
 }
 
 TEST_F(PeerGateTest, GoesOnTryingWhileTheSocketCannotBeMade) {
-    // A file stands where its directory was.
+    // A file has the name of the removed directory.
     ASSERT_TRUE(writeFileAtomic(dir_ / "aside", "").ok());
     ASSERT_TRUE(eventually([&] {
         std::error_code error;

@@ -18,7 +18,7 @@ SubprocessOptions shell(const std::string& script) {
     return options;
 }
 
-// Ended, or a zombie that waits for whoever adopted it.
+// Whether the process has ended, or is a zombie that its adoptive parent has not waited for.
 bool isGone(pid_t pid) {
     const auto stat = readFile(strCat("/proc/", pid, "/stat"), 4096);
     return !stat.ok() || stat->find(") Z ") != std::string::npos;

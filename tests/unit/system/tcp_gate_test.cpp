@@ -115,7 +115,7 @@ TEST_F(TcpGateTest, NoMoreAreHandedOnThanMayBeInTheirHandshake) {
     TcpGateOptions options;
     options.shakingMost = 2;
     options.handshakeTime = milliseconds(150);
-    options.silentTime = milliseconds(1);  // who waits its turn has spoken
+    options.silentTime = milliseconds(1);  // a connection that waits its turn has sent something
     open(options);
     const UniqueFd first = comes("x"), second = comes("x"), third = comes("x");
     ASSERT_TRUE(test::eventually([&] { return taken.size() == 3; }));

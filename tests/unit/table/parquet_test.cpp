@@ -187,10 +187,10 @@ TEST_F(ParquetTest, IntegersOfSmallStepsArePackedAsDifferences) {
     const auto packed = testing::Contains(parquet::Encoding::DELTA_BINARY_PACKED);
     EXPECT_THAT(encodings("zstd", 0), packed);
     EXPECT_THAT(encodings("zstd", 1), testing::Not(packed)) << "zstd makes it smaller";
-    EXPECT_THAT(encodings("snappy", 0), testing::Not(packed)) << "for readers of before";
+    EXPECT_THAT(encodings("snappy", 0), testing::Not(packed)) << "older readers must read it";
 }
 
-// A codec is not given a length before each text.
+// All lengths come before the texts, so that the codec sees texts without a length before each.
 TEST_F(ParquetTest, TextsThatMostlyDifferStandBehindTheirLengths) {
     std::mt19937_64 random(6);
     const auto digits = [&](std::int64_t) { return std::to_string(random() % 1'000'000'000'000); };
@@ -209,7 +209,7 @@ TEST_F(ParquetTest, TextsThatMostlyDifferStandBehindTheirLengths) {
             if (options.codec == "zstd") {
                 EXPECT_THAT(encodings, isThere);
             } else {
-                EXPECT_THAT(encodings, testing::Not(isThere)) << "for readers of before";
+                EXPECT_THAT(encodings, testing::Not(isThere)) << "older readers must read it";
             }
         }
     }

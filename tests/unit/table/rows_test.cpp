@@ -92,8 +92,8 @@ class RowsTest : public ::testing::Test {
         ASSERT_TRUE(writer->close().ok());
     }
 
-    /// The integers that a stream on so many threads hands on, their bytes; an error ends it, told
-    /// as "! ...".
+    /// The bytes of the integers that a stream on `threads` threads delivers, and "! ..." for the
+    /// error that ends it.
     std::string rowsOf(int threads, int failsAt = -1) {
         const auto rows = open(threads);
         EXPECT_TRUE(rows.ok()) << rows.status();
@@ -115,7 +115,7 @@ class RowsTest : public ::testing::Test {
         return status.ok() ? all : strCat(all, "! ", messageOf(status));
     }
 
-    /// The bytes of the table that a stream on so many threads becomes, which encode it themselves.
+    /// The bytes of the table that a stream on `threads` threads writes; its threads encode it.
     std::string tableOf(int threads, std::int64_t memoryBytes) {
         TableOptions options;
         options.directory = directory_ / "table";

@@ -57,7 +57,7 @@ void makeImpatient(TrainerFixture& f) {
     f.options.hasEval = true;
     f.options.evalEverySteps = 1;
     f.options.checkpoints.everySteps = 1;
-    // Nothing is better by so much: the first evaluation stays the best.
+    // No evaluation improves by 10, so the first one stays the best.
     f.options.earlyStop = {"eval.log_loss", 2, 10, false};
 }
 

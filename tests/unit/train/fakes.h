@@ -66,7 +66,7 @@ struct MemoryStream {
     std::uint64_t rows = 300, microRows = 16;
     std::int64_t epochs = 2;
     std::int64_t stopAfter = -1;  ///< micro-batches until next() says kStopped
-    bool goesBack = false;        ///< gives micro-batch 2 in the place of 3
+    bool goesBack = false;        ///< gives micro-batch 2 instead of 3
     std::int64_t perStep = 4;
     int rank = 0, worldSize = 1;
     std::optional<float> label;  ///< of every row

@@ -1,4 +1,4 @@
-// Ranks that meet: what one says, all hear, whatever they are made of.
+// Groups of ranks, as threads and as processes on sockets: each rank receives what the others send.
 #include "backend/train/ranks/group.h"
 
 #include <thread>
@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 enum class Kind { kThreads, kSockets };
 
-/// Runs `body` in so many ranks.
+/// Runs `body` in `size` ranks.
 void inRanks(Kind kind, int size, const std::function<void(Group&)>& body) {
     const test::Scratch scratch;
     const auto threads = makeThreadGroups(size);
@@ -73,7 +73,7 @@ TEST_P(Groups, RankZeroCollectsAndTells) {
 TEST_P(Groups, AddInTheOrderOfRanks) {
     const auto [kind, size] = GetParam();
     inRanks(kind, size, [size = size](Group& group) {
-        // Of a sum of these the order decides.
+        // The sum of these floats depends on the order.
         std::vector<float> values(
             100'000, group.rank() % 2 == 0 ? 1e8F : 1.25F + static_cast<float>(group.rank()));
         ASSERT_TRUE(group.sum(std::span<float>(values)).ok());

@@ -90,7 +90,8 @@ TEST(Dropout, IsAFunctionOfTheRowAlone) {
     const test::Columns all = test::rowsOf(5, 0, 64), part = test::rowsOf(5, 40, 64);
     const BatchView whole = all.view(), rest = part.view();
     const auto a = Dropout{0.4, 7, &whole}.kept(2, 10), b = Dropout{0.4, 7, &rest}.kept(2, 10);
-    EXPECT_TRUE(std::equal(b.begin(), b.end(), a.begin() + 400)) << "whatever rows it lies among";
+    EXPECT_TRUE(std::equal(b.begin(), b.end(), a.begin() + 400))
+        << "whatever other rows the batch has";
     EXPECT_NE(a, (Dropout{0.4, 7, &whole}.kept(3, 10))) << "another layer";
     EXPECT_NE(a, (Dropout{0.4, 8, &whole}.kept(2, 10))) << "another seed";
     BatchView later = whole;

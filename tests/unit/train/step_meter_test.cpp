@@ -12,7 +12,7 @@ namespace metric = values::metric;
 
 class StepMeterTest : public ::testing::Test {
  protected:
-    /// What a step of 100 rows says of the rates, so long after the one before.
+    /// The rates that a step of 100 rows reports, `ms` after the step before.
     rank::Values step(std::int64_t ms, std::int64_t stallMs = 0) {
         clock.advanceMs(ms);
         rank::Values values;

@@ -179,7 +179,7 @@ TEST(WatchView, ARunOfSeveralRanksHasARowForEach) {
     model.apply(session::RunChanged{run}, kNow);
     text = joined(drawn(view, model, 80, 24));
     EXPECT_THAT(text, HasSubstr("rank 40  stopped for 0:16            step 1,240     0:16 old"))
-        << "who does not get on comes first";
+        << "a rank that makes no progress comes first";
     EXPECT_THAT(text, HasSubstr("and 61 more of 64 ranks, rank 40 does not get on"));
     EXPECT_THAT(text, HasSubstr("loss")) << "and leaves room for the rest";
 }
