@@ -63,7 +63,8 @@ TEST_F(QuestionsTest, SampleMarksTheRowsThatAStepRemoves) {
     EXPECT_THAT(output.out, HasSubstr("switched off"));
     EXPECT_THAT(output.out, HasSubstr("adds half"));
     EXPECT_THAT(output.out, HasSubstr("+ half"));
-    EXPECT_THAT(output.out, HasSubstr("\"null\""));  // the text, not the absence
+    EXPECT_THAT(output.out,
+                HasSubstr("\"null\""));  // a text with the content "null", not a missing value
 }
 
 TEST_F(QuestionsTest, SampleOfAVariationRunsItsRecipe) {

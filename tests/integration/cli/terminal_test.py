@@ -22,7 +22,7 @@ EXAMPLE = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else "resources/examples
 
 
 def wait_for(what, condition, seconds=90):
-    """The condition's value once it holds; `what` may be a function that tells what was there instead."""
+    """Polls until condition() holds and returns its value. `what` may be a function that describes the present state."""
     return poll.wait_for(what, condition, seconds, step=0.1)
 
 
@@ -37,7 +37,7 @@ class TerminalTest(unittest.TestCase):
         self.env.update(XDG_RUNTIME_DIR=str(self.dir / "run"), XDG_STATE_HOME=str(self.dir / "state"),
                         XDG_CACHE_HOME=str(self.dir / "cache"), LC_ALL="C.UTF-8", TERM="xterm-256color",
                         PS1="$ ", PATH=f"{BIN}:{os.environ['PATH']}", TMUX_TMPDIR=str(self.dir / "run"))
-        self.servers = 0  # one a terminal: a server that ends refuses a new session
+        self.servers = 0  # one tmux server per terminal, because a server that is ending refuses a new session
         self.addCleanup(self.close)
         self.cli("up")
         self.run_id = self.cli("run", str(spec), "--detach").split()[0]
@@ -84,7 +84,7 @@ class TerminalTest(unittest.TestCase):
             wait_for(lambda: f"{word!r} in\n{self.screen()}", lambda: word in self.screen())
         first = wait_for("numbers", lambda: re.search(numbers, self.screen()))[1]
         wait_for("live numbers", lambda: (m := re.search(numbers, self.screen())) and m[1] != first)
-        # A picture may be caught half drawn: the next one is whole.
+        # The screen may be half drawn now; a later one is complete.
         lines = wait_for(lambda: f"the keys in the last row of\n{self.screen()}",
                          lambda: (s := self.screen().splitlines()) and "q leave" in s[-1] and s)
         self.assertLessEqual(len(lines), height)

@@ -58,7 +58,7 @@ class ToolsTest : public ::testing::Test {
     tests::TempDir dir_;
 };
 
-// All 16 splits are read within the time: counts are exact, times are not.
+// The time suffices for all 16 splits, so the counts are exact; times are not.
 TEST_F(ToolsTest, PreviewOfAllSplitsIsExact) {
     const Json preview =
         json({"preview", "spec.yaml", "--seconds", "60", "--rows-per-second", "1000", "--json"});
@@ -104,7 +104,7 @@ TEST_F(ToolsTest, PreviewNamesWhatCostsMostTheDearestFirst) {
     }
     EXPECT_GT(dearest[0]["share"].get<double>(), 0);
     EXPECT_GE(before, 0);
-    EXPECT_LE(sum, 1.05);  // two clocks
+    EXPECT_LE(sum, 1.05);  // may exceed 1, because two clocks are compared
     EXPECT_THAT(run({"preview", "spec.yaml"}).out, HasSubstr("% of it"));
 }
 
@@ -156,7 +156,8 @@ TEST_F(ToolsTest, ProfileTellsDatesAndTimesAsPeopleReadThem) {
     EXPECT_EQ(columns[1]["profile"]["max"], -750'000) << "microseconds since 1970";
 }
 
-// The advisor's own command: a first spec, and the dataset written better with it.
+// Runs the command that `init` prints: a first spec, and a second copy of the dataset that it
+// recommends.
 TEST_F(ToolsTest, AFirstSpecPassesCheckAndWritesTheDatasetAgain) {
     const SubprocessOutput made = run({"init", "rows.csv", "-o", "first.yaml"});
     EXPECT_EQ(made.exitCode, 0) << made.err;
@@ -283,7 +284,7 @@ TEST_F(ToolsTest, AFirstSpecThatDoesNotTrainIsNotWritten) {
     EXPECT_TRUE(std::filesystem::is_empty(dir_ / "tmp"));
 }
 
-// As in a wheel, which has no trainer.
+// A wheel has no trainer either.
 TEST_F(ToolsTest, AFirstSpecIsWrittenUntriedWhereNothingTrains) {
     std::filesystem::create_directories(dir_ / "bin");
     std::filesystem::create_directory_symlink(MILLRACE_BIN_DIR "/../lib", dir_ / "lib");

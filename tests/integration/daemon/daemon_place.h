@@ -1,5 +1,5 @@
 #pragma once
-// A test with a millraced of its own and stubs of its services.
+// A test with its own millraced and stubs of the daemon's services.
 #include <chrono>
 #include <functional>
 #include <memory>

@@ -1,4 +1,4 @@
-// The daemon's life and its manners, without runs.
+// The daemon without runs: start, socket, answers, shutdown.
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>

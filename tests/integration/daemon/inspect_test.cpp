@@ -260,7 +260,7 @@ TEST_F(InspectDaemon, ACrashOfTheWorkerIsOneSentenceAndTheDaemonGoesOn) {
     EXPECT_EQ(this->status().pid(), pid);
 }
 
-/// Submits whose loader reads a dataset without end.
+/// Submits whose loader never finishes reading the dataset.
 class EndlessSubmits : public InspectDaemon {
  protected:
     void begin(int count) {
@@ -378,7 +378,7 @@ TEST_F(InspectDaemon, APreviewOfABrokenSpecSaysWhereAndOfAnImpossibleQuestionWhy
     EXPECT_EQ(preview(request, response).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-/// Previews that do not end; other questions are the real loader's.
+/// Previews that never end; the real loader answers all other questions.
 class EndlessPreviews : public EndlessSubmits {
  protected:
     void beginPreviews(int count) {

@@ -1,4 +1,4 @@
-// The agent's values as messages: what is large stays within a message's limit.
+// The agent's values as messages: large values stay within a message's limit.
 #include <gtest/gtest.h>
 
 #include "backend/core/json.h"

@@ -1,4 +1,5 @@
-// Runs with the real workers: a small data set, the real daemon, and what is done to both.
+// Runs with the real workers and the real daemon on a small data set, with kills, stops and
+// resumes.
 #include <fstream>
 
 #include <gmock/gmock.h>

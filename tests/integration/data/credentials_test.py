@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Data workers that read objects with the credentials of their feed: a real S3 server (moto, on a loopback port) behind a
-door that lets one access key in, a feed that finds its keys in a file, and workers that have none."""
+"""Data workers that read objects with their feed's credentials: a real S3 server (moto, on a loopback port) behind a proxy
+that accepts one access key, a feed that reads its keys from a file, and workers without keys."""
 import json
 import os
 import re
@@ -49,7 +49,7 @@ batch: {rows: 64, micro_rows: 16, seed: 7, segment_splits: 1, epochs: 4}
 
 
 class KeyDoor(Door):
-    """In front of a server; a request that is not signed with `key` is refused, none is where that is None."""
+    """A proxy that refuses requests that are not signed with `key`; if `key` is None it refuses none."""
     REFUSAL = b"<?xml version='1.0'?><Error><Code>InvalidAccessKeyId</Code><Message>no such key</Message></Error>"
 
     def __init__(self, server):
@@ -112,7 +112,7 @@ class CredentialsOfTheFeed(unittest.TestCase):
         self.client.upload_file(str(path), "lake", key, ExtraArgs={"ACL": "public-read"})
 
     def new_key(self):
-        """The only one that is let in from now on; it is in the profile of the feed."""
+        """Makes a new key, writes it into the feed's profile, and accepts only this one from now on."""
         key, secret = f"AKIA{len(self.secrets):016d}", f"secret-{len(self.secrets)}-of-the-profile"
         self.secrets += [key, secret]
         fresh = self.profile.with_suffix(".new")
@@ -154,7 +154,7 @@ class CredentialsOfTheFeed(unittest.TestCase):
             os.sched_yield()
 
     def computed(self):
-        """Segments of the worker, of 72."""
+        """Number of segments that the worker computed; the stream has 72."""
         return int(re.search(r"data: computed segments=(\d+)", self.said("worker")).group(1))
 
     def ring_reader(self):
@@ -212,9 +212,9 @@ class CredentialsOfTheFeed(unittest.TestCase):
             self.assertNotIn(secret, self.said("feed") + self.said("worker"))
 
     def refused(self):
-        """A stream that nobody may read: what the reader heard."""
+        """Starts a stream that nobody may read; returns the reader's error."""
         self.door.key = None
-        feed = self.start_feed(self.environment(AWS_ENDPOINT_URL=self.door.endpoint))  # plans what anybody may read
+        feed = self.start_feed(self.environment(AWS_ENDPOINT_URL=self.door.endpoint))  # planned while every key is accepted
         self.await_said("feed", "data: workers and relays may join")
         self.door.key = "somebody's"
         self.start_worker()
@@ -224,7 +224,7 @@ class CredentialsOfTheFeed(unittest.TestCase):
         return read.stderr
 
     def test_without_any_anywhere_the_worker_says_so(self):
-        for _ in range(20):  # the feed's own threads may have come to a segment before the worker did
+        for _ in range(20):  # repeated, because the feed's own threads may read a segment before the worker does
             heard = self.refused()
             self.assertIn("denies access", heard)
             self.assertIn("check the credentials (AWS_ACCESS_KEY_ID", heard)

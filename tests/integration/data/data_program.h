@@ -26,7 +26,7 @@ class DataProgram : public LoaderProgram {
 
     std::string socket() const { return directory_ / "own/feed.sock"; }
     std::string joinFile() const { return directory_ / "own/data.join"; }
-    /// What the processes said, by name.
+    /// The log of a process, by its name.
     std::string said(const std::string& name) const {
         return readFile(directory_ / (name + ".log")).value_or("");
     }
@@ -55,7 +55,8 @@ class DataProgram : public LoaderProgram {
         EXPECT_TRUE(child.ok()) << child.status();
         return child.ok() ? std::make_unique<Subprocess>(std::move(*child)) : nullptr;
     }
-    /// `workers`: data_workers.min and max; the feed itself computes when min is 0 and nobody came.
+    /// `workers`: data_workers.min and max. If min is 0 and no worker has joined, the feed computes
+    /// itself.
     void startFeed(const std::string& workers = "{min: 1, max: 8}",
                    std::vector<std::string> more = {}) {
         std::vector<std::string> arguments = {
@@ -75,7 +76,7 @@ class DataProgram : public LoaderProgram {
             << said("worker");
     }
 
-    /// What a rank sees of the stream, read to its end.
+    /// Reads the stream to its end as a rank; returns the reader's report.
     Json readStream(std::vector<std::string> more = {}) const {
         std::vector<std::string> arguments = {"ring-reader", "--socket", socket(), "--reads"};
         arguments.insert(arguments.end(), more.begin(), more.end());

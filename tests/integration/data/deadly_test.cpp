@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-/// A control group with a memory limit, of either version; nothing where this user may not make
+/// A control group with a memory limit, of version 1 or 2; does nothing if this user may not make
 /// one.
 class MemoryGroup {
  public:
@@ -36,7 +36,7 @@ class MemoryGroup {
             EXPECT_TRUE(test::eventually([&] { return ::rmdir(folder_.c_str()) == 0; }));
         }
     }
-    /// A shell's words that bring it in.
+    /// Shell text that moves the shell into the group.
     std::string enter() const { return strCat("echo $$ > ", folder_, "/cgroup.procs && "); }
 
  private:
@@ -46,7 +46,7 @@ class MemoryGroup {
 
 class DeadlySegment : public DataProgram {
  protected:
-    // 256 rows, a split, of lists with 60,000 members: half a gigabyte once they are ids in frames.
+    // 256 rows, one split, with lists of 60,000 members: half a gigabyte as ids in frames.
     void SetUp() override {
         DataProgram::SetUp();
         std::string tags = "a";
@@ -98,7 +98,8 @@ TEST_F(DeadlySegment, OnWhichWorkersDieEndsTheStreamByNameAndNotTheFeed) {
     EXPECT_NE(read.err.find("data workers died computing it"), std::string::npos) << read.err;
     EXPECT_NE(read.err.find("part-1.csv row group 4 rows 1024 to 1279"), std::string::npos)
         << read.err;
-    // The third may have a copy of the first, which is late: both may have died by the same hand.
+    // A third worker may get a second copy of the segment that the first is late with, so both may
+    // be killed by it.
     int numKilled = 0;
     for (const std::unique_ptr<Subprocess>& worker : workers) {
         int code = -1;

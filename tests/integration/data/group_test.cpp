@@ -39,7 +39,7 @@ class DataGroup : public DataProgram {
         }
     }
 
-    /// What a trainer does with the others, until its end.
+    /// The calls that a trainer makes on its group, until its end.
     static void train(train::Group& group) {
         const auto rank = static_cast<float>(group.rank());
         std::vector<float> large(1'000'000);
@@ -59,7 +59,7 @@ class DataGroup : public DataProgram {
     void expectSums() {
         std::vector<std::unique_ptr<train::Group>> groups(kRanks);
         std::vector<std::jthread> threads;
-        for (int rank = kRanks - 1; rank >= 0; --rank) {  // rank 0 comes last
+        for (int rank = kRanks - 1; rank >= 0; --rank) {  // rank 0 joins last
             threads.emplace_back([this, rank, &groups] {
                 auto group = train::makeSocketGroup({groupSocket(rank), rank, kRanks});
                 ASSERT_TRUE(group.ok()) << group.status();

@@ -24,7 +24,7 @@ struct RankOptions {
 };
 
 struct RankSeen {
-    std::string state;  ///< at the last step
+    std::string state;  ///< state at the last step
     std::string error;
     int result = 0, reopens = 0;
     std::int64_t batches = 0, rows = 0;
@@ -87,7 +87,7 @@ class RankReaders {
         millrace_feed_close(feed);
     }
 
-    /// False at the end.
+    /// Takes one event; returns false at the end.
     bool take(millrace_feed* feed, std::size_t rank, RankSeen& seen) const {
         millrace_feed_event event{};
         event.struct_size = sizeof event;
@@ -119,7 +119,7 @@ class RankReaders {
         }
     }
 
-    /// The last one to come to the end calls atEnd.
+    /// Waits for the other ranks; the last of them calls atEnd.
     void awaitOthers(bool isAtEnd) {
         MutexLock lock(mutex_);
         allAtEnd_ = allAtEnd_ && isAtEnd;

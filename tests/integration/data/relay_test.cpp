@@ -65,7 +65,7 @@ TEST_F(DataRelay, OverTcpAndTlsItIsTheSame) {
     expectSameStream({"--listen", "127.0.0.1"}, 0);
 }
 
-// Joined steps, and last steps that are not whole: against ranks that are all at the lead.
+// Joined steps and incomplete last steps are the same as with all ranks at the leading feed.
 TEST_F(DataRelay, JoinedStepsAndDroppedOnesAreThoseOfOneMachine) {
     for (const bool join : {false, true}) {
         for (const bool dropsLast : {false, true}) {
@@ -82,7 +82,7 @@ TEST_F(DataRelay, JoinedStepsAndDroppedOnesAreThoseOfOneMachine) {
     }
 }
 
-// The evaluation goes on behind the end of training, which no rank has closed.
+// Ranks evaluate after the end of training, while no rank has closed its training stream.
 TEST_F(DataRelay, RanksEvaluateWhenTheyHaveTrained) {
     std::string expected, seen;
     startLead();
@@ -101,7 +101,7 @@ TEST_F(DataRelay, RanksEvaluateWhenTheyHaveTrained) {
     EXPECT_FALSE(seen.empty());
 }
 
-/// Long streams, to which things happen at moments that a seed decides.
+/// Long streams with events at seeded moments.
 class DataRelayChaos : public DataRelay {
  protected:
     static constexpr const char* kEpochs = "batch.epochs=40";
@@ -112,7 +112,8 @@ class DataRelayChaos : public DataRelay {
         orderHash_ = streamed["order_hash"];
         batches_ = streamed["micro_batches"];
     }
-    /// Calls `happen` at `times` moments of rank 0's share; all ranks see what one process sees.
+    /// Calls `happen` at `times` moments of rank 0's share; checks that all ranks get the stream of
+    /// one process.
     void read(std::vector<std::string> sockets, int times, const std::function<void()>& happen) {
         std::mt19937 random(11);
         std::set<std::int64_t> moments;
@@ -177,7 +178,7 @@ TEST_F(DataRelayChaos, DataWorkersThatAreKilledChangeNothing) {
     expectEnd(workers.back(), 0);
 }
 
-// The feed that leads dies and another one takes its place, with another token in the same file.
+// The leading feed dies; another one starts, with another token in the same join file.
 TEST_F(DataRelayChaos, AnotherFeedThatLeadsIsFollowedOn) {
     startLead({"--set", kEpochs});
     auto relay = startRelay();
@@ -189,7 +190,7 @@ TEST_F(DataRelayChaos, AnotherFeedThatLeadsIsFollowedOn) {
     expectBothEnd(relay);
 }
 
-// All ranks behind relays: the leading feed has no reader of its own.
+// All ranks are behind relays: the leading feed has no reader itself.
 TEST_F(DataRelayChaos, BothRanksMayBeBehindRelays) {
     startLead({"--set", kEpochs});
     auto first = startRelay(0), second = startRelay(1);
@@ -213,7 +214,7 @@ TEST_F(DataRelay, ARankThatItDoesNotServeIsRefused) {
         << other.err;
 }
 
-// What the feed says of its data reaches every rank, with the exit code of its kind.
+// An error in the data reaches every rank, with the exit code for errors in data.
 TEST_F(DataRelay, DamagedDataIsToldBehindARelayToo) {
     const SubprocessOutput good = run({"count", "spec.yaml"});
     ASSERT_EQ(good.exitCode, 0) << good.err;

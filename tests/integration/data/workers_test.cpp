@@ -1,4 +1,4 @@
-// Data workers that nothing happens to: the stream is that of one process, byte for byte.
+// Data workers without any failure: the stream equals that of one process, byte for byte.
 #include "tests/integration/data/data_program.h"
 
 namespace millrace {
@@ -47,7 +47,7 @@ TEST_F(DataWorkers, OverTcpAndTlsItIsTheSameStream) {
     expectSameWith(2, {"--listen", "127.0.0.1"});
 }
 
-// A slow link's codecs make less of the frames, and the stream is the same.
+// The codecs for a slow link make frames smaller and do not change the stream.
 TEST_F(DataWorkers, CodecsThatAreGivenAreUsedAndWhatTravelledIsTold) {
     const Json streamed = report({"--link", "1"});
     ASSERT_TRUE(writeFileAtomic(directory_ / "link.json", dumpJson(streamed), 0600).ok());
@@ -98,7 +98,7 @@ TEST_F(DataWorkers, AStreamThatIsResumedGoesOnWhereItWas) {
     }
 }
 
-// A spec that has data workers is enough: the join file is beside the socket.
+// The spec's key for data workers is enough: the feed writes the join file beside its socket.
 TEST_F(DataWorkers, TheSpecsKeysAloneLetThemJoin) {
     feed_ = start("feed", {"feed", "--spec", directory_ / "spec.yaml", "--socket", socket(),
                            "--set", "resources.data_workers={min: 1, max: 2}"});
@@ -110,7 +110,8 @@ TEST_F(DataWorkers, TheSpecsKeysAloneLetThemJoin) {
     expectEnd(worker, 0);
 }
 
-// Its error comes in its place, in the words that the feed itself would have found.
+// An error in the data comes at its place in the stream, with the text that the feed itself would
+// report.
 TEST_F(DataWorkers, DamagedDataIsToldAsByOneProcess) {
     const SubprocessOutput good = run({"count", "spec.yaml"});
     ASSERT_EQ(good.exitCode, 0) << good.err;

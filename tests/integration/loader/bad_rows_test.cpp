@@ -1,4 +1,5 @@
-// CSV files with a few bad values: named, or left out with the same sequence as of clean files.
+// CSV files with a few bad rows: the loader names them, or leaves them out and gives the same
+// sequence as for clean files.
 #include <gmock/gmock.h>
 
 #include "tests/integration/loader/loader_program.h"
@@ -12,7 +13,7 @@ class BadRows : public LoaderProgram {
  protected:
     const std::vector<std::string> drop_ = {"--set", "dataset.csv.on_bad_row=drop"};
 
-    /// A file of 2,000 rows; `spoils`: with three more that are none.
+    /// Writes a file of 2,000 rows; with `spoils`, it also has three bad rows.
     void writePart(const std::string& name, bool spoils) {
         std::string text = "user,value,label,tags\n";
         for (int r = 0; r < 2000; ++r) {

@@ -1,4 +1,4 @@
-// The role count: rows and steps of epochs, and what is kept of them.
+// The role count: rows and steps of epochs, and what the cache keeps of them.
 #include <filesystem>
 
 #include "backend/core/files.h"
@@ -65,7 +65,7 @@ TEST_F(CountProgram, EpochsThatDrawAnewAreCountedEach) {
     EXPECT_EQ(json["epochs"][0]["rows"], report({"--epochs", "1"})["rows_delivered"]);
     EXPECT_EQ(sum, report()["rows_delivered"].get<std::int64_t>());
     EXPECT_EQ(json["rows"], sum);
-    // More epochs: those that are known are not counted again, and stay what they were.
+    // With more epochs, the known ones are not counted again and stay the same.
     const Json more = count({"--set", "batch.epochs=3", "--threads", "3"});
     ASSERT_EQ(more["stream_hash"], json["stream_hash"]);
     EXPECT_EQ(more["epochs"].size(), 3U);

@@ -44,7 +44,7 @@ class Csv(unittest.TestCase):
         return table.column_names, list(zip(*(table[c].to_pylist() for c in table.column_names)))
 
     def compare(self, name, text, csv, options, columns="*"):
-        """`options`: what DuckDB's read_csv is told; `columns`: what is selected of it, times as microseconds since 1970."""
+        """`options`: options of DuckDB's read_csv; `columns`: the selected columns, times as microseconds since 1970."""
         data = text.encode() if isinstance(text, str) else text
         (self.place / name).write_bytes(data)
         names, mine = self.rows(name, csv)

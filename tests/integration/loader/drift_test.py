@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Files of one dataset whose columns differ: what is not used does not matter, what is used is read without loss or refused in words."""
+"""Files of one dataset whose columns differ: unused columns do not matter; used columns are read without loss or refused
+with a reason."""
 import json
 import os
 import subprocess
@@ -58,7 +59,7 @@ class Drift(unittest.TestCase):
                 out.write_table(table)
 
     def days(self, ending="parquet"):
-        """q as pandas writes it: an integer until a value is missing; note as a text from the second day on."""
+        """q as pandas writes it: an integer until a value is missing; note: a text from the second day on."""
         self.write(f"day1.{ending}", 0, q=pa.array(range(ROWS), pa.int64()), note=pa.array(range(ROWS), pa.int64()))
         self.write(f"day2.{ending}", ROWS, q=pa.array([None if i % 3 == 0 else float(i) for i in range(ROWS)]),
                    note=[f"n{i}" for i in range(ROWS)], late=pa.array(range(ROWS), pa.int64()))
@@ -106,7 +107,7 @@ class Drift(unittest.TestCase):
         self.assertEqual(self.values(spec, "q"), [*range(ROWS), *(None if i % 3 == 0 else i for i in range(ROWS))])
         rows = self.values(spec, "note", "--rows", "--columns", "k,note")
         self.assertEqual(rows[:2] + rows[-1:], ["0", "1", f"n{ROWS - 1}"])
-        # Bounds of numbers are none of their texts: '5' comes behind '10', but not the row with 5.
+        # Bounds of numbers do not hold for their texts: '5' sorts after '10', and pruning must keep the row with 5.
         where = {**spec, "dataset": {**dataset, "where": "note = '5'"}}
         self.assertEqual(self.values(where, "k"), [5])
         asked = {"op": "dataset", "text": (self.place / "s.yaml").read_text(), "file_name": "s.yaml", "base_dir": str(self.place)}
@@ -129,7 +130,7 @@ class Drift(unittest.TestCase):
         self.assertIn("as dataset.types.q says", said)
 
     def test_a_hash_a_text_and_a_key_of_integers_beside_doubles_are_refused(self):
-        """Else one new file moves the split of all old ones, as hash01(5) is another number than hash01(5.0)."""
+        """Otherwise one new file would change the split of all old ones, because hash01(5) differs from hash01(5.0)."""
         self.days()
         (self.place / "side.csv").write_text("q,z\n1,2\n")
         dataset = {"path": "day*.parquet"}
@@ -145,7 +146,7 @@ class Drift(unittest.TestCase):
                 said = self.stream({"dataset": dataset, **carry, **use}, code=4).stderr
                 self.assertIn(wanted, said)
                 self.assertIn(f"is int64 in {self.place}/day1.parquet and double in other files; `dataset.types: {{q: int64}}`", said)
-        # Values count alone here, and a type that the spec gives is one type.
+        # These expressions depend only on values, or the spec gives one type to the column.
         for use in ({"dataset": {**dataset, "where": "q > 3 and hash01(k, q > 7, cast(q as bigint)) < 0.9"}},
                     {"dataset": {**dataset, "types": {"q": "int64"}, "where": "hash01(q) < 0.9"}}):
             self.stream({**carry, **use})

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tables that `millrace-loader stream` writes have the types and values of what the recipe leaves: compared with pyarrow."""
+"""Tables that `millrace-loader stream` writes have the types and values that the recipe gives; compared with pyarrow."""
 import decimal
 import json
 import os
@@ -213,7 +213,7 @@ class Export(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_what_was_counted_counts_until_a_file_is_written_to(self):
-        """Also where the file keeps its size and its footer, and its old time of change is put back."""
+        """The cache notices a change even if the file keeps its size and footer and its old modification time is restored."""
         spec = {"dataset": {"path": "f.parquet", "where": "x = 1"}, "features": {"dense": ["x"]}}
 
         def count():

@@ -87,7 +87,7 @@ TEST_F(FeedProgram, NamesTheRankThatItHungUpOnAndThatDoesNotComeAgain) {
     startFeed(spec() + "train: {ranks: 2}\n");
     millrace_feed* second = connect("train", nullptr, 1, 2);
     ASSERT_NE(second, nullptr);
-    // A reader of rank 0 that knows nothing of coming again.
+    // A reader of rank 0 that does not support reconnecting.
     const Result<UniqueFd> first = connectUnix(directory_ / "feed.sock");
     ASSERT_TRUE(first.ok()) << first.status();
     const std::string hello = R"({"version":2,"attempt":1,"rank":0,"world_size":2,)"
@@ -111,8 +111,8 @@ TEST_F(FeedProgram, NamesTheRankThatItHungUpOnAndThatDoesNotComeAgain) {
     millrace_feed_close(second);
 }
 
-/// Rows whose way through a filter with nulls, a join without partners and a vocabulary with
-/// unknown ids can be counted by hand.
+/// Rows whose counts can be computed by hand: a filter with nulls, a join without partners, a
+/// vocabulary with unknown ids.
 class CountedFeed : public FeedProgram {
  protected:
     static constexpr int kFiles = 3, kRows = 2000, kEpochs = 2;
@@ -167,7 +167,7 @@ class CountedFeed : public FeedProgram {
             "batch: {rows: 64, micro_rows: 16, seed: 7, segment_splits: 1, epochs: ",
             kEpochs, "}\n");
     }
-    /// The state at the end of the stream of `feed`, which is closed.
+    /// The state at the end of the stream of `feed`; closes the feed.
     static stream::StreamState endOf(millrace_feed* feed) {
         char* text = millrace_feed_state(feed, kEpochs, 0);
         EXPECT_NE(text, nullptr) << millrace_feed_error(feed);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What expressions make counts against resources.memory_limit_mb: rows go through them in pieces that fit, the least that a
-refusal names is enough, and a row that fits alone no more is named."""
+"""Values that expressions make count against resources.memory_limit_mb: rows are computed in pieces that fit, the limit that
+an error names is enough, and the loader names a row that does not fit alone."""
 import json
 import os
 import re
@@ -40,7 +40,8 @@ class TextsThatGrow(unittest.TestCase):
         (self.place / "s.yaml").write_text(json.dumps({
             "dataset": {"path": "f.parquet"}, "label": "k % 2 = 1", "recipe": recipe, "features": {"dense": ["z"]},
             "batch": {"rows": 8}, "command": ["true"], "resources": {"memory_limit_mb": limit, "loader_threads": threads}}))
-        # By a shell: the kernel counts what this process, with pyarrow, holds as the peak of one that it starts itself.
+        # Through a shell: the kernel would count the memory of this process, which has loaded pyarrow, as the peak of its
+        # own child.
         command = ["sh", "-c", '"$0" "$@"; exit $?', LOADER, question, "s.yaml", *more]
         return subprocess.run(command, cwd=self.place, capture_output=True, text=True, timeout=120,
                               env={**os.environ, "XDG_CACHE_HOME": str(self.place / "cache")})
@@ -51,7 +52,7 @@ class TextsThatGrow(unittest.TestCase):
         return json.loads(done.stdout)
 
     def least(self, recipe, **more):
-        """That the refusal of too little names as enough."""
+        """The limit that the error names as enough."""
         done = self.run_loader(recipe, 64, **more)
         self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
         return int(re.search(r"too little; (\d+) are enough", done.stderr)[1])

@@ -1,5 +1,5 @@
-// Every key of a spec has an effect, or a check refuses it: the key table is walked. A new key
-// needs a case here.
+// Every key of a spec has an effect, or a check refuses it. The test walks through the table of
+// keys; a new key needs a case here.
 #include <filesystem>
 #include <map>
 
@@ -60,26 +60,26 @@ resources: {loader_threads: 1, memory_limit_mb: 4096}
 )yaml";
 
 enum class Proof {
-    kStream,   ///< what is delivered differs
-    kTable,    ///< what is exported differs: labels and weights too, which no checksum covers
-    kSpec,     ///< the resolved spec differs: what trainer, daemon and store go by
-    kRefused,  ///< `check` says why not
+    kStream,   ///< the delivered rows differ
+    kTable,    ///< the exported table differs, with labels and weights, which no checksum covers
+    kSpec,     ///< the resolved spec differs, which trainer, daemon and store use
+    kRefused,  ///< `check` reports why it refuses the key
 };
 
 struct KeyCase {
     Proof proof;
     std::vector<std::string> sets;
-    std::string text;  ///< of a refusal
-    /// Where the base must be another one first.
+    std::string text;  ///< text of the refusal
+    /// Changes of the base that the case needs first.
     std::vector<std::string> before = {};
     std::pair<std::string, std::string> edit = {};
 };
 
 using P = Proof;
 
-using Cases = std::map<std::string, KeyCase>;  ///< by path of the key
+using Cases = std::map<std::string, KeyCase>;  ///< by the key's path
 
-/// What makes the base a spec of a script of the user's own.
+/// Changes the base into a spec of a user's script.
 const std::pair<std::string, std::string> kNoModel = {
     "model: {type: mlp, hidden: [4], embedding_dim: 4}\ntrain: {optimizer: sgd}", ""};
 const std::vector<std::string> kScript = {"command=[python3, train.py]"};
@@ -361,7 +361,7 @@ Cases trainingCases() {
     };
 }
 
-// The same keys for every kind of side table. `set`: where --set finds the table's section.
+// Adds the same keys for every kind of side table. `set`: path of the table's section for --set.
 void addTableCases(const std::string& key, const std::string& set, const KeyCase& base,
                    Cases& all) {
     const auto add = [&](const char* name, Proof proof, const char* value, const char* text) {
@@ -439,7 +439,7 @@ class KeyTable : public LoaderProgram {
     static std::string textOf(const KeyCase& one, bool isChanged) {
         std::string text = kSpec;
         const auto at = one.edit.first.empty() ? std::string::npos : text.find(one.edit.first);
-        // Edits of a base that the sets change go in first.
+        // If a case has sets, its edit belongs to the base and is applied first.
         if (at != std::string::npos && (isChanged || !one.sets.empty())) {
             text.replace(at, one.edit.first.size(), one.edit.second);
         }
@@ -464,7 +464,8 @@ class KeyTable : public LoaderProgram {
         }
         return answer;
     }
-    /// What differs when other rows or values are delivered, or in another order.
+    /// Streams the case; the result differs if other rows or values are delivered, or in another
+    /// order.
     std::string streamed(const KeyCase& one, bool isChanged) {
         const std::string text = textOf(one, isChanged);
         std::vector<std::string> more;
@@ -499,7 +500,7 @@ class KeyTable : public LoaderProgram {
         EXPECT_GT(rows.size(), 1000U);
         return rows;
     }
-    /// What `one` says of its key, tried: "" when it holds, else what does not.
+    /// Tries what the case claims of its key; returns "" if it holds, else what does not.
     std::string disproof(const KeyCase& one) {
         const Json changed = resolved(one, true);
         if (one.proof == P::kRefused) {
@@ -522,7 +523,7 @@ class KeyTable : public LoaderProgram {
             one.proof == P::kTable && exported(one, false) == exported(one, true);
         return isSameTable ? "the same table is exported" : "";
     }
-    /// The keys among `some` without the effect that their case names, and what was found.
+    /// The keys among `some` that lack the effect that their case names, with what was found.
     std::map<std::string, std::string> withoutEffect(const Cases& some) {
         std::map<std::string, std::string> found;
         for (const auto& [path, one] : some) {
@@ -535,7 +536,7 @@ class KeyTable : public LoaderProgram {
     }
 
  private:
-    std::map<std::string, Json> answers_;         ///< by request: many cases have the same base
+    std::map<std::string, Json> answers_;         ///< by request, because many cases share a base
     std::map<std::string, std::string> streams_;  ///< by text and sets
     int numTables_ = 0;
 };

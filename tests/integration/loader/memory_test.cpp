@@ -13,7 +13,7 @@
 namespace millrace {
 namespace {
 
-// A sanitizer keeps memory of its own beside each byte, and freed memory.
+// A sanitizer keeps shadow memory beside each byte, and memory that was freed.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kHasOwnMemory = false;
 #else
@@ -40,7 +40,7 @@ class MemoryTest : public FeedProgram {
  protected:
     static constexpr int kRows = 20'000, kFiles = 4;
 
-    // Lists that never repeat, so that what the plan counts is there indeed.
+    // No list repeats, so that all memory that the plan counts is used.
     void SetUp() override {
         for (int f = 0; f < kFiles; ++f) {
             std::ofstream out(directory_ / strCat("part-", f, ".csv"));
@@ -60,7 +60,7 @@ class MemoryTest : public FeedProgram {
         }
     }
 
-    // 0 where it says nothing.
+    // The peak in MB; 0 under a sanitizer, where it says nothing.
     double peakMb() const { return kHasOwnMemory ? statusMb(feed_->pid(), "VmHWM") : 0; }
 
     static std::string memorySpec(std::int64_t limitMb, const std::string& more = "") {
@@ -82,7 +82,8 @@ class MemoryTest : public FeedProgram {
         return "  - join: {table: table.csv, on: user, take: {score: score}}\n";
     }
 
-    /// What 64 MB are refused with.
+    /// Runs a stream that is refused for its limit; returns the limit that the error names as
+    /// enough.
     std::int64_t refused(const std::vector<std::string>& arguments, std::int64_t limitMb) {
         const SubprocessOutput output = stream(arguments, limitMb);
         EXPECT_EQ(output.exitCode, 4) << output.out << output.err;
@@ -148,7 +149,7 @@ TEST_F(MemoryTest, TheLeastIsAtMostTwiceThePeakOfSmallData) {
                                             "4"};
             all.insert(all.end(), way.begin(), way.end());
             const std::int64_t least = refused(all, 64);
-            // The peak depends on how many threads happen to hold a segment at once.
+            // The peak depends on how many threads hold a segment at the same time.
             double peak = 0;
             for (int tries = 0; tries < 5 && 2 * peak < static_cast<double>(least); ++tries) {
                 std::filesystem::remove_all(table);
@@ -274,7 +275,7 @@ TEST_F(MemoryTest, AStalledConsumerKeepsTheFeedBelowItsLimit) {
     std::uint64_t rows = 0, next = 0;
     ASSERT_EQ(read(train, 3, rows, next), MILLRACE_FEED_BATCH) << millrace_feed_error(train);
 
-    // It has gone as far as it can when a whole report says that no row was read.
+    // The feed can go no further when a whole report has no read row.
     const char* wanted = std::getenv("MILLRACE_STALL_SECONDS");
     const auto end = std::chrono::steady_clock::now() +
                      std::chrono::seconds(wanted == nullptr ? 0 : std::atoi(wanted));

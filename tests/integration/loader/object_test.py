@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""millrace-loader on objects of a real S3 server (moto, on a loopback port): the same rows in the same order as from a
-disk, and one sentence for what is denied, missing or gone."""
+"""millrace-loader on objects of a real S3 server (moto, on a loopback port): the same rows in the same order as from a disk,
+and one clear error for objects that are denied, missing or gone."""
 import datetime
 import ipaddress
 import json
@@ -46,7 +46,7 @@ KEYS = {"AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_EC2_METADAT
 
 
 class TlsDoor(Door):
-    """TLS on a loopback port, in front of a server without it. Its certificate is certificate.pem in `directory`."""
+    """A TLS proxy on a loopback port in front of a server without TLS. Its certificate is certificate.pem in `directory`."""
 
     SCHEME = "https"
 
@@ -77,7 +77,7 @@ class TlsDoor(Door):
 
 
 class CountingDoor(Door):
-    """In front of a server; calls `then` before the request number `count` goes on to it."""
+    """A proxy that calls `then` before it forwards the request with the number `count`."""
 
     def __init__(self, server, count, then):
         self.left, self.then, self.lock = count, then, threading.Lock()
@@ -99,7 +99,7 @@ class CountingDoor(Door):
 
 
 class StallingDoor(CountingDoor):
-    """In front of a server; of each answer with an object's bytes it lets 500 of these through and keeps the line open."""
+    """A proxy that forwards 500 bytes of each answer with an object's bytes and then keeps the connection open."""
 
     def __init__(self, server):
         self.closed, self.stalled = threading.Event(), 0
@@ -256,7 +256,7 @@ class ObjectsOfARealServer(unittest.TestCase):
 
     def replace_in_place(self, path, key):
         data = bytearray(path.read_bytes())
-        data[4] ^= 1  # the footer stays as it was
+        data[4] ^= 1  # the footer stays the same
         self.client.put_object(Bucket="lake", Key=key, Body=bytes(data), ACL="public-read")
 
     def test_over_tls_and_only_when_the_certificate_is_trusted(self):

@@ -1,6 +1,6 @@
 #pragma once
-// A feed without a daemon, as the process that starts it sees it: the fixture of the tests of the
-// role feed.
+// A feed without a daemon, as the process that starts it sees it: a fixture for tests of the role
+// feed.
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -22,7 +22,7 @@ struct FeedCloser {
 };
 using FeedPtr = std::unique_ptr<millrace_feed, FeedCloser>;
 
-/// A rank's place in its stream.
+/// A rank's position in its stream.
 struct Place {
     int rank = 0, worldSize = 1;
     std::int64_t attempt = 0;
@@ -113,9 +113,10 @@ class OwnFeed : public LoaderProgram {
     struct Seen {
         int result = 0;
         std::uint64_t rows = 0, batches = 0;
-        std::string state;  ///< at the last step's end
+        std::string state;  ///< state at the end of the last step
     };
-    /// To the end of step `steps` (-1: of the stream); connects again when it is hung up on.
+    /// Reads to the end of step `steps` (-1: of the stream); connects again if the feed closes the
+    /// connection.
     static Seen read(millrace_feed* feed, std::int64_t steps = -1) {
         Seen seen;
         millrace_feed_event event{};

@@ -1,4 +1,4 @@
-// The role feed without a daemon: of a spec, for the process that started it.
+// The role feed without a daemon: it streams a spec for the process that started it.
 #include "tests/integration/loader/own_feed.h"
 
 #include <csignal>
@@ -33,7 +33,8 @@ TEST_F(OwnFeed, ServesTrainAndEvalAndEndsWithItsRank) {
     EXPECT_EQ(*feed.wait(), 0) << said();
 }
 
-/// How often the feed began to compute the evaluation rows, and for how many ranks each time.
+/// One entry for each pass of the feed over the evaluation rows: the number of ranks that it
+/// served.
 std::vector<std::string> evaluations(const std::string& log) {
     const std::string kBegins = "feed: evaluation";
     std::vector<std::string> ranks;
@@ -49,7 +50,7 @@ TEST_F(OwnFeed, EvaluatesOnceForTheRanksThatComeTogether) {
     Subprocess feed = start(feedArguments({"--world", "2"}));
     const Place one{.worldSize = 2, .stream = "eval"};
     const Place two{.rank = 1, .worldSize = 2, .stream = "eval"};
-    // On a machine that is busy elsewhere they may miss each other, and each has a pass of its own.
+    // On a busy machine the ranks may miss each other, and the feed makes a pass for each.
     constexpr int kTries = 20;
     std::uint64_t share = 0;
     for (int i = 0; i < kTries && (i == 0 || evaluations(said()).back() != "2"); ++i) {
@@ -67,7 +68,7 @@ TEST_F(OwnFeed, EvaluatesOnceForTheRanksThatComeTogether) {
     }
     EXPECT_EQ(evaluations(said()).back(), "2") << said();
 
-    // One of them does not want all.
+    // One of the ranks leaves before the end.
     FeedPtr first = connect(one);
     FeedPtr second = connect(two);
     ASSERT_TRUE(first && second);
@@ -116,7 +117,7 @@ TEST_F(OwnFeed, TheSpecIsChangedAsForAStream) {
     EXPECT_EQ(*feed.wait(), 0) << said();
 }
 
-// The whole stream fits into the ring, so that it was delivered before the rank first went.
+// The whole stream fits into the ring, so it was delivered before the rank left for the first time.
 TEST_F(OwnFeed, ARankMayGoAndComeBackUntilItHasHadAll) {
     Subprocess feed = start(feedArguments());
     std::string state;
@@ -139,7 +140,7 @@ TEST_F(OwnFeed, ARankMayGoAndComeBackUntilItHasHadAll) {
     EXPECT_EQ(*feed.wait(), 0) << said();
 }
 
-// Rank 0 has come to its end and is gone: it is not waited for when rank 1 comes back.
+// Rank 0 has read all and is gone: the feed does not wait for it when rank 1 comes back.
 TEST_F(OwnFeed, ARankThatHasHadAllIsNotMissed) {
     Subprocess feed = start(feedArguments({"--world", "2"}));
     FeedPtr first = connect({.rank = 0, .worldSize = 2});
@@ -222,7 +223,7 @@ TEST_F(OwnFeed, ARankThatComesBackHasTheOthersGoOnToo) {
     EXPECT_EQ(*feed.wait(), 0) << said();
 }
 
-// As on two nodes: each feed serves the ranks of its own, and computes the marks of all.
+// As on two nodes: each feed serves its own ranks and computes the marks of all.
 TEST_F(OwnFeed, TwoFeedsShareTheRanksOfOneStream) {
     const std::string other = socketDirectory() + "/other.sock";
     std::vector<std::string> arguments = feedArguments({"--world", "4", "--ranks", "3,1"});
@@ -254,7 +255,7 @@ TEST_F(OwnFeed, TwoFeedsShareTheRanksOfOneStream) {
     EXPECT_EQ(*odd.wait(), 0) << said();
 }
 
-// 84 whole steps an epoch of 64 rows, 16 a micro-batch.
+// 84 whole steps of 64 rows per epoch, 16 rows per micro-batch.
 TEST_F(OwnFeed, StepsComeJoinedAndLastOnesAreLeftOut) {
     Subprocess feed = start(feedArguments({"--world", "2"}));
     std::vector<FeedPtr> ranks;
@@ -313,7 +314,7 @@ TEST_F(OwnFeed, TheReaderIsToldOfStepsAndColumns) {
     }
 }
 
-// A step's rows as one frame are more than rings of its micro-batches take.
+// A step's rows in one frame need more memory than rings of its micro-batches.
 TEST_F(OwnFeed, StepsThatDoNotFitTheMemoryAreRefused) {
     const std::vector<std::string> large = {"--set", "batch.rows=4194304",
                                             "--set", "batch.micro_rows=8192",
@@ -437,13 +438,13 @@ TEST_F(OwnFeed, EndsWithItsLifeLineAndLeavesNothing) {
     EXPECT_FALSE(std::filesystem::exists(socketDirectory()));
 }
 
-// The spec is a pipe into which nobody writes: it is never read to its end.
+// The spec is a pipe without a writer: the feed never reads its end.
 TEST_F(OwnFeed, EndsAlsoWhileItReadsItsSpec) {
     std::filesystem::remove(directory_ / "spec.yaml");
     ASSERT_EQ(::mkfifo((directory_ / "spec.yaml").c_str(), 0600), 0);
     Subprocess asked = start(feedArguments({"--life-fd", "9"}));
     Subprocess feed = start(feedArguments({"--life-fd", "9"}));
-    // It has opened the pipe, so its signals are its own.
+    // The feed has opened the pipe, so it has installed its signal handlers.
     const int spec = ::open((directory_ / "spec.yaml").c_str(), O_WRONLY | O_CLOEXEC);
     ASSERT_GE(spec, 0);
     asked.signal(SIGTERM);
@@ -455,7 +456,7 @@ TEST_F(OwnFeed, EndsAlsoWhileItReadsItsSpec) {
     ::close(spec);
 }
 
-// As Python starts it: the owner is killed with everything it cannot clean up any more.
+// As Python starts a feed. The owner is killed and cannot clean up.
 TEST_F(OwnFeed, NothingIsLeftOfAnOwnerThatIsKilled) {
     std::string command = strCat(MILLRACE_BIN_DIR, "/millrace-exec --life-fd 8 --");
     for (const std::string& argument : feedArguments({"--life-fd", "9"})) {

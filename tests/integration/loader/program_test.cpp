@@ -51,7 +51,8 @@ TEST_F(LoaderProgram, RowsThatTheDirectoryNamesRuleOutAreCountedApart) {
         << text.out << text.err;
 }
 
-// Steps of 4 micro-batches: 5,400 rows an epoch are 338 of them, the last step of 2.
+// Steps of 4 micro-batches: the 5,400 rows of an epoch are 338 micro-batches, and the last step has
+// 2.
 TEST_F(LoaderProgram, RanksShareTheStreamAndKnowTheSameAtEachStep) {
     const Json one = report();
     for (const std::string ranks : {"1", "2", "4"}) {
@@ -67,7 +68,7 @@ TEST_F(LoaderProgram, RanksShareTheStreamAndKnowTheSameAtEachStep) {
     EXPECT_EQ(run({"stream", "spec.yaml", "--ranks", "2"}).exitCode, 2) << "without rings";
 }
 
-// An epoch is 84 whole steps of 4 micro-batches, 16 and 8 rows.
+// An epoch has 84 whole steps of 4 micro-batches, and a last step of 16 and 8 rows.
 TEST_F(LoaderProgram, LastStepsThatAreNotWholeAreLeftOut) {
     const Json all = report();
     EXPECT_EQ(all["rows_left_out"], 0);
@@ -94,7 +95,7 @@ TEST_F(LoaderProgram, LastStepsThatAreNotWholeAreLeftOut) {
     EXPECT_EQ(report(dropped)["rows_left_out"], 0);
 }
 
-// Where a stream is cut within an epoch that is not its end, and goes on within a step.
+// A stream that is cut inside an epoch leaves nothing out, nor does one that resumes inside a step.
 TEST_F(LoaderProgram, OnlyAnEpochsEndLeavesRowsOut) {
     const Json cut = report({"--micro-batches", "337", "--last", "drop"});
     EXPECT_EQ(cut["rows_left_out"], 0);
@@ -117,7 +118,7 @@ TEST_F(LoaderProgram, OnlyAnEpochsEndLeavesRowsOut) {
     }
 }
 
-// What the marks say is left out is what the sums without rings leave out.
+// The marks report the same rows as left out as the sums without rings.
 TEST_F(LoaderProgram, RanksLeaveOutTheSameLastSteps) {
     struct Way {
         std::vector<std::string> arguments;
@@ -128,7 +129,8 @@ TEST_F(LoaderProgram, RanksLeaveOutTheSameLastSteps) {
         {{}, {"1", "2", "4"}},
         {{"--from", within}, {"1", "4"}},
         {{"--set", "batch.micro_rows=8", "--set", "batch.rows=32"}, {"2"}},
-        {{"--set", "batch.micro_rows=24", "--set", "batch.rows=216"}, {"3"}}};  // all are whole
+        {{"--set", "batch.micro_rows=24", "--set", "batch.rows=216"},
+         {"3"}}};  // all steps are whole
     for (const auto& [arguments, worlds] : ways) {
         SCOPED_TRACE(arguments.empty() ? "all" : arguments.back());
         std::vector<std::string> dropped = arguments;
@@ -267,7 +269,7 @@ TEST_F(LoaderProgram, InspectResolvesTheBaseAndItsVariations) {
     EXPECT_EQ(answer["runs"][0]["stream_hash"], report()["stream_hash"]);
     EXPECT_FALSE(answer["runs"][0]["plan"]["files"].empty());
     EXPECT_EQ(answer["runs"][1]["plan"], 0) << "the same as the first run's";
-    // The text is put together from parts: it is that of the whole document.
+    // The program assembles the text from parts; it equals the text of the whole document.
     EXPECT_EQ(run({"inspect"}, dumpJson(request)).out, dumpJson(answer) + "\n");
 }
 

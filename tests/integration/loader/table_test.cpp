@@ -78,7 +78,7 @@ TEST_F(TableTest, OneOrderAndOneMultisetForAnyThreadsAlsoInLaterEpochs) {
     EXPECT_NE(report({"--epochs", "1"})["order_hash"], one["order_hash"]);
 }
 
-// Cut in the middle of a segment, of an epoch, and in the second epoch.
+// The cuts are in the middle of a segment, of an epoch, and in the second epoch.
 TEST_F(TableTest, TwoPartsAroundACursorAreTheWhole) {
     const Json whole = report({"--epochs", "3"});
     table("whole", {"--epochs", "3", "--sink", "csv"});
@@ -215,7 +215,7 @@ TEST_F(TableTest, CtrlCLeavesNothingHalfWritten) {
     options.stdoutFd = null.get();
     auto child = Subprocess::start(options);
     ASSERT_TRUE(child.ok()) << child.status();
-    // It has begun to write when its hidden directory holds a file.
+    // Its hidden directory has a file once the program has begun to write.
     for (bool isWriting = false; !isWriting;) {
         int code = 0;
         ASSERT_FALSE(*child->poll(code)) << "ended with " << code;
@@ -271,7 +271,8 @@ TEST_F(TableTest, CodecsOfAnEarlierStreamAreUsedAgain) {
         }
         return names;
     };
-    // At this speed no column would be coded; what is pinned is, from the first frame on.
+    // At this speed no column would be coded; pinned codecs are used nevertheless, from the first
+    // frame on.
     const Json fast = report({"--link", "1000000"});
     const Json pinned = report({"--link", "1000000", "--codecs", file});
     EXPECT_NE(codecs(fast), codecs(chose));

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Files with the faults of other writers: `millrace-loader` reads what can be read, and says what cannot."""
+"""Files with faults of other writers: `millrace-loader` reads what can be read, and reports what cannot."""
 import base64
 import json
 import os
@@ -25,7 +25,7 @@ LOADER = Path(os.environ.get("MILLRACE_BIN_DIR", ROOT / "build/release/bin")) / 
 
 
 def varint(value):
-    """A number as Thrift's compact protocol has it."""
+    """A number in Thrift's compact protocol."""
     value, out = 2 * value if value >= 0 else -2 * value - 1, b""
     while value >= 128:
         out, value = out + bytes([value & 127 | 128]), value >> 7
@@ -64,7 +64,7 @@ class OtherWriters(unittest.TestCase):
         self.assertEqual(made.to_pydict(), self.table.to_pydict())
 
     def test_a_dictionary_whose_header_the_chunks_size_leaves_out(self):
-        """parquet-mr before 1.2.9 (nation.dict-malformed.parquet of the public corpus)."""
+        """As parquet-mr before 1.2.9 writes it (nation.dict-malformed.parquet of the public corpus)."""
         pq.write_table(self.table, self.file, use_dictionary=["s"], compression="none", write_statistics=False)
         column = pq.read_metadata(self.file).row_group(0).column(1)
         sizes = (column.total_uncompressed_size, column.total_compressed_size, column.data_page_offset)

@@ -1,4 +1,4 @@
-"""millrace-ssh as its parent drives it: a master with a command, and others on its control socket.
+"""millrace-ssh as its parent process uses it: a master with a command, and other clients on its control socket.
 
 MILLRACE_SSH=ssh runs the same tests against the system's ssh, whose words and ways are the model.
 """
@@ -15,7 +15,7 @@ IS_OURS = os.path.basename(PROGRAM) == "millrace-ssh"
 
 
 class Master:
-    """Runs until its stdin is closed; its first line says that it is there."""
+    """A master that runs until its stdin is closed; its first line shows that it is connected."""
 
     def __init__(self, place, host, *options, command="echo ready; cat >/dev/null", number=0):
         self.place, self.host = place, host
@@ -81,7 +81,7 @@ class SshCase(unittest.TestCase):
         return Master(self.place, "127.0.0.1", *self.options(server, *more, strict=strict), **options)
 
     def connected(self, *more, config=()):
-        """A master that is there, with an sshd and a key of its own."""
+        """A connected master, with its own sshd and key."""
         self.server = self.sshd(config=config)
         return self.master(self.server, *self.with_key(*more)).ready()
 

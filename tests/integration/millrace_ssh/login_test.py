@@ -171,7 +171,7 @@ class UserTest(SshCase):
         strangers = [self.place.make_key(f"stranger-{i}") for i in range(4)]
         key = self.place.authorize(self.place.make_key("key"))
         self.place.start_agent(*strangers, key)
-        key.unlink()  # the agent signs: what is left is the public half
+        key.unlink()  # the agent signs, so only the public half is needed
         only = ["-o", f"IdentityFile={key}", "-o", "IdentitiesOnly=yes"]
         self.master(server, *only).ready()
         error = self.refused(self.master(server, "-o", "IdentityFile=none", number=1))
@@ -233,7 +233,7 @@ class WayTest(SshCase):
         self.assertEqual(master.exec("cat", input=data).stdout, data)
         self.assertIn("Accepted publickey", first.log.read_text())
         self.assertIn("Accepted publickey", last.log.read_text())
-        # The way ends, and so does what goes through it.
+        # The jump host ends its sessions, and the connection through it ends too.
         send_all(first.sessions(), signal.SIGKILL)
         self.assertEqual(master.end(), 255)
 
@@ -290,7 +290,7 @@ class WayTest(SshCase):
             "while (d:=s.recv(65536)): os.write(1,d)\n")
         master = Master(self.place, "there", "-F", self.place.dir / "config", *self.with_key()).ready()
         self.assertEqual(master.exec("exit 4").returncode, 4)
-        # However the master ends, its command does.
+        # The proxy command ends with the master, however the master ends.
         pid = int((self.place.dir / "relay.pid").read_text())
         self.assertFalse(pid_is_gone(pid))
         master.process.kill()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What goes through one connection: commands, forwarded sockets, many at once; and how it ends. A real sshd.
+"""One connection to a real sshd: commands, forwarded sockets, many at once, and how the connection ends.
 
     master_test.py [-v] [StreamTest.test_name]        ctest runs every test on its own
 """
@@ -22,7 +22,7 @@ MB = 1_000_000
 
 
 def most_memory(pid):
-    """Bytes that the process held at most."""
+    """Peak memory of the process in bytes."""
     status = Path(f"/proc/{pid}/status").read_text()
     return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024
 
@@ -98,7 +98,7 @@ class StreamTest(SshCase):
             self.assertRegex(refused.stderr, rb"^channel \d+: open failed: .*open failed\n$")
         first.stdin.close()
         self.assertEqual(first.wait(20), 0)
-        # The host counts the first as there until it has put it away.
+        # The host counts the first session until it has cleaned it up.
         wait_for("there is room again", lambda: master.exec("exit 4").returncode == 4, 20)
 
     def test_new_keys_in_the_middle_of_a_stream(self):
@@ -163,7 +163,7 @@ class ForwardTest(SshCase):
         self.assertEqual(talk_until_end(local), b"")
         wait_for("the sentence", lambda: "open failed" in self.master_.error(), 10)
         self.assertRegex(self.master_.error(), r"^channel \d+: open failed: connect failed: open failed\n$")
-        # And one that comes later is found.
+        # A server that starts later is found.
         echo_server(self.place, self.place.dir / "nobody")
         self.assertEqual(talk(local, b"x"), b"x|end")
 
@@ -209,7 +209,7 @@ class ControlTest(SshCase):
             self.addCleanup(peer.close)
             peer.connect(str(master.ctl))
         self.assertEqual(master.exec("exit 3").returncode, 3)
-        # Each has ten seconds for its request.
+        # Each client has ten seconds for its request.
         silent[0].settimeout(20)
         self.assertEqual(silent[0].recv(1), b"")
 

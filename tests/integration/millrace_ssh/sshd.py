@@ -23,7 +23,7 @@ USER = pwd.getpwuid(os.getuid()).pw_name
 
 
 def missing():
-    """Why no sshd can be started here; None when it can."""
+    """Why no sshd can be started here, or None."""
     for program in ("ssh-keygen", "ssh-agent", "ssh-add"):
         if not shutil.which(program):
             return f"{program} is not installed"
@@ -44,7 +44,7 @@ def free_port():
 
 
 class Sshd:
-    """`sshd -D` as this user. Another process may take the port first: then the next one is tried."""
+    """`sshd -D` as this user. If another process takes the port first, it tries the next one."""
 
     def __init__(self, place, name="sshd", config=()):
         self.place, self.name, self.process = place, name, None
@@ -110,7 +110,8 @@ class Place:
         self.asked = self.dir / "asked.jsonl"
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("SSH_", "DISPLAY"))}
         self.env.update(HOME=str(self.home), SSH_ASKPASS=str(self.askpass()), SSH_ASKPASS_REQUIRE="force")
-        # A sanitizer's build is measured too: what it keeps of freed memory is none of the program's.
+        # For the tests that measure memory in a sanitizer's build: freed memory that it keeps does not belong to the
+        # program.
         self.env["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"
 
     def close(self):
@@ -141,7 +142,7 @@ class Place:
         return key
 
     def askpass(self):
-        """A program that answers by the first fitting pattern of answers.json and notes what it was asked."""
+        """Makes a program that answers with the first matching pattern of answers.json and records each prompt."""
         script = self.dir / "askpass"
         script.write_text(f"""#!{sys.executable}
 import json, re, sys
@@ -161,7 +162,7 @@ sys.exit(1)
         return script
 
     def answer(self, *pairs):
-        """(pattern of the prompt, answer or answers in turn)"""
+        """Sets the answers: (pattern of the prompt, answer or list of answers in turn)."""
         self.answers.write_text(json.dumps(pairs))
 
     def prompts(self):

@@ -22,7 +22,7 @@ COLUMNS = {
     "u": "date", "li": "bigint[]", "ls": "varchar[]",
 }
 
-# What the reference says is other than DuckDB, and how DuckDB is asked for the same.
+# Documented differences from DuckDB, and the expression that makes DuckDB compute the same.
 DIFFERENCES = {
     "a literal with a point is a double": "{0}::double",
     "halves are rounded to even when a float is cast to an integer": "round_even({0}, 0)",
@@ -79,11 +79,11 @@ class Maker:
         return text, text
 
     def varying_text(self):
-        """Not a constant, whose null DuckDB would know beforehand."""
+        """A text expression that is not constant: DuckDB would know a constant null when it compiles."""
         return self.both(self.pick("s", "t", "trim(s)", "split_part(t, '|', 1)", "left(s, 2)"))
 
     def call(self, form, *parts):
-        """`form` with {0}, {1} ... in both texts."""
+        """Applies `form`, with {0}, {1} ..., to both texts."""
         return (form.format(*(p[0] for p in parts)), form.format(*(p[1] for p in parts)))
 
     def same(self, depth):
@@ -173,8 +173,8 @@ class Maker:
                              "isodow", "hour", "minute", "second", "epoch_ms", "epoch_us")
             return self.call(part + "({0})", self.instant(d))
         if choice == 4:
-            # Without weeks: between a date before and one after 1970-01-05 DuckDB counts one less
-            # (it cuts towards zero); a unit test has them.
+            # Weeks are left out: between a date before 1970-01-05 and one after it DuckDB counts one less, because it rounds
+            # towards zero. A unit test has them.
             part = self.pick("year", "quarter", "month", "day", "hour", "minute", "second")
             if self.rng.random() < 0.5:
                 return self.call("date_part('%s', {0})" % part, self.instant(d))
@@ -309,7 +309,7 @@ def random_value(rng, kind):
 
 
 def plain(value):
-    """A value of DuckDB's as the probe prints it."""
+    """A value of DuckDB in the form in which the probe prints it."""
     if isinstance(value, list):
         return [plain(v) for v in value]
     if isinstance(value, float):
@@ -334,12 +334,12 @@ def ask_duckdb(connection, duck, kind):
         rows = connection.execute(
             f"select {wrap.format('(' + duck + ')')} from data order by row").fetchall()
         return [plain(row[0]) for row in rows], None
-    except Exception as error:  # every refusal of DuckDB's is one of these
+    except Exception as error:  # every refusal of DuckDB is an exception
         return None, str(error).splitlines()[0]
 
 
 def difference(case, answer, connection):
-    """What the two disagree on; '' nothing."""
+    """How the two results differ; '' if they agree."""
     kind, ours, duck = case
     theirs, refusal = ask_duckdb(connection, duck, kind)
     if "error" in answer:
@@ -370,7 +370,7 @@ def main():
     connection = duckdb.connect()
     connection.execute("set ieee_floating_point_ops = false")  # x / 0 is null, as SEMANTICS has it
     connection.execute("set timezone = 'UTC'")
-    connection.execute("pragma disable_optimizer")  # which drops errors along with what it folds
+    connection.execute("pragma disable_optimizer")  # the optimizer drops errors of expressions that it folds
     columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
     connection.execute(f"create table data (row int, {columns})")
     for row in range(ROWS):

@@ -24,7 +24,7 @@ def random_times(rng, count):
     first, last = datetime.datetime(1900, 1, 1, tzinfo=UTC), datetime.datetime(2500, 1, 1, tzinfo=UTC)
     seconds = int((last - first).total_seconds())
     times = [first + rng.randrange(seconds) * SECOND for _ in range(count)]
-    # Whole hours, half hours and a second before them, on days on which clocks are changed.
+    # Whole and half hours, and a second before each, on days on which clocks are changed.
     for year in (1918, 1945, 1980, 2007, 2024, 2037, 2038, 2100, 2400):
         for month in (3, 4, 9, 10, 11):
             day = datetime.datetime(year, month, rng.randint(1, 28), tzinfo=UTC)

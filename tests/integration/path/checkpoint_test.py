@@ -19,7 +19,7 @@ NAME = re.compile(r"step-(\d{8,})(?:\.a(\d+))?\.safetensors$")
 
 
 def is_stopped(pid):
-    """Every thread: a signal takes its time, and one of them may be writing a checkpoint."""
+    """Whether every thread is stopped: a signal takes time, and a thread may be writing a checkpoint."""
     states = [stat.read_text().rpartition(")")[2].split()[0] for stat in pathlib.Path(f"/proc/{pid}/task").glob("*/stat")]
     return set(states) == {"T"}
 
@@ -53,7 +53,7 @@ class CheckpointTest(unittest.TestCase):
         return [json.loads(line)["text"] for line in path.read_text().splitlines()]
 
     def started_from(self, run, attempt):
-        """The step that an attempt began at; None before it has."""
+        """The step from which an attempt started; None if it has not started."""
         for text in self.history(run):
             if m := re.fullmatch(rf"attempt {attempt} starts(?: from step (\d+))?", text):
                 return int(m[1] or 0)
@@ -101,8 +101,8 @@ class CheckpointTest(unittest.TestCase):
         self.ends_whole(run)
 
     def stop_between_checkpoints(self, run, trainer):
-        """Stops the trainer while its newest file is one that the daemon knows of; the steps of its files. Where it was stopped
-        between writing one and telling of it, it goes on for a moment."""
+        """Stops the trainer while the daemon knows its newest checkpoint; returns the steps of its files. If the trainer was
+        stopped after it wrote a file and before it reported it, it continues for a moment."""
         for _ in range(20):
             os.kill(trainer, signal.SIGSTOP)
             wait_for("a stopped trainer", lambda: is_stopped(trainer))

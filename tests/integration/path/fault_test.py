@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a machine can do to a run: a disk that fills up, processes that are killed.
+"""Faults of a machine during a run: a disk that fills up, processes that are killed, files that change.
 
     fault_test.py [-v] [FullDiskTest.test_name]        ctest runs every test on its own
 """
@@ -25,7 +25,7 @@ FREQUENT = ("every_steps: 100, keep: 3", "every_steps: 40, keep: 3")
 
 
 class FullDiskTest(unittest.TestCase):
-    """The state directory is a small disk of its own."""
+    """The state directory is a small separate disk."""
 
     def setUp(self):
         self.place = Place()
@@ -40,7 +40,7 @@ class FullDiskTest(unittest.TestCase):
         self.ballast = self.disk / "ballast"
 
     def fill(self, leave_mb=0):
-        """Takes all space of the disk but `leave_mb`; again and again where others give some back."""
+        """Fills the disk except for `leave_mb`, and again after other programs free space."""
         with open(self.ballast, "ab", buffering=0) as f:
             for size in (MB, 4096, 1):
                 while True:
@@ -55,7 +55,7 @@ class FullDiskTest(unittest.TestCase):
 
     @contextlib.contextmanager
     def kept_full(self):
-        """Takes at once what others give back, as old checkpoints that are removed."""
+        """Keeps the disk full: takes space as soon as it is freed, for example by old checkpoints that are removed."""
         ended = threading.Event()
 
         def keep():
@@ -76,7 +76,7 @@ class FullDiskTest(unittest.TestCase):
         self.ballast.unlink()
 
     def finish(self, run, *how):
-        """To the end, with a resume where the full disk ended the run."""
+        """Waits for the run's end; resumes it if the full disk ended it."""
         ended = self.place.wait(run, "finished", "failed")
         if ended["state"] == "failed":
             self.assertRegex(ended["exit_reason"], r"/.*(disk is full|No space left)")
@@ -147,7 +147,7 @@ class FullDiskTest(unittest.TestCase):
     def test_a_start_that_finds_little_room_waits_for_more(self):
         place = self.place.up()
         few = ("--set", "train.max_steps=5", "--set", "train.max_restarts=0")
-        place.wait(place.submit(*few)[0], "finished")  # the store and its journal have their sizes
+        place.wait(place.submit(*few)[0], "finished")  # the store and its journal have reached their sizes
         waited = []
         for left in (28, 52, 100):
             self.fill()
@@ -251,7 +251,8 @@ class KillTest(unittest.TestCase):
 
 
 class ChangedDataTest(unittest.TestCase):
-    """A file that changes while a run reads it stops the run and is named; put back, the run goes on."""
+    """A file that changes while a run reads it stops the run, whose error names it; once it is restored, the run can be
+    resumed."""
 
     def setUp(self):
         self.place = Place()
@@ -316,14 +317,14 @@ class IdleTest(unittest.TestCase):
         wait_for("time to pass", lambda: time.monotonic() >= end, seconds + 10)
 
     def watch_until(self, pid, wakeups):
-        """Watches the machine, one picture after the other, until samples have been taken."""
+        """Requests samples of the machine until the daemon has taken `wakeups` of them."""
         def enough():
             self.place.json("top")
             return self.wakeups(pid, "telemetry") >= wakeups
         wait_for("samples while a client watches", enough)
 
     def quiet_seconds(self, pid, seconds):
-        """Samples taken and CPU used (s per s) while nobody watches, over `seconds`."""
+        """Returns samples taken and CPU used (s per s) over `seconds` in which no client watches."""
         woken, cpu = self.wakeups(pid, "telemetry"), self.cpu_seconds(pid)
         self.pass_time(seconds)
         return self.wakeups(pid, "telemetry") - woken, (self.cpu_seconds(pid) - cpu) / seconds
@@ -331,7 +332,7 @@ class IdleTest(unittest.TestCase):
     def test_a_daemon_that_nobody_watches_takes_next_to_nothing(self):
         pid = self.place.daemon_pid()
         self.watch_until(pid, self.wakeups(pid, "telemetry") + 3)
-        # The machine may be busy with other tests: the quietest of some stretches counts.
+        # Other tests may keep the machine busy, so the quietest period counts.
         stretches = []
         while len(stretches) < 8 and not any(w <= 1 and c < 0.01 for w, c in stretches):
             stretches.append(self.quiet_seconds(pid, 4))

@@ -1,4 +1,4 @@
-"""A daemon of a test's own and the `millrace` that talks to it: temporary directories, unix socket."""
+"""A test's own daemon and the `millrace` that talks to it: temporary directories, unix socket."""
 import json
 import os
 import pathlib
@@ -21,12 +21,12 @@ class Failed(AssertionError):
 
 
 def wait_for(what, condition, seconds=60):
-    """The first true value of condition(), polled; fails with `what` after `seconds`."""
+    """Polls until condition() is true and returns its value; fails with `what` after `seconds`."""
     return poll.wait_for(what, condition, seconds, failure=Failed)
 
 
 class Place:
-    """Directories, environment and the daemon of one test; everything in it ends with it."""
+    """Directories, environment and daemon of one test; close() ends all of it."""
 
     def __init__(self):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="millrace-path-"))
@@ -43,7 +43,7 @@ class Place:
         self.spec = self.dir / "spec" / "movielens.yaml"
 
     def cli(self, *arguments, code=0, timeout=240):
-        """stdout of `millrace ARGUMENTS`; fails unless it ends with `code` (None: any)."""
+        """Runs `millrace ARGUMENTS` and returns its stdout; fails unless it exits with `code` (None: any code)."""
         p = subprocess.run([BIN / "millrace", *map(str, arguments)], env=self.env, capture_output=True,
                            text=True, timeout=timeout, stdin=subprocess.DEVNULL)
         if code is not None and p.returncode != code:

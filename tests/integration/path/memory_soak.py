@@ -17,8 +17,8 @@ import time
 from harness import BIN, Failed, Place, poll
 
 MINUTES = float(os.environ.get("MILLRACE_SOAK_MINUTES", "60"))
-SLACK = 1.03       # the median of the last quarter against that of the second: what is in flight comes and goes
-SLACK_BYTES = 4e6  # for a page table or a log line more
+SLACK = 1.03  # greatest ratio of the last quarter's median to the second's: memory in flight varies
+SLACK_BYTES = 4e6  # for a page table or one more log line
 
 
 def tree(pid):

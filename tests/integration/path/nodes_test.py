@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Several nodes on one machine: a real head, real agents, what is done to all of them.
+"""Several nodes on one machine: a real head and real agents, with kills, stops and cut connections.
 
     nodes_test.py [-v] [NodesTest.test_name]        ctest runs every test on its own
 """
@@ -26,7 +26,7 @@ class NodesTest(unittest.TestCase):
         self.state = self.place.dir / "state" / "millrace"
 
     def head(self, *options, listen="unix"):
-        """A head whose times are a tenth of the usual ones."""
+        """Starts a head with a tenth of the default time limits."""
         subprocess.run([BIN / "millraced", "--nodes-listen", listen, "--node-away", "2", "--crew-pace", "0.5", *options],
                        env=self.place.env, check=True, timeout=60)
 
@@ -50,7 +50,7 @@ class NodesTest(unittest.TestCase):
         return None
 
     def data_workers(self):
-        """Name -> (pid, node) of the data workers that run, as /proc tells."""
+        """(pid, node) of each running data worker by its name, from /proc."""
         found = {}
         for pid in self.place.processes():
             argv = command_of(pid)
@@ -91,7 +91,7 @@ class NodesTest(unittest.TestCase):
         self.assertEqual(set(nodes), {own, "node1", "node2"})
         self.assertEqual({n["state"] for n in nodes.values()}, {"attached"})
         self.assertTrue(all(n["sample"]["memory_used_bytes"] > 0 for n in nodes.values()), nodes)
-        self.place.cli("up", "--nodes", "3")  # all are there: nothing is started
+        self.place.cli("up", "--nodes", "3")  # all nodes are there, so nothing is started
         self.assertIn("3 nodes: the daemon's own and 2 agents\n", self.place.cli("up", "--nodes", "2"), "it counts all nodes")
         self.assertEqual(len([p for p in self.place.processes() if "--slot" in command_of(p)]), 2)
         self.nothing_is_left()
@@ -196,7 +196,7 @@ class NodesTest(unittest.TestCase):
         self.agent("node1")
         self.await_nodes("node1")
         os.kill(self.pid_of(None), signal.SIGKILL)
-        self.place.cli("up")  # it listens where the one before did
+        self.place.cli("up")  # the new head listens where the earlier one did
         self.await_nodes("node1", "node2")
         wait_for("both are shown again", lambda: {w["name"]: w["pid"] for w in self.place.show(run)["workers"]
                                                   if w["state"] == "running" and w["name"].startswith("data")} ==

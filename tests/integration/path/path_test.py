@@ -14,7 +14,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import ROOT, Place, command_of, edit, wait_for  # noqa: E402
 
-# Slow enough to be met in the middle, small enough to end in seconds.
+# Slow enough to be stopped in the middle, small enough to end in seconds.
 LONG = ("epochs: 3", "epochs: 12")
 FREQUENT = ("every_steps: 100, keep: 3", "every_steps: 40, keep: 100")
 
@@ -29,7 +29,7 @@ class PathTest(unittest.TestCase):
         wait_for(f"no process left: {self.place.processes()}", lambda: not self.place.processes(), 20)
 
     def assert_the_feed_ended_by_itself(self, run):
-        """It was not waited for until the daemon cut it."""
+        """The feed ended before the daemon's limit."""
         ended = self.place.dir / "state" / "millrace" / "runs" / run / "a1" / "feed" / "exit.json"
         self.assertEqual(json.loads(ended.read_text())["code"], 0)
 
@@ -60,11 +60,11 @@ class PathTest(unittest.TestCase):
         self.assertTrue(0.68 < movie["metrics"]["eval.auc"] < 0.71, movie["metrics"])
         self.assertTrue(0.76 < both["metrics"]["eval.auc"] < 0.79, both["metrics"])
         self.assertEqual(movie["eval_order_hash"], both["eval_order_hash"])
-        self.assert_the_feed_ended_by_itself(movie["id"])  # of three epochs it takes one
+        self.assert_the_feed_ended_by_itself(movie["id"])  # it trains on one of three epochs
 
     def test_lists_stored_once_a_request_train_as_lists_of_every_row(self):
         place = self.place.up()
-        # The ratings are sorted by user: a user's rows are a request, and this list is theirs.
+        # The ratings are sorted by user, so a user's rows form a request, and this list belongs to the user.
         edit(place.spec, ("is_new: year >= 2000", "is_new: year >= 2000\n"
                           "      digits: \"split(cast(userId as varchar), '0')\""),
              ("lists: [genres]", "lists: [genres, digits]\n  request: userId"),
@@ -245,7 +245,7 @@ class PathTest(unittest.TestCase):
 
         def joined():
             told = place.cli("metrics", run, "--name", "loader.data_workers", "--points", "100000", "--json", code=None)
-            return [p["value"] for p in json.loads(told)["series"][0]["points"]] if told else []  # none yet: an error
+            return [p["value"] for p in json.loads(told)["series"][0]["points"]] if told else []  # no points yet: an error
 
         wait_for("two data workers", lambda: 2 in joined())
         self.assertEqual([w["name"] for w in place.show(run)["workers"]], ["feed", "rank0", "data0", "data1"])
@@ -276,7 +276,7 @@ class PathTest(unittest.TestCase):
 
 
 class BadInputTest(unittest.TestCase):
-    """One clear sentence each; the daemon stays up."""
+    """Each bad input gives one clear error, and the daemon stays up."""
 
     def setUp(self):
         self.place = Place()
@@ -396,7 +396,7 @@ class BadInputTest(unittest.TestCase):
 
 class Examples(unittest.TestCase):
     def with_data(self, spec, place):
-        """The spec; where an example has a generator, a copy beside some thousand rows that it made."""
+        """The spec itself, or, if its example has a generator, a copy with some thousand generated rows."""
         if not (spec.parent / "generate.py").exists():
             return spec
         folder = place.dir / spec.parent.name
@@ -412,7 +412,7 @@ class Examples(unittest.TestCase):
         self.assertGreater(len(specs), 1)
         for spec in specs:
             if "\ncommand:" in spec.read_text(encoding="utf-8"):
-                continue  # asks for torch: run_torch_test.py runs it
+                continue  # needs torch: run_torch_test.py runs it
             spec = self.with_data(spec, place)
             place.cli("check", spec)
             event = json.loads(place.cli("run", spec, "--detach", "--json").splitlines()[0])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Ranks of a script that do not meet at each step, and scripts that read nothing. No torch."""
+"""Ranks of a script that do not meet at each step, and scripts without a stream. No torch."""
 import os
 import signal
 import unittest
@@ -8,7 +8,7 @@ from harness import streamed
 from poll import wait_for
 from run_harness import SCRIPT, RunCase
 
-# Each rank waits for files of its own: none of them is a step ahead because another one is.
+# Each rank waits for its own files, so one rank can be steps ahead of another.
 APART = SCRIPT.replace('os.path.join(HERE, "hold")', 'os.path.join(HERE, f"hold{os.environ[\'RANK\']}")')
 
 IDLE_WHEN_RESUMED = """

@@ -121,7 +121,7 @@ class ChaosCase(RunCase):
             file.write(text)
 
     def rows_of_the_final_line(self):
-        """Step to rank to (users, films): what the steps that count have trained on."""
+        """Step to rank to (users, films): the rows of all steps that count."""
         steps = collections.defaultdict(dict)
         attempts = sorted({int(name.split(".")[0]) for name in os.listdir(self.rows) if name[0].isdigit()})
         for attempt in attempts:
@@ -129,7 +129,7 @@ class ChaosCase(RunCase):
                 with contextlib.suppress(FileNotFoundError), open(os.path.join(self.rows, f"{attempt}.rank{rank}"), encoding="utf-8") as file:
                     for line in file:
                         if not line.endswith("\n"):
-                            continue  # killed while it wrote
+                            continue  # its process was killed while it wrote
                         first, rest = line.rstrip("\n").split(" ", 1)
                         if first == "begun":
                             for step in [s for s in steps if s > int(rest)]:
@@ -139,7 +139,7 @@ class ChaosCase(RunCase):
         return {step: ranks for step, ranks in steps.items() if ranks}
 
     def last_taken(self):
-        """The last step that a rank has taken in any attempt, by its own words; 0: none."""
+        """The last step that a rank of any attempt reported as taken; 0: none."""
         last = 0
         for name in filter(lambda name: name[0].isdigit(), os.listdir(self.rows)):
             with open(os.path.join(self.rows, name), encoding="utf-8") as file:
@@ -155,7 +155,7 @@ class ChaosCase(RunCase):
         return texts[0]
 
     def undisturbed(self):
-        """A run to which nothing happens: (rows of each step, weights, order hash)."""
+        """Runs without faults; returns (rows of each step, weights, order hash)."""
         shutil.rmtree(self.rows, True)
         os.mkdir(self.rows)
         run = self.submit(self.spec_file)[0]
@@ -167,7 +167,7 @@ class ChaosCase(RunCase):
         return rows, self.weights(), ended["receipt"]["order_hash"]
 
     def victim(self, who):
-        """Pid of a worker, of its guardian, of the daemon or of a node's agent; None while there is none."""
+        """Pid of a worker, of its guardian, of the daemon or of a node's agent; None if it does not run."""
         for pid in self.processes():
             with contextlib.suppress(OSError):
                 with open(f"/proc/{pid}/cmdline", "rb") as file:
@@ -184,7 +184,8 @@ class ChaosCase(RunCase):
         return None
 
     def strike(self, fault):
-        """Does it, and takes back what can be taken back (a stop, a cut, a full disk). False: it cannot be done (any more)."""
+        """Applies a fault, and later undoes it if possible (a stop, a cut, a full disk). False: it cannot be applied (any
+        more)."""
         if fault.kind == "disk":
             if self.has_small_disk:
                 self.fill_the_disk(fault)
@@ -211,7 +212,7 @@ class ChaosCase(RunCase):
 
     @staticmethod
     def is_there(pid):
-        """Neither gone nor a rest that nobody has waited for."""
+        """Whether the process exists and is not a zombie."""
         with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
             return file.read() != b""
         return False
@@ -235,7 +236,7 @@ class ChaosCase(RunCase):
         os.unlink(ballast)
 
     def progress(self, run):
-        """(attempt, step, state) of a run that goes on; fails where it has ended otherwise than it should."""
+        """(attempt, step, state) of a run; fails if the run has failed or was cancelled."""
         shown = self.show(run)
         self.assertNotIn(shown["state"], ("failed", "cancelled"), (shown["exit_reason"], self.log(run)))
         return shown["attempt"], shown["progress"]["step"] or 0, shown["state"]
@@ -258,7 +259,7 @@ class ChaosCase(RunCase):
         return now > step or state == "finished"
 
     def disturbed(self, faults, undisturbed):
-        """A run to which all of it happens; its rows, weights and hash are held against the undisturbed run's."""
+        """Runs with all faults, and compares rows, weights and hash with those of the undisturbed run."""
         rows, weights, order = undisturbed
         shutil.rmtree(self.rows, True)
         os.mkdir(self.rows)
@@ -278,5 +279,5 @@ class ChaosCase(RunCase):
         self.assertEqual(ended["receipt"]["order_hash"], order)
         self.assertEqual(ended["receipt"]["rows_trained"], sum(len(re.findall(r"\d+", users_and_films)) // 2
                                                                for ranks in mine.values() for users_and_films in ranks.values()))
-        self.cli("rm", "--purge", "--yes", run)  # its checkpoints have no room beside two hundred others'
+        self.cli("rm", "--purge", "--yes", run)  # so that its checkpoints leave room for those of two hundred other runs
         return ended

@@ -1,6 +1,6 @@
-"""Machines in network namespaces: a bridge in this process's own namespace, and a cable to each node.
+"""Machines in network namespaces: a bridge in this process's namespace, and a cable to each node.
 
-All of it belongs to this process: namespaces end with the processes that hold them, cables and bridge with the namespaces.
+All of it ends with this process: namespaces end with the processes that hold them, cables and bridge with their namespaces.
 """
 import os
 import subprocess
@@ -15,7 +15,7 @@ def may_have_networks():
 
 
 def enter_own_network():
-    """This program again, in a namespace of its own; returns where that is done or cannot be."""
+    """Starts this program again in a new network namespace; returns if it is in one, or if none can be made."""
     if "CHAOS_NETWORK" in os.environ or not may_have_networks():
         return
     os.environ["CHAOS_NETWORK"] = "1"
@@ -23,7 +23,7 @@ def enter_own_network():
 
 
 class Network:
-    """A cable to each of `nodes`. `prefix(node)` is what a command has before it to run there."""
+    """A cable to each of `nodes`. `prefix(node)` is the prefix of a command that runs there."""
 
     def __init__(self, nodes):
         self.holders = {}
@@ -32,13 +32,13 @@ class Network:
         self.run("addr", "add", f"{HEAD}/24", "dev", "bridge0")
         self.run("link", "set", "bridge0", "up")
         for number, node in enumerate(nodes, 2):
-            # It holds the namespace until its input ends, with this process at the latest.
+            # The process holds the namespace until its input ends, at the latest when this process ends.
             holder = subprocess.Popen(["unshare", "--net", "cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                      env={"PATH": os.environ["PATH"]})  # it is none of the test's processes
+                                      env={"PATH": os.environ["PATH"]})  # does not count as the test's process
             self.holders[node] = holder
             holder.stdin.write(b"!")
             holder.stdin.flush()
-            holder.stdout.read(1)  # it is there
+            holder.stdout.read(1)  # the namespace exists
             self.run("link", "add", node, "type", "veth", "peer", "name", "eth0", "netns", str(holder.pid))
             self.run("link", "set", node, "master", "bridge0", "up")
             for words in (("link", "set", "lo", "up"), ("addr", "add", f"10.213.0.{number}/24", "dev", "eth0"), ("link", "set", "eth0", "up")):

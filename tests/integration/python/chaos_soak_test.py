@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Two hundred seeds of chaos_test.py, and the table of what happened (docs/reliability.md).
+"""Two hundred seeds of chaos_test.py, and the table of their results (docs/reliability.md).
 
     CHAOS_SEEDS=6-205 harness.py chaos_soak_test.py        these seeds; a seed takes about 20 s
 
@@ -46,11 +46,11 @@ class ChaosSoak(ChaosCase):
 
 
 class ChaosSoakElsewhere(ChaosSoak):
-    """Rank 0's checkpoints are handed over, and fetched for each resume."""
+    """Nodes hand over rank 0's checkpoints, and fetch one for each resume."""
     head_options = ("--no-train-here",)
     options = ("--set", "train.nodes=2")
 
-    def test_two_hundred_seeds_change_no_row_and_no_weight(self):  # CMake lists the tests that a class names
+    def test_two_hundred_seeds_change_no_row_and_no_weight(self):  # CMake lists the tests that a class defines itself
         super().test_two_hundred_seeds_change_no_row_and_no_weight()
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Whatever happens to a run's processes, disk and nodes: the rows, weights and hash are those of the undisturbed run.
+"""Faults of a run's processes, disk and nodes do not change its rows, weights and hash.
 
-Five seeds; CHAOS_SEED=N is another one. chaos_soak_test.py has two hundred.
+Runs five seeds; CHAOS_SEED=N runs another one. chaos_soak_test.py runs two hundred.
 """
 import os
 import unittest
@@ -24,7 +24,7 @@ class Chaos(ChaosCase):
 
 
 class ChaosOfNodes(ChaosCase):
-    """The second rank is on one of the other nodes, which the undisturbed run's is not."""
+    """The second rank is on another node; in the undisturbed run it is on the head's machine."""
     options = ("--set", "train.nodes=2")
 
     def test_three_seeds_change_no_row_and_no_weight(self):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""millrace.Client() on a real daemon: launched, waited for, stopped, resumed, listed, compared, drawn."""
+"""millrace.Client() with a real daemon: launch, wait, stop, resume, list, compare, plot."""
 import json
 import os
 import signal
@@ -13,7 +13,7 @@ from poll import wait_for
 
 import millrace
 
-# Its epochs are so many that it runs until it is stopped.
+# With this many epochs the run trains until it is stopped.
 LONG = {"batch.epochs": 100000, "model": {"type": "dlrm", "embedding_dim": 4, "bottom": [4, 4], "top": [4, 1]},
         "train.checkpoint.every_steps": 100}
 
@@ -43,7 +43,7 @@ class Clients(DaemonCase):
         self.assertEqual({run.state for run in ended}, {"finished"})
         base = ended[0]
         self.assertTrue(base.has_ended and base.created < base.ended)
-        self.assertGreater(base.samples_per_second or 1, 0)  # None: it was over before there was a mean
+        self.assertGreater(base.samples_per_second or 1, 0)  # None: the run ended before there was a mean
         self.assertEqual((base.tags, base.rows_trained, base.progress.rows), ({"team": "ads"}, 2000, 2000))
         self.assertTrue(0 < base.metrics["eval.auc"] <= 1)
         self.assertEqual(base.best["eval.auc"].value, base.metrics["eval.auc"])
@@ -88,7 +88,7 @@ class Clients(DaemonCase):
     def test_runs_are_compared(self):
         runs = self.client.wait(self.client.launch(self.path, all_variations=True))
         compared = self.client.compare(runs)
-        self.assertIs(compared.same_evaluation_rows, True)  # whatever the micro-batches
+        self.assertIs(compared.same_evaluation_rows, True)  # although the micro-batches differ
         self.assertIs(compared.same_stream, False)
         self.assertEqual(compared.differences["batch.micro_rows"][runs[1].id], "8")
         self.assertEqual(compared.metrics["eval.auc"][runs[0].id], runs[0].metrics["eval.auc"])
@@ -141,7 +141,7 @@ class Clients(DaemonCase):
 
     def test_a_run_that_fails_is_an_error_with_its_reason(self):
         before, = self.client.launch(self.path, set=LONG)
-        run, = self.client.launch(self.path)  # in the queue, until its data are other ones
+        run, = self.client.launch(self.path)  # it waits in the queue, and its data change meanwhile
         with open(os.path.join(self.folder, "rows.csv"), "a", encoding="utf-8") as file:
             file.write("2000,1,1,1,,w\n")
         self.client.stop(before, wait=True)
@@ -151,7 +151,7 @@ class Clients(DaemonCase):
         self.assertIn(failed.exception.runs[0].exit_reason, str(failed.exception))
 
     def waiting(self):
-        """A script that waits for a run which does not end, and the run."""
+        """Starts a script that waits for a run that does not end; returns both."""
         run, = self.client.launch(self.path, set=LONG)
         child = subprocess.Popen([sys.executable, self.script(WAITING), run.id], stdout=subprocess.PIPE, text=True)
         self.addCleanup(child.stdout.close)

@@ -15,7 +15,7 @@ SHIFT_LIBRARY = os.environ["MILLRACE_CLOCK_SHIFT"]
 
 
 class ClocksOff(SpreadCase):
-    listen = "127.0.0.1"  # over TLS: certificates have dates, too
+    listen = "127.0.0.1"  # over TLS, because certificates have dates too
     shifts = {"node1": 3600, "node2": -3600}
 
     def agent(self, name):
@@ -25,7 +25,7 @@ class ClocksOff(SpreadCase):
                        env={**os.environ, "LD_PRELOAD": SHIFT_LIBRARY, "MILLRACE_CLOCK_SHIFT_S": str(self.shifts[name])})
 
     def assert_off(self, node):
-        """Its agent's log tells the hour: the shift is there."""
+        """Checks the time in its agent's log, to see that the shift works."""
         with open(os.path.join(self.folder, node, "millraced.log"), encoding="utf-8") as file:
             told = datetime.fromisoformat(file.readline().split()[0].replace("Z", "+00:00")).timestamp()
         self.assertAlmostEqual(told - time.time(), self.shifts[node], delta=300)

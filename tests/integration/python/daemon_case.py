@@ -1,11 +1,11 @@
-"""A test with a daemon of its own: in the test's directory, ended with it."""
+"""A test with its own daemon, in the test's directory; the daemon ends with the test."""
 import os
 import signal
 import subprocess
 
 from harness import BIN, Case
 
-# What the trainer's machine-independent baseline needs: a mean of each user, smoothed, in one epoch.
+# A spec's sections for target_mean, which trains without torch: a smoothed mean of each user, in one epoch.
 MEAN = """
 model: {type: target_mean, keys: [user], smoothing: 5}
 eval: {dataset: {where: "number % 5 = 0"}}
@@ -16,7 +16,7 @@ variations:
 
 
 class DaemonCase(Case):
-    """See above. `self.spec(more=MEAN, epochs=1)` is one that it can train without torch."""
+    """A test with its own daemon. `self.spec(more=MEAN, epochs=1)` makes a spec that it can train without torch."""
 
     def setUp(self):
         super().setUp()
@@ -26,14 +26,14 @@ class DaemonCase(Case):
         self.addCleanup(self.end_daemon)
 
     def cli(self, *arguments, code=0):
-        """stdout of `millrace ARGUMENTS`."""
+        """Runs `millrace ARGUMENTS` and returns its stdout."""
         done = subprocess.run([os.path.join(BIN, "millrace"), *arguments], capture_output=True, text=True, timeout=120,
                               stdin=subprocess.DEVNULL, check=False)
         self.assertEqual(done.returncode, code, done.stderr)
         return done.stdout
 
     def end_daemon(self):
-        """`down`, and what that leaves is killed."""
+        """Runs `down`, and kills the processes that are left."""
         subprocess.run([os.path.join(BIN, "millrace"), "down"], capture_output=True, timeout=120, check=False)
         for pid, _ in self.ours():
             try:
@@ -42,7 +42,7 @@ class DaemonCase(Case):
                 pass
 
     def ours(self):
-        """Processes of our programs that have this test's directory in their environment: pid, command."""
+        """Pid and command of each Millrace process with this test's directory in its environment."""
         for name in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open(f"/proc/{name}/cmdline", "rb") as file:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Connections that show nothing: half-open ones to the doors of a daemon that has few descriptors."""
+"""Connections that show no token: half-open connections to the doors of a daemon with few descriptors."""
 import json
 import os
 import resource
@@ -27,7 +27,7 @@ def few_descriptors():
 
 
 class HalfOpen:
-    """Connections to one address, from which nothing comes but `said`."""
+    """Connections to one address that send only `said`."""
 
     def __init__(self, address, said=b""):
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -42,7 +42,7 @@ class HalfOpen:
             one.close()
 
     def left(self):
-        """How many the other side has not ended."""
+        """Number of connections that the other side has not closed."""
         looked = select.poll()
         for one in self.open:
             looked.register(one, select.POLLIN)
@@ -93,7 +93,7 @@ class NodesDoor(SpreadCase):
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         context.set_alpn_protocols(["h2"])
         with context.wrap_socket(socket.create_connection((host, int(port)), 20)) as one:
-            one.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))  # and empty settings
+            one.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))  # with empty settings
             began = time.monotonic()
             one.settimeout(4 * SECONDS)
             while one.recv(4096):
@@ -103,7 +103,7 @@ class NodesDoor(SpreadCase):
 
 class OwnRanks(SpreadCase):
     def heard(self, node, run, rank):
-        """What the attempt's door answers on `node` to one that says it is this rank, and claims a loss."""
+        """The answer of the attempt's door on `node` to a connection that claims to be this rank and reports a loss."""
         lines = ({"type": "hello", "run": run, "attempt": 1, "role": "rank", "rank": rank, "pid": 1},
                  {"type": "metrics", "seq": 900001, "step": 100000, "epoch": 0, "rows": 64, "time_ms": 1, "values": {"loss": -42}},
                  {"type": "alive"})

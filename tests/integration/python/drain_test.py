@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Nodes that are to be left: drained ones, agents that end with their allocation, agents that no head takes in."""
+"""Nodes that are left: drained nodes, agents that end with their allocation, agents that no head admits."""
 import contextlib
 import os
 import shutil
@@ -13,7 +13,7 @@ from poll import wait_for
 from run_harness import SCRIPT
 from spread_test import NODES, SpreadCase
 
-# Where it is at its end.
+# Reports where the rank is at its end.
 PLACE = "told(job=os.environ['MILLRACE_JOB'])\n"
 BOUND = ("--bound", "--leave-grace", "20")
 
@@ -26,12 +26,12 @@ class LeaveCase(ElsewhereCase):
         return {node["name"]: node["state"] for node in self.json("nodes")["nodes"]}
 
     def release_asked(self, run):
-        """The ranks go on once they are to stop."""
+        """Lets the ranks go on once they are asked to stop."""
         wait_for("its ranks are asked to stop", lambda: "its ranks stop and resume on other nodes" in self.history(run), 60)
         self.release()
 
     def old_program(self):
-        """A copy of the agent that says that it is of another build."""
+        """Makes a copy of the agent that reports another build."""
         version = subprocess.run([os.path.join(BIN, "millraced"), "--version"], capture_output=True, text=True, check=True).stdout
         build = version.split("build ")[1].strip()
         os.makedirs(os.path.join(self.folder, "programs"))
@@ -44,7 +44,7 @@ class LeaveCase(ElsewhereCase):
         return program, build
 
     def upgrade(self, program):
-        """Installs this build in its place."""
+        """Replaces the program by the present build."""
         shutil.copy(os.path.join(BIN, "millraced"), program + ".new")
         os.rename(program + ".new", program)
 
@@ -52,7 +52,7 @@ class LeaveCase(ElsewhereCase):
         self.assertTrue(self.told(0)[-1]["job"].startswith(os.path.join(self.folder, node) + "/"), self.told(0)[-1])
 
     def assert_moved(self, run, spec, why):
-        """It went on behind the step it stopped at, in another attempt, which costs none of its restarts."""
+        """Checks that the run resumed after the step at which it stopped, in another attempt that cost no restart."""
         ended = self.assert_whole(run, spec, 2)
         self.assertEqual(ended["restarts"], 0)
         self.assertIn(why, self.history(run))
@@ -61,13 +61,13 @@ class LeaveCase(ElsewhereCase):
 
 class Drain(LeaveCase):
     def test_ranks_of_a_drained_node_go_on_elsewhere(self):
-        # Long enough for its ranks to find the next head before they are done.
+        # Long enough for the ranks to find the next head before they finish.
         spec = self.prepare(SCRIPT + PLACE, total=60_000, every=50, train="max_restarts: 1")
         run = self.begin_one(spec)
         node = self.node_of(run, "feed")
         self.assertIn(f"node {node}: its work moves to other nodes", self.cli("nodes", "drain", node))
         self.assertEqual(self.states()[node], "draining")
-        self.next_head()  # which knows it too
+        self.next_head()  # the next head knows of the drain too
         self.release_asked(run)
         self.assert_moved(run, spec, f"attempt 1 moves: node {node} is drained")
         self.assert_ended_on(self.other(node))
@@ -115,7 +115,7 @@ class Drain(LeaveCase):
         self.assertEqual(self.states()["node1"], "attached")
 
     def waiting(self, node):
-        """A `drain --wait` of a node whose ranks do not stop."""
+        """Starts `drain --wait` of a node whose ranks do not stop."""
         child = subprocess.Popen([os.path.join(BIN, "millrace"), "nodes", "drain", node, "--wait"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                  stdin=subprocess.DEVNULL, text=True)
         self.addCleanup(child.communicate)
@@ -202,7 +202,7 @@ class Bound(LeaveCase):
     def test_no_worker_outlives_an_agent(self):
         spec = self.prepare(total=2000, train="max_restarts: 1", more=TWO_DATA)
         run = self.begin_one(spec)
-        for attempt in (1, 2, 3):  # more often than the run may restart
+        for attempt in (1, 2, 3):  # more moves than max_restarts permits restarts
             wait_for("it goes", lambda: self.show(run)["attempt"] == attempt and self.show(run)["state"] == "running")
             node = self.node_of(run, "feed")
             wait_for("the next step", lambda at=attempt: self.told(1)[-1:] != [] and sum("begun" in line for line in self.told(1)) == at)
@@ -285,7 +285,8 @@ class Refused(LeaveCase):
         self.assertEqual(node["address"], "127.0.0.1")
 
     def group(self, microseconds):
-        """A control group that may take that much of each 0.1 s below the one of this process; None: none may be made here."""
+        """Makes a control group below this process's group, with a limit of `microseconds` per 0.1 s; None: not permitted
+        here."""
         with open("/proc/self/cgroup", encoding="utf-8") as file:
             groups = [line.strip().split(":", 2)[1:] for line in file]
         for controllers, path in groups:
@@ -333,7 +334,7 @@ class Refused(LeaveCase):
         self.assertIn(f"came to build {build}", ended.stderr)
 
     def started(self, text=None, mode=0o600):
-        """An agent in the background with such a join file."""
+        """Starts an agent in the background with this text as its join file."""
         path = os.path.join(self.folder, "some.join")
         if text is not None:
             with open(path, "w", encoding="utf-8") as file:
@@ -364,7 +365,7 @@ class Refused(LeaveCase):
 
 
 class LateUpgrade(LeaveCase):
-    """The head is upgraded, and its nodes much later."""
+    """The head is upgraded, and its nodes follow much later."""
 
     def begin(self):
         self.daemon, _ = self.old_program()
@@ -383,7 +384,7 @@ class LateUpgrade(LeaveCase):
         def waits():
             with open(os.path.join(self.folder, node, "millraced.log"), encoding="utf-8") as file:
                 return "waits for the head's build" in file.read()
-        wait_for("its agent waits", waits, 40)  # for far longer than --node-away
+        wait_for("its agent waits", waits, 40)  # for much longer than --node-away
         self.assertEqual(self.show(run)["attempt"], 1, self.history(run))
         self.assertIn(f"'millrace up --host ssh://{node} --install'", self.cli("nodes") + self.err)
         self.upgrade(old)

@@ -12,7 +12,7 @@ from spread_test import NODES
 THIRD = "node3"
 ALL = (*NODES, THIRD)
 KILLS = 20
-# About a minute, which is longer than the kills take.
+# About a minute, which is longer than all kills take.
 SLOW = SCRIPT.replace("    if stream.checkpoint_due:", "    poll.pause(0.1)\n    if stream.checkpoint_due:")
 
 

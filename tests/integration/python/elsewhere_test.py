@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A head that does not train: feed, ranks and data workers are on nodes, and what is done to them."""
+"""A head that does not train: feed, ranks and data workers are on nodes, with faults of all of them."""
 import os
 import signal
 import unittest
@@ -20,14 +20,14 @@ class ElsewhereCase(SpreadCase):
         return super().prepare(script, more=more, **how)
 
     def begin_one(self, spec, step=13):
-        """A run with all its ranks on one node, which waits behind `step`."""
+        """Starts a run with all its ranks on one node; it waits after `step`."""
         self.hold(*range(1, step))
         run = self.submit(spec)[0]
         self.at_step(step)
         return run
 
     def assert_elsewhere(self, run):
-        """No worker is beside the daemon."""
+        """Checks that no worker is on the daemon's machine."""
         nodes = {worker["name"]: worker["node"] for worker in self.show(run)["workers"]}
         self.assertTrue(nodes)
         self.assertEqual([name for name, node in nodes.items() if node not in self.nodes], [], nodes)
@@ -36,7 +36,7 @@ class ElsewhereCase(SpreadCase):
         return nodes
 
     def lose(self, node):
-        """Its power is cut: nothing of it is left, and nobody says so."""
+        """Simulates a power cut of the node: kills all of its processes."""
         for pid in [*self.pids("--slot", node), *self.pids(f"/{node}/"), *self.pids_beneath(node)]:
             try:
                 os.kill(pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Runs whose endings are drawn: many on one daemon, each held against its ledger."""
+"""Runs with random endings: many on one daemon, each compared with its ledger."""
 import json
 import os
 import signal
@@ -14,12 +14,12 @@ from harness import BIN, FRAMEWORKS, HERE
 from poll import pause, wait_for
 from run_harness import RunCase
 
-SEEDS = range(1492, 1552)  # of tests/run: with every kind of ending, and few that import torch
+SEEDS = range(1492, 1552)  # the seeds of tests/run: every kind of ending, few cases that import torch
 ENDED = ("finished", "failed", "cancelled")
 
 
 def seeds_of(*kinds, seeds=SEEDS):
-    """Those whose case is of one of these kinds, of any without kinds; or what ENDINGS_SEEDS says, as 7,9-12."""
+    """Seeds whose case has one of these kinds, or any kind if there are none; ENDINGS_SEEDS=7,9-12 replaces them."""
     said = os.environ.get("ENDINGS_SEEDS", "")
     if said:
         ends = [part.split("-") for part in said.split(",")]
@@ -28,7 +28,7 @@ def seeds_of(*kinds, seeds=SEEDS):
 
 
 class Ending:
-    """One case on its way."""
+    """One case during its run."""
 
     def __init__(self, case, folder, run, reference):
         self.case, self.folder, self.run, self.reference = case, folder, run, reference
@@ -42,7 +42,7 @@ class Ending:
 
 
 class EndingsCase(RunCase):
-    """See above; `search()` is the test."""
+    """A test of endings; `search()` does the work."""
 
     def setUp(self):
         if os.path.isdir(FRAMEWORKS):
@@ -52,12 +52,12 @@ class EndingsCase(RunCase):
         write_data(self.data)
 
     def need_frameworks(self):
-        """Skips the test where Lightning and Accelerate are not there."""
+        """Decorator: skips the test if Lightning or Accelerate is missing."""
         if not os.path.isdir(os.path.join(FRAMEWORKS, "lightning")):
             self.skipTest(f"Lightning and Accelerate are not in {FRAMEWORKS}: packaging/setup --tests brings them")
 
     def search(self, seeds, at_once=60):
-        """Runs the endings of these seeds and fails with what differs from their ledgers."""
+        """Runs the endings of these seeds and fails with their differences from the ledgers."""
         problems, begun = [], time.monotonic()
         for first in range(0, len(seeds), at_once):
             endings, over = [], threading.Event()
@@ -76,7 +76,7 @@ class EndingsCase(RunCase):
             self.fail("\n\n".join([f"{len(problems)} of {len(seeds)} endings differ from their ledgers", *problems]))
 
     def told(self, ending):
-        """A failure as it is printed."""
+        """A failure as printed text."""
         test = ".".join(self.id().split(".")[-2:])
         alone = f"ENDINGS_SEEDS={ending.case.seed} python3 {os.path.join(HERE, 'harness.py')} {os.path.basename(sys.argv[0])} {test}"
         return "\n".join([str(ending.case), *(f"    {problem}" for problem in ending.problems), f"    alone: {alone}"])
@@ -102,7 +102,7 @@ class EndingsCase(RunCase):
         return self._socket
 
     def follow(self, endings):
-        """Until all are over; resumes those that were stopped."""
+        """Waits until all runs are over; resumes those that were stopped."""
         def left():
             states = {run["id"]: run["state"] for run in self.json("ls", "-n", 10000)["runs"]}
             for ending in endings:
@@ -113,7 +113,7 @@ class EndingsCase(RunCase):
                  lambda: not left(), 200 + 10 * len(endings), step=0.5)
 
     def watch(self, endings, over):
-        """Strikes at the built-in trainers, which cannot do it themselves."""
+        """Stops or kills built-in trainers, which cannot do it themselves."""
         while not over.is_set():
             for ending in list(endings):
                 if ending.case.is_built_in and not ending.is_struck and ending.phase["end"] in ("stop", "kill"):
@@ -121,7 +121,7 @@ class EndingsCase(RunCase):
             pause(0.01)
 
     def strike(self, ending):
-        """At a built-in trainer, once it has a checkpoint of the step."""
+        """Stops or kills a built-in trainer once it has a checkpoint of the step."""
         folder = os.path.join(self.folder, "state", "millrace", "runs", ending.run, "checkpoints")
         if not os.path.isdir(folder):
             return
@@ -135,7 +135,7 @@ class EndingsCase(RunCase):
             ending.was_killed = self.kill(ending.run, ending.phase["rank"])
 
     def kill(self, run, rank):
-        """Kills a rank of the built-in trainer. False: it has ended."""
+        """Kills a rank of the built-in trainer; returns False if it has ended."""
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open(f"/proc/{pid}/cmdline", "rb") as file:
@@ -148,7 +148,7 @@ class EndingsCase(RunCase):
         return False
 
     def judge(self, ending):
-        """What an ended run says of itself; a stopped one goes on."""
+        """Judges an ended run; resumes a stopped one."""
         case, shown = ending.case, self.show(ending.run)
         series = self.json("metrics", ending.run, "--points", 1000000)["series"]
         ledger, how = Ledger(ending.folder), ending.phase
@@ -172,7 +172,7 @@ class EndingsCase(RunCase):
 
     @staticmethod
     def phase_of_built_in(ending, shown):
-        """What happened to it: it is struck from outside, at a moment of its own."""
+        """What happened to the built-in trainer: the test stops or kills it at an uncertain moment."""
         end = ending.phase["end"]
         is_through = end == "stop" and shown["state"] == "finished"
         goes_on = end == "kill" and (ending.case.max_restarts > 0 or not ending.was_killed)

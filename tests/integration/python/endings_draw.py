@@ -23,7 +23,7 @@ def row(number):
             "x": None if number % 11 == 0 else number / 8}
 
 
-# What a recipe is made of: name, a line of YAML, which rows stay, the side table.
+# The steps of recipes: name, a line of YAML, which rows stay, the side table.
 STEPS = [
     ("without_x", 'filter: "x is not null"', lambda r: r["x"] is not None, None),
     ("odd_items", 'filter: "item % 3 <> 1"', lambda r: r["item"] % 3 != 1, None),
@@ -38,7 +38,7 @@ WHERES = {NONE: lambda r: True, WHERE: lambda r: r["number"] % 7 != 0,
 
 
 class Case:
-    """One ending. `phases` has an entry for each attempt: what happens in it, `end`, at which `step`, to which `rank`."""
+    """One ending. `phases` has an entry for each attempt: its `end`, at which `step`, for which `rank`."""
 
     def __init__(self, seed):
         self.seed = seed
@@ -73,7 +73,7 @@ class Case:
             self._draw_script()
 
     def kept(self, number):
-        """Whether a row leaves the last step."""
+        """Whether a row passes all steps."""
         one = row(number)
         return WHERES[self.where](one) and all(step[2](one) for step in self.recipe)
 
@@ -108,7 +108,7 @@ class Case:
         elif self.has_evaluation:
             self.evaluates_every = chance.choice((0, 11))
         if end in ("kill", "stop"):
-            # Long enough to be struck at while it goes on.
+            # Long enough to be stopped or killed while it trains.
             self.dataset, self.rows, self.micro, self.split, self.every, self.epochs = "long", 96, 16, 2048, chance.choice((5, 20)), 3
             self.model = "mlp"
             self.max_restarts = chance.choice((0, 1)) if end == "kill" else 0
@@ -150,13 +150,14 @@ class Case:
         elif end == "max_steps":
             self.max_steps = self._place(at + 1, steps + 2)
         if end in ("counted", "len") or (self.has_torch and ranks > 1 and self.last == "keep"):
-            self.take = "for"  # they count steps, not micro-batches; DDP waits for a rank that has fewer of these
+            self.take = "for"  # these ends count steps, not micro-batches; DDP waits for a rank that has fewer micro-batches
         if end == "raise_after":
             last.update(rank=chance.randrange(ranks))
         if end == "nothing":
             last.update(opens=chance.random() < 0.5)
         self.phases.append(last)
-        # A resume renews the budget of restarts: what failed before the last stop is not counted. One that reads nothing has failed for good.
+        # A resume renews the budget of restarts, so failures before the last stop do not count. An attempt that reads
+        # nothing fails for good.
         words = [phase["end"] for phase in self.phases]
         restarts = words[::-1].index("stop") - 1 if "stop" in words else self.max_restarts
         if last["end"] in FAILURES and end != "nothing" and restarts < self.max_restarts:
@@ -200,7 +201,7 @@ class Case:
             train += [f"early_stop: {{patience: {self.patience}, metric: eval.log_loss, min_delta: 1000}}"]
         lines += [f"train: {{{', '.join(train)}}}", "resources: {memory_limit_mb: 512, loader_threads: 1}"]
         if self.has_evaluation:
-            every = f", every_steps: {self.evaluates_every}" if self.is_built_in else ""  # a script sees to it itself
+            every = f", every_steps: {self.evaluates_every}" if self.is_built_in else ""  # a script decides that itself
             lines += [f'eval: {{dataset: {{where: "{TEST}"}}{every}}}']
         if self.is_built_in:
             model = {"logistic": "type: logistic, embedding_dim: 1", "mlp": "type: mlp, hidden: [64, 32]", "target_mean": "type: target_mean, keys: [user]"}
@@ -211,7 +212,7 @@ class Case:
 
 
 def write_data(folder):
-    """All datasets and tables."""
+    """Writes all datasets and tables."""
     import pyarrow
     import pyarrow.parquet
     os.makedirs(folder)

@@ -147,7 +147,7 @@ class Judge:
         self.case, self.reference, self.ledger, self.outcome, self.how = case, reference, ledger, outcome, how
         self.problems = [*reference.problems, *ledger.problems]
         self.is_cut = how["end"] in ("kill", "os_exit") or (
-            how["end"] in ("raise", "exit_1", "raise_after") and how["rank"] != 0)  # rank 0 had no time for its last words
+            how["end"] in ("raise", "exit_1", "raise_after") and how["rank"] != 0)  # then rank 0 could not send its last reports
 
     def same(self, what, shown, expected):
         if shown != expected:
@@ -275,7 +275,7 @@ class Judge:
         self.same("rows of side tables", {os.path.basename(one["path"]): one["rows"] for one in receipt["side_tables"]}, expected)
 
     def funnel(self, receipt, rows, is_whole):
-        """Rows read, rows by step, rows kept: of whole opened segments."""
+        """Rows read, rows after each step, rows kept: counted for whole segments that were opened."""
         case, total = self.case, self.case.total() * self.case.epochs
         kept, scanned = receipt["rows_kept"], receipt["rows_scanned"]
         self.between("receipt.rows_kept", kept, rows, self.reference.kept * case.epochs)
@@ -329,7 +329,7 @@ class Judge:
                 self.problems.append(f"the evaluation of step {at} has {len(numbers)} rows, {len(set(numbers))} different ones, "
                                      f"expected {len(rows)}")
         if case.has_torch or len(self.ledger.last) == 1:
-            # Ranks that do not meet have no figures of all rows.
+            # Ranks that do not meet cannot have figures of all rows.
             expected = [at for at in sorted(self.ledger.evaluations) if case.has_torch or self.ledger.evaluators[at] == 1]
             if points != expected and not ((self.is_cut or self.how["end"] == "nothing") and points == expected[:len(points)]):
                 self.problems.append(f"steps of evaluations: {points}, expected {expected}")

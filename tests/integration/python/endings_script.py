@@ -31,7 +31,7 @@ def note(**what):
 
 
 class Meeting:
-    """Where no rank is a step ahead of another, as with an all-reduce."""
+    """Keeps ranks in step, as an all-reduce does."""
 
     def __init__(self):
         file = os.open(os.path.join(FOLDER, f"meet{ATTEMPT}"), os.O_RDWR | os.O_CREAT)
@@ -52,7 +52,7 @@ class Rank:
         self.begun = resumed.step if resumed else 0
         self.total = json.loads(resumed.read())["total"] if resumed else 0
         note(begun=self.begun, total=self.total)
-        # A stop takes effect some steps behind its word: what was to happen before does not happen.
+        # A stop takes effect some steps after the request, so an event before that step does not happen.
         self.end = "whole" if 0 <= STEP <= self.begun else PHASE["end"]
         self.meeting = Meeting() if CASE["meets"] and WORLD > 1 else None
         self.stream = None
@@ -62,7 +62,7 @@ class Rank:
         self.stream = millrace.stream(SPEC, as_numpy=not CASE["has_torch"], join=CASE["take"] != "no join", last=CASE["last"])
 
     def strike(self, step):
-        """What happens in the midst of a step, before anything of it is done."""
+        """Applies the event that is drawn for the middle of a step, before anything of the step is done."""
         if step != STEP or not IS_MINE:
             return
         if self.end == "kill":
@@ -79,7 +79,7 @@ class Rank:
             self.is_slow = True
 
     def did(self, step, epoch, numbers):
-        """The step is done: its figures, its line, its checkpoint."""
+        """Ends a step: its metrics, its line in the ledger, its checkpoint."""
         self.total += sum(numbers)
         loss = (sum(numbers) % 997 + 1) / 7 if step % CASE["logs_every"] == 0 else None
         if loss is not None and CASE["logs_nan"] and step % 5 == 0:
@@ -96,13 +96,13 @@ class Rank:
         if CASE["lag"] and RANK == WORLD - 1:
             poll.pause(CASE["lag"])
         if self.is_slow:
-            poll.pause(0.02)  # the word that was sent comes back as a stop
+            poll.pause(0.02)  # time for the request to come back as a stop
 
     def save(self):
         millrace.checkpoint(json.dumps({"total": self.total}).encode(), self.stream.step)
 
     def evaluate(self):
-        """Over all evaluation rows, which are noted."""
+        """Evaluates all evaluation rows and notes them."""
         numbers = []
 
         def predict(batch):
@@ -116,7 +116,7 @@ class Rank:
         note(evaluated=self.stream.step, numbers=numbers)
 
     def ended(self, how):
-        """Behind the loop."""
+        """Notes how the loop ended."""
         stream = self.stream
         note(ended=how, step=stream.step, stopped=stream.stopped, hash=stream.order_hash, rows=stream.rows_delivered)
         if stream.stopped:
@@ -128,7 +128,7 @@ class Rank:
 
 
 def batches(rank):
-    """The run's batches in the way the case takes them."""
+    """The run's batches, read in the way of the case."""
     stream = rank.stream
     if rank.end == "counted":
         taken = iter(stream)
@@ -141,14 +141,14 @@ def batches(rank):
 
 
 def loop(rank, train):
-    """A plain loop; `train` is what is done with a batch."""
+    """A plain loop that calls `train` for each batch."""
     stream, numbers, how = rank.stream, [], "whole"
     with stream if CASE["take"] == "with" else contextlib.nullcontext():
         step = rank.begun
         for batch in batches(rank):
             numbers += [int(number) for number in batch.carry["number"]]
             if stream.step == step:
-                continue  # micro-batches one by one, and this one does not end its step
+                continue  # a micro-batch that does not end its step
             step = stream.step
             rank.strike(step)
             train(batch)
@@ -192,7 +192,7 @@ def lightning(rank):
             self.numbers, self.step = [], rank.begun
 
         def training_step(self, batch, index):
-            if rank.stream.step != self.step:  # else it is a micro-batch that does not end its step
+            if rank.stream.step != self.step:  # otherwise a micro-batch that does not end its step
                 rank.strike(rank.stream.step)
             return self.net(batch["dense"][:, :1]).mean()
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sixty random endings of runs: what the daemon shows of each equals the ledger that its ranks kept.
+"""Sixty random endings of runs: the daemon shows of each run what its ranks' ledger has.
 
     ENDINGS_SEEDS=17,20-25 python3 tests/integration/python/harness.py endings_test.py Endings
 

@@ -20,7 +20,7 @@ from millrace._feed import Feed, Request
 from millrace._ranks import Place
 from millrace._reader import Asked, Reader
 
-# The dataset is a pipe into which nobody writes more: the feed waits for it, and so does the loop.
+# The dataset is a pipe that nobody writes to any more: the feed waits for it, and so does the loop.
 STARVING = """
     import sys, time, millrace
     stream = millrace.stream(sys.argv[1], as_numpy=True)
@@ -54,7 +54,7 @@ class Ends(Case):
         return self.spec(total=2000, rows=64, micro=64, epochs=100000)
 
     def stopped_feeds_go_on(self, spec):
-        """A feed that was stopped takes its end when it is let go on."""
+        """Continues stopped feeds, so that they can end."""
         for pid in self.programs(spec):
             os.kill(pid, signal.SIGCONT)
 
@@ -67,7 +67,7 @@ class Ends(Case):
         said = b""
         while b"waiting" not in said:
             said += os.read(parent, 4096)
-        # The ring is read empty, then the loop waits: in slices of which each ends in 0.1 s.
+        # The loop reads the ring empty, then waits in slices that end after 0.1 s.
         wait_for("the loop waits", lambda: self.is_asleep(child.pid), 30)
         begun = time.monotonic()
         os.write(parent, b"\x03")
@@ -77,7 +77,7 @@ class Ends(Case):
         self.stopped_feeds_go_on(spec)
         self.assertEqual(child.wait(20), 7)
         os.close(parent)
-        # 0.3 s on a machine that has a core for it.
+        # 0.3 s if the machine has a free core.
         self.assertLess(took, 0.3 if os.getloadavg()[0] < os.cpu_count() else 3)
         self.assert_nothing_left(5)
 
@@ -102,7 +102,7 @@ class Ends(Case):
         child = self.child(spec, stdout=subprocess.PIPE)
         self.assertEqual(child.stdout.readline(), b"waiting\n")
         for pid in [*self.programs(spec), child.pid]:
-            with contextlib.suppress(ProcessLookupError):  # one of them may end with another
+            with contextlib.suppress(ProcessLookupError):  # one process may end with another
                 os.kill(pid, signal.SIGKILL)
         child.wait(20)
         child.stdout.close()
@@ -112,7 +112,7 @@ class Ends(Case):
         self.assert_nothing_left()
 
     def programs(self, spec, name=b"millrace-"):
-        """The processes of ours that serve a spec."""
+        """The Millrace processes that serve a spec."""
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -166,7 +166,8 @@ class Ends(Case):
         self.assert_nothing_left()
 
     def test_a_rank_that_connects_again_takes_the_others_along(self):
-        # As one does whose first hello was answered too late. More than a ring holds, so that nobody has all of it yet.
+        # Like a rank whose first hello was answered too late. The stream is longer than a ring, so that no rank has all of
+        # it yet.
         spec = self.spec(total=2000, rows=64, micro=16, epochs=60)
         request = Request(spec, None, (), "drop")
         feeds = [Feed(request, Place(rank, 2, (0, 1), 0, "a job", rank == 0)) for rank in (0, 1)]
@@ -183,7 +184,7 @@ class Ends(Case):
                         goes_on.wait(60)
                 places.append(json.loads(reader.state_at(*reader.last_mark))["order_hash"])
                 reader.close()
-            except BaseException as error:  # a thread's end is looked at below
+            except BaseException as error:  # the thread's failure is checked below
                 failed.append(error)
                 is_half.set()
 
@@ -255,8 +256,8 @@ class Ends(Case):
         self.assertRegex(done.stdout, "^2 this stream has a consumer already")
 
     def test_an_interrupt_while_a_batch_ends_is_not_lost(self):
-        # The file's end sends the signal, the batch's end follows at once: if that were Python, the interrupt would come there,
-        # where nobody can catch it, and the batch would never be given back.
+        # The end of the file sends the signal, and the end of the batch follows at once. If that were Python code, the
+        # interrupt would come where nobody can catch it, and the batch would never be released.
         done = self.run_script("""
             import fcntl, io, os, signal, sys, warnings, millrace
             warnings.simplefilter("ignore")

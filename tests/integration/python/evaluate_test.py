@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The evaluation rows by themselves, and models of one's own over them: the figures of the built-in trainer."""
+"""The evaluation rows, and evaluations of the user's own models over them: they have the figures of the built-in trainer."""
 import json
 import os
 import shutil
@@ -34,7 +34,7 @@ class EvaluationRows(Case):
         for variation in (None, "half"):
             with millrace.stream(spec, variation, part="eval", as_numpy=True, copy=True) as rows:
                 self.assertEqual(ids_of(rows), want)
-                self.assertEqual(ids_of(rows), want)  # again from their start
+                self.assertEqual(ids_of(rows), want)  # a second loop reads from the start
         self.assert_nothing_left(5)
 
     def test_ranks_share_them_and_none_is_left_out(self):
@@ -77,9 +77,9 @@ class EvaluationRows(Case):
     def test_rows_without_labels_are_scored(self):
         spec = self.spec(total=1000, more=EVAL)
         today = os.path.join(self.folder, "today.csv")
-        with open(today, "w", encoding="utf-8") as file:  # no column y, which the label is made of
+        with open(today, "w", encoding="utf-8") as file:  # without y, which the label needs
             file.write("number,user,x,tags,word\n" + "".join(f"{n},{n},{n / 8},{n % 9}|{n},w{n}\n" for n in range(100)))
-        os.remove(os.path.join(self.folder, "rows.csv"))  # what it was trained on is not needed either
+        os.remove(os.path.join(self.folder, "rows.csv"))  # scoring does not need the training rows either
         changes = {"eval.dataset": {"path": "today.csv"}}
         with millrace.stream(spec, part="score", set=changes, as_numpy=True, copy=True) as rows:
             self.assertEqual((rows.part, len(rows)), ("score", 2))
@@ -188,7 +188,7 @@ class Mean:
 
 
 class Evaluated(DaemonCase):
-    """Beside a run of the built-in model."""
+    """Compares evaluations with a run of the built-in model."""
 
     def setUp(self):
         super().setUp()
@@ -209,12 +209,12 @@ class Evaluated(DaemonCase):
         self.assertEqual(figures["eval.rows"], run.metrics["eval.rows"])
         for name in named:
             self.assertAlmostEqual(figures[name], run.metrics[name], places=12, msg=name)
-        # Neither micro-batches nor the variation are in it.
+        # The figures depend neither on micro-batches nor on the variation.
         other = millrace.evaluate(predict, self.path, "keep-30", {"batch.micro_rows": 64, "batch.rows": 128}, as_numpy=True)
         self.assertEqual((dict(other), other.hash), (dict(figures), figures.hash))
 
     def pair(self, *folders):
-        """What the loader says of scores in any folders."""
+        """The loader's comparison of scores in these folders."""
         question = {"op": "pair", "runs": [{"id": str(i), "directory": folder} for i, folder in enumerate(folders)]}
         done = subprocess.run([os.path.join(BIN, "millrace-loader"), "inspect"], input=json.dumps(question), capture_output=True, text=True, check=True)
         return json.loads(done.stdout)["pairs"]
@@ -229,7 +229,7 @@ class Evaluated(DaemonCase):
         self.assertAlmostEqual(liked["log_loss_difference"], liked["log_loss"] - liked["log_loss_of_first"], places=12)
         self.assertIn(f"{both.id} against {movie.id}, on the 20,133 rows that both scored (100 %)",
                       self.cli("compare", movie.id, both.id))
-        # The same model by hand.
+        # The same model, computed here.
         predict = Mean(self.path, "movie-mean", "movieId", 5)
         own = os.path.join(self.folder, "own")
         os.mkdir(own)

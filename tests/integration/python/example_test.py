@@ -20,7 +20,7 @@ class Runs(Case):
         said = dict(re.findall(r"^(order hash|AUC) (\S+)$", done.stdout, re.M))
         self.assertEqual(said["order hash"], streamed(MOVIELENS, "--last", "drop")["order_hash"])
         self.assertGreaterEqual(float(said["AUC"]), 0.79)
-        # Its last checkpoint is of step 400 of 471: from there on it ends with the same order hash.
+        # Its last checkpoint is at step 400 of 471; a run from there ends with the same order hash.
         again = subprocess.run([sys.executable, *launcher, os.path.join(EXAMPLE, "train.py"), "--checkpoint", path],
                                capture_output=True, text=True, timeout=600, check=False)
         self.assertIn(f"order hash {said['order hash']}", again.stdout, again.stderr)

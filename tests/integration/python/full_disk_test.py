@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A disk that fills up in the midst of a script's start: the run waits for room, however the parts that were there ended."""
+"""A disk that fills up during a script's start: the run waits for room, however its workers ended."""
 import os
 import subprocess
 import time
@@ -10,7 +10,7 @@ from poll import wait_for
 from run_harness import RunCase
 
 BLOCK = 1 << 20
-STARTS = 1250 * 1024  # bytes that are enough for a start to begin
+STARTS = 1250 * 1024  # bytes that suffice for a start to begin
 
 
 class FullDisk(RunCase):
@@ -22,7 +22,7 @@ class FullDisk(RunCase):
         self.ballast = os.path.join(self.disk, "ballast")
 
     def fill(self, left):
-        """Takes what the disk has but for about `left` bytes."""
+        """Fills the disk except for about `left` bytes."""
         with open(self.ballast, "ab", buffering=0) as file:
             while (more := os.statvfs(self.disk).f_bavail * os.statvfs(self.disk).f_bsize - left) > 4095:
                 try:
@@ -48,7 +48,7 @@ class FullDisk(RunCase):
 
     def test_a_run_whose_start_meets_it_at_any_point_waits_for_room(self):
         spec = self.prepare(total=600, train="max_restarts: 0")
-        self.wait(self.submit(spec)[0], "finished")  # the store and its journal have their sizes
+        self.wait(self.submit(spec)[0], "finished")  # the store and its journal have reached their sizes
         for worker, seconds in (("rank0", 3), ("rank0", 1), ("rank1", 0.5), ("rank1", 0.6), ("rank1", 0.7), ("rank1", 1)):
             ended = self.start(spec, worker, seconds)
             self.assertEqual(ended["state"], "finished",

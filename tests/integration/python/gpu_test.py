@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Batches on a GPU, and runs that are granted one. Skipped where torch finds none."""
+"""Batches on a GPU, and runs that are granted one. Skipped if torch finds no GPU."""
 import os
 import subprocess
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Ranks that torch.distributed names and no launcher's environment: each gets its share, from one feed a machine."""
+"""Ranks that torch.distributed numbers, without a launcher's environment: each gets its share, from one feed per machine."""
 import json
 import os
 import unittest

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checkpoints of ranks on nodes that share no directory with the head: handed over, and fetched for a resume."""
+"""Checkpoints of ranks on nodes without a directory shared with the head: nodes hand them over, and fetch one to resume."""
 import glob
 import os
 import signal
@@ -12,12 +12,12 @@ from run_harness import SCRIPT
 from spread_test import NODES, SpreadCase
 
 MB = 1_000_000
-# Writes checkpoints of SIZE bytes.
+# A script that writes checkpoints of SIZE bytes.
 LARGE = SCRIPT.replace('json.dumps({"total": total}).encode()', 'json.dumps({"total": total, "rest": "x" * SIZE}).encode()') + PLACE
 
 
 class HandOverCase(LeaveCase):
-    """Nodes that hand over one megabyte a second."""
+    """Nodes that send one megabyte a second."""
 
     def agent(self, name, *more):
         super().agent(name, "--checkpoint-rate", "1", *more)
@@ -26,7 +26,7 @@ class HandOverCase(LeaveCase):
         return self.prepare(LARGE.replace("SIZE", str(megabytes * MB)), total=2000, **how)
 
     def node_files(self, run, attempt=1):
-        """Checkpoints on the nodes: what their rank 0 has written."""
+        """Checkpoints on the nodes that rank 0 has written."""
         return sorted(os.path.basename(path) for node in NODES
                       for path in glob.glob(os.path.join(self.folder, node, "runs", run, f"a{attempt}", "checkpoints", "*.safetensors")))
 
@@ -34,7 +34,7 @@ class HandOverCase(LeaveCase):
         return glob.glob(os.path.join(self.folder, "state", "millrace", "runs", run, "checkpoints", f"step-*{pattern}"))
 
     def moving(self, run, step):
-        """The checkpoint of that step has begun to come."""
+        """Waits until the checkpoint of that step is being transferred."""
         def look():
             found = self.show(run)["hand_over"]
             return found if found and found["step"] == step and 0 < found["sent"] < found["bytes"] else None
@@ -44,7 +44,7 @@ class HandOverCase(LeaveCase):
         wait_for("the next attempt", lambda: self.begun(0)[1:] and self.begun(1)[1:], 60)
 
     def assert_resumes(self, run, spec, step):
-        """The next attempt begins behind `step` on all ranks, and the run ends whole."""
+        """Checks that the next attempt begins after `step` on all ranks, and that the run finishes."""
         self.await_next_attempt()
         self.assertEqual((self.begun(0), self.begun(1)), ([0, step], [0, step]))
         self.release()

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Ranks that wait for each other through the feed: rank 1 for data, the feed for rank 0, rank 0 for rank 1. Nothing ends that but the daemon."""
+"""Ranks that wait for each other through the feed: rank 1 for data, the feed for rank 0, rank 0 for rank 1. Only the daemon
+can end that."""
 import os
 import subprocess
 import unittest
@@ -38,7 +39,7 @@ class HeldUp(RunCase):
 
     def test_a_gang_whose_ranks_hold_each_other_up_is_ended_and_the_next_attempt_finishes(self):
         script = SCRIPT.replace("import poll\n", "import poll\n" + IMPORTS, 1).replace(TOLD, TOLD + FAULT, 1)
-        # More steps than a ring has room for: a rank that has the rest of the stream needs no feed.
+        # More steps than fit into a ring: a rank that has the rest of the stream needs no feed.
         spec = self.prepare(script, total=130_000, every=500)
         run = self.submit(spec)[0]
         ended = self.wait(run, "finished", "failed", "cancelled", seconds=120)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Nodes with join files of their own: real processes over TLS on loopback; one is forgotten while it trains."""
+"""Nodes with separate join files: real processes over TLS on loopback; one node is forgotten while it trains."""
 import os
 import subprocess
 import unittest

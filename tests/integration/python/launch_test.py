@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Several ranks under torchrun: one feed a node, equal steps, states of one rank for any number of ranks, kills."""
+"""Several ranks under torchrun: one feed per node, equal steps, one rank's state for any number of ranks, kills."""
 import json
 import os
 import random
@@ -11,7 +11,7 @@ import unittest
 from harness import Case, streamed
 from poll import wait_for
 
-# Each rank says one line a step: rank, epoch, rows, its rows' numbers, and at its end what it knows.
+# Each rank writes one line per step: rank, epoch, rows, its rows' numbers; at its end it writes its state.
 RANKS = """
     import json, os, sys
     import torch, torch.distributed as dist
@@ -49,7 +49,7 @@ RANKS = """
 
 
 class Ranks(Case):
-    """Ranks under torchrun, and what they wrote."""
+    """Tests of ranks under torchrun, which write their results to files."""
 
     def torchrun(self, world, start_new_session=False, **how):
         path = self.script(RANKS)
@@ -63,7 +63,7 @@ class Ranks(Case):
         self.assertEqual(child.returncode, 0, said)
 
     def told(self, world, out="out"):
-        """By rank its steps and its last words; what it wrote is taken away."""
+        """Returns each rank's steps and last line, and removes the files."""
         steps, ends = [], []
         for rank in range(world):
             path = os.path.join(self.folder, f"{out}.{rank}")
@@ -75,7 +75,7 @@ class Ranks(Case):
         return steps, ends
 
     def kill_and_resume(self, seed):
-        """kill -9 of a random rank or of the feed at a random step; then to the end with other rank counts."""
+        """Kills (-9) a random rank or the feed at a random step; then runs to the end with other numbers of ranks."""
         draw = random.Random(seed)
         spec = self.spec(total=1000, rows=64, micro=16, epochs=2)
         state = os.path.join(self.folder, "state")
@@ -133,7 +133,7 @@ class Ranks(Case):
 
 class Launch(Ranks):
     def test_ddp_ends_whatever_the_total(self):
-        # G/b is 4 micro-batches of 16 rows: totals just above its multiples.
+        # A step has 4 micro-batches of 16 rows; the totals are just above its multiples.
         cases = ((2, 1 * 64 + 1, "keep"), (4, 3 * 64 + 1, "keep"), (3, 2 * 48 + 1, "keep"), (2, 3 * 64 + 17, "drop"))
         for world, total, last in cases:
             rows = 48 if world == 3 else 64

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How a script leaves: what its receipt says of it, and the time that its interpreter takes. No torch."""
+"""How a script ends: what its receipt has, and how long its interpreter takes. No torch."""
 import os
 import subprocess
 import unittest
@@ -8,7 +8,7 @@ from harness import BIN
 from poll import wait_for
 from run_harness import RunCase
 
-# The way is the script's argument, the step of it the next one.
+# The script's first argument is the way in which it ends, the second the step.
 SCRIPT = """
 import os, sys
 import millrace
@@ -30,7 +30,7 @@ for _ in range(len(stream) if way == "counted" else 10**9):
             break
 """
 
-# Its handler was registered before this module's, so it runs behind that one.
+# Its exit handler was registered before this module's, so it runs after that one.
 SLOW = """
 import atexit, ctypes, os, sys
 import poll
@@ -53,7 +53,7 @@ for _ in range(len(stream)):
 """
 
 
-# Ranks that do not meet: the last one leaves its loop early.
+# Ranks that do not meet: the last rank leaves its loop early.
 UNEVEN = """
 import os, sys
 import millrace
@@ -80,7 +80,7 @@ class Leaving(RunCase):
     def ended(self, *words, **how):
         return self.wait(self.submit(self.prepare_way(*words, **how))[0], "finished", "failed", "cancelled")
 
-    # 1,000 rows in one segment, of which a step takes 64 and the last 40 of an epoch are left out.
+    # 1,000 rows in one segment. A step takes 64 rows, and the last 40 rows of an epoch are left out.
     def check(self, run, step, rows, scanned, ends_inside, state="finished"):
         self.assertEqual(run["state"], state, run["exit_reason"])
         progress, receipt = run["progress"], run["receipt"]

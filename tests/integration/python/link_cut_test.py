@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A node's link that is cut for longer than the relay waits, while ranks meet each step as under DDP. As root, in a network namespace that this test makes."""
+"""A node's link is cut for longer than the relay waits, while ranks meet at each step as under DDP. Needs root, for a
+network namespace."""
 import glob
 import os
 import subprocess
@@ -13,7 +14,7 @@ from run_harness import RunCase
 NODE = "node1"
 STEPS = 500
 CUT_AT = 40
-# Ranks wait for each other before each step ends, as in an all-reduce. A rank's ring holds some 150 steps.
+# Ranks wait for each other before each step ends, as in an all-reduce. A rank's ring has room for some 150 steps.
 SCRIPT = """
 import mmap, os
 import numpy as np
@@ -57,7 +58,7 @@ class LinkCut(RunCase):
         self.addCleanup(self.network.close)
 
     def begin(self):
-        # Limits of silence that the cut does not reach: it is to cost nothing but time.
+        # The cut is shorter than the limits of silence, so it must cost only time.
         head = [os.path.join(BIN, "millraced"), "--nodes-listen", chaos_net.HEAD, "--silent-after", "90", "--node-away", "90"]
         subprocess.run(head, check=True, capture_output=True, timeout=60)
         join = os.path.join(self.folder, "state", "millrace", "nodes.join")

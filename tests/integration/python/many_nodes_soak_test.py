@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A head with 256 real agents on this machine: what it costs at rest, and how soon all are back after it was killed."""
+"""A head with 256 real agents on this machine: its cost at rest, and how soon all agents are back after the head was killed."""
 import os
 import signal
 import subprocess

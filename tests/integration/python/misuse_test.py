@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What cannot work is answered with one sentence."""
+"""Wrong uses of the module: each fails with one clear error."""
 import json
 import pickle
 import threading
@@ -29,7 +29,7 @@ class Misuse(Case):
         for how in ({"last": "drop"}, {"last": "keep"}):
             with millrace.stream(self.spec(), as_numpy=True, **how) as stream:
                 loop = iter(stream)
-                for _ in range(len(stream)):  # as a framework that counts: it does not ask for one more
+                for _ in range(len(stream)):  # like a framework that counts batches and asks for no further one
                     next(loop)
                 with self.refused("read to its end: one loop reads all epochs"):
                     iter(stream)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What runs of the built-in trainer have learnt, as torch modules: the figures that the runs reported, from Python."""
+"""Trained runs of the built-in trainer as torch modules: Python computes the figures that the runs reported."""
 import glob
 import json
 import os
@@ -71,12 +71,12 @@ class Model(DaemonCase):
                  r"`derive: \{age_years: .*year - 1970.*\}` in the stream")):
             with self.assertRaisesRegex(millrace.SpecError, why + ".*; read the rows with the spec of the model's run"):
                 evaluated(changes)
-        # Which rows there are, and what they weigh, is the caller's affair.
+        # The caller decides which rows there are and what they weigh.
         other = evaluated({"eval.dataset.where": "rating <= 3 or rating > 4", "recipe.sample.keep": 0.5})
         self.assertNotEqual(other.hash, right.hash)
         trusting = millrace.load_model(run, check_features=False)
         self.assertNotEqual(evaluated({"features.dense": swapped}, trusting)["eval.auc"], right["eval.auc"])
-        # Both streams of a process stay looked at.
+        # Features are checked for both streams of a process.
         with millrace.stream(MOVIELENS) as good, millrace.stream(MOVIELENS, set={"features.dense": swapped}) as bad:
             for _ in range(2):
                 self.assertEqual(model(next(iter(good))).shape[1], 1)

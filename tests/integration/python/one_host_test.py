@@ -45,8 +45,8 @@ class TwoMounts(RunCase):
 
 
 class TwoHosts(RunCase):
-    """The daemon of setUp() is on this host. `there()` is a command on the other one."""
-    changes = ""  # what else differs there, as shell text
+    """The daemon of setUp() is on this host. `there()` runs a command on the other one."""
+    changes = ""  # other differences of that host, as shell text
 
     def begin(self):
         if not may_have_hosts():
@@ -67,7 +67,7 @@ class TwoHosts(RunCase):
         self.holder.stdout.close()
 
     def there(self, program, *arguments, code=0):
-        """What a command prints on the other host, both outputs."""
+        """Runs a command on the other host; returns stdout and stderr."""
         done = subprocess.run(["nsenter", "--target", self.init, "--pid", "--mount", "--uts", os.path.join(BIN, program), *arguments],
                               capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL, cwd=self.folder,
                               env={**os.environ, "XDG_RUNTIME_DIR": self.elsewhere})
@@ -75,7 +75,7 @@ class TwoHosts(RunCase):
         return done.stdout + done.stderr
 
     def at_step(self, step):
-        """A run whose ranks wait behind `step`."""
+        """Starts a run whose ranks wait after `step`."""
         self.hold(*range(1, step))
         run = self.submit(self.prepare(total=2000))[0]
         wait_for(lambda: f"both ranks are at step {step}", lambda: self.steps_told(0)[-1:] == self.steps_told(1)[-1:] == [step])
@@ -101,7 +101,7 @@ class TwoHosts(RunCase):
         return [[line["begun"] for line in self.told(rank) if "begun" in line] for rank in (0, 1)]
 
     def assert_one_attempt_to_the_end(self, run):
-        """The workers of this host go on, and the daemon of the other one takes what they report."""
+        """Checks that this host's workers continue, and that the other host's daemon receives their reports."""
         shown = self.there("millrace", "show", run)
         self.assertIn("its workers were started on", shown)
         self.assertNotIn("attempt 2", shown)
@@ -143,7 +143,7 @@ class OtherContainer(TwoHosts):
         command = [word.decode() for word in self.command_of(agent)]
         place = command[command.index("--state-dir") + 1]
         words = ["--slot", "--join", os.path.join(state, "nodes.join"), "--name", "node9", "--state-dir", place]
-        for more in ([], ["--foreground"]):  # 7: systemd starts it again
+        for more in ([], ["--foreground"]):  # exit code 7: systemd starts the agent again
             self.assertIn(f"(process {agent} on", self.there("millraced", *words, *more, code=7))
         os.kill(agent, signal.SIGKILL)
         self.await_end(agent)

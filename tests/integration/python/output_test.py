@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Standard output that takes nothing: a full disk is an error of every command, a reader that has gone is none."""
+"""Standard output that cannot be written: a full disk is an error for every command, a reader that has gone is not."""
 import os
 import re
 import subprocess
@@ -17,7 +17,7 @@ ARGUMENTS = {
     "check": ("SPEC",), "preview": ("SPEC", "--seconds", "1"), "sample": ("SPEC",), "head": ("DATA",), "count": ("SPEC",), "stream": ("SPEC",), "dataset": ("DATA",),
     "init": ("DATA", "--label", "clicked", "--seconds", "1"), "run": ("SPEC", "--detach"), "stop": ("LONG", "--wait"), "resume": ("LONG", "--from-start"),
     "rm": ("OTHER",), "down": ()}
-# Programs beside `millrace` that print; what of them is not built is left out.
+# Other programs that print; programs that were not built are skipped.
 PROGRAMS = (("millrace-loader", "--help"), ("millrace-loader", "count", "SPEC"), ("millrace-loader", "profile", "DATA"), ("millrace-loader", "inspect"),
             ("millrace-data", "--version"), ("millraced", "--help"), ("millraced", "--version"), ("millrace-trainer", "--version"),
             ("millrace-console", "--version"), ("millrace-ssh", "--version"))
@@ -41,7 +41,7 @@ class Outputs(DaemonCase):
         self.places = {"SPEC": self.path, "DATA": clicks, "BASE": ids[0], "OTHER": ids[1], "LONG": long}
 
     def into(self, output, program, *words):
-        """Exit code and stderr of a program that prints into a descriptor."""
+        """Runs a program with this descriptor as stdout; returns exit code and stderr."""
         done = subprocess.run([os.path.join(BIN, program), *(self.places.get(word, word) for word in words)], stdin=subprocess.DEVNULL,
                               stdout=output, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
         return done.returncode, done.stderr
@@ -59,7 +59,7 @@ class Outputs(DaemonCase):
     def test_output_that_is_lost_is_an_error_of_every_command(self):
         with open("/dev/full", "w", encoding="utf-8") as full:
             for name, words, takes_json in self.commands():
-                # What changes something does so once.
+                # A command that changes something runs only once.
                 with_json = takes_json and name not in ("run", "stop", "resume", "rm", "down")
                 for more in ((), ("--json",)) if with_json else ((),):
                     code, err = self.into(full, "millrace", name, *words, *more)
@@ -91,7 +91,7 @@ class Outputs(DaemonCase):
 
 class Followers(RunCase):
     def test_a_follower_ends_with_its_reader(self):
-        """Also while its run does nothing, which prints nothing."""
+        """The follower ends even if its run prints nothing."""
         spec = self.prepare(ranks=1)
         self.hold()
         run, = self.submit(spec)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""millrace.evaluate() in several ranks under torchrun: the figures of one rank, to the last digit."""
+"""millrace.evaluate() in several ranks under torchrun gives the figures of one rank, to the last digit."""
 import json
 import os
 import subprocess

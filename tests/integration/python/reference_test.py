@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The reference is what the docstrings say, and every public name has one; the module is typed."""
+"""The reference page equals the docstrings, every public name has one, and the module is typed."""
 import inspect
 import os
 import subprocess

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the certificates of clients allow."""
+"""The permissions of client certificates."""
 import json
 import os
 import re
@@ -42,7 +42,7 @@ class Served(Case):
         self.address = address().group(1)
 
     def client(self, certificate, *arguments):
-        """What `millrace ARGUMENTS` did with this certificate."""
+        """Runs `millrace ARGUMENTS` with this certificate."""
         variables = {"MILLRACE_HOST": self.address, "MILLRACE_TLS_CA": self.authority.path, "MILLRACE_TLS_CERT": certificate[0],
                      "MILLRACE_TLS_KEY": certificate[1], "USER": "root"}
         return subprocess.run([os.path.join(BIN, "millrace"), *arguments], capture_output=True, text=True, timeout=120, check=False,

@@ -1,4 +1,4 @@
-"""A daemon of a test's own, and scripts that it runs as the ranks of runs."""
+"""A test's own daemon, and scripts that it runs as the ranks of runs."""
 import contextlib
 import json
 import os
@@ -47,7 +47,7 @@ train: {ranks: %(ranks)d, checkpoint: {every_steps: %(every)d}%(train)s}
 
 
 class RunCase(Case):
-    """A test with a daemon of its own; it and all it started end with the test."""
+    """A test with its own daemon, which ends with all that it started."""
 
     def setUp(self):
         super().setUp()
@@ -60,7 +60,7 @@ class RunCase(Case):
         self.begin()
 
     def copy_example(self):
-        """The PyTorch example and its data, below the test's folder; its spec."""
+        """Copies the PyTorch example and its data below the test's folder; returns the spec's path."""
         examples = os.path.join(ROOT, "resources/examples")
         shutil.copytree(os.path.join(examples, "movielens"), os.path.join(self.folder, "movielens"))
         work = os.path.join(self.folder, "pytorch")
@@ -83,7 +83,7 @@ class RunCase(Case):
         return made.stderr.strip() if made.returncode else ""
 
     def begin(self):
-        """The daemon; one that runs already is fine."""
+        """Starts the daemon unless it runs already."""
         self.cli("up")
 
     def end_all(self):
@@ -95,7 +95,7 @@ class RunCase(Case):
         os.environ.pop("MILLRACE_TEST_RUNS", None)
 
     def processes(self):
-        """The daemon, the CLI and the guardians and feeds of this test."""
+        """The daemon, the command line, and the guardians and feeds of this test."""
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             with contextlib.suppress(OSError):
@@ -108,7 +108,7 @@ class RunCase(Case):
         return found
 
     def cli(self, *arguments, code=0, timeout=120, cwd=None):
-        """What `millrace ARGUMENTS` prints; `self.err` is its other output."""
+        """Runs `millrace ARGUMENTS` and returns its stdout; `self.err` is its stderr."""
         done = subprocess.run([os.path.join(BIN, "millrace"), *map(str, arguments)], capture_output=True, text=True,
                               timeout=timeout, check=False, stdin=subprocess.DEVNULL, cwd=cwd or self.folder)
         self.err = done.stderr
@@ -120,7 +120,7 @@ class RunCase(Case):
         return json.loads(self.cli(*arguments, "--json", **how))
 
     def prepare(self, script=SCRIPT, ranks=2, every=5, train="", **how):
-        """A dataset, a script, and the spec that runs it. Its path."""
+        """Writes a dataset, a script, and the spec that runs it; returns the spec's path."""
         more = RUN % {"ranks": ranks, "every": every, "train": f", {train}" if train else ""}
         path = self.spec(more=more + how.pop("more", ""), **how)
         self.script(script)
@@ -151,7 +151,7 @@ class RunCase(Case):
         return [(point["step"], point["value"]) for point in series[0]["points"]] if series else []
 
     def told(self, rank):
-        """What a rank's process wrote down."""
+        """The lines that a rank's process wrote."""
         path = os.path.join(self.folder, f"rank{rank}.jsonl")
         if not os.path.exists(path):
             return []
@@ -165,7 +165,7 @@ class RunCase(Case):
         return [line["pid"] for line in self.told(rank) if "begun" in line][-1]
 
     def hold(self, *steps):
-        """Ranks wait at each step for which there is no file `goN`."""
+        """Makes ranks wait at each step except `steps`, until there is a file `goN`."""
         self.touch("hold")
         for step in steps:
             self.touch(f"go{step}")

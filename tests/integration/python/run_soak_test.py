@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs of scripts for long: stops at random instants, kills of everything, held against runs that nobody disturbed."""
+"""Long tests of runs of scripts: stops and kills at random instants; results are compared with undisturbed runs."""
 import os
 import random
 import shutil
@@ -133,7 +133,7 @@ class KillsSoak(RunCase):
                 pass
 
     def left(self, run):
-        """Processes of a run that has ended."""
+        """Processes that are left of a run that has ended."""
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:

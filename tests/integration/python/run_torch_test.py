@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The example script as runs: two ranks of DDP, their variations, stops, kills; held against the same file under torchrun."""
+"""The example script as runs: two ranks of DDP, variations, stops, kills; compared with the same file under torchrun."""
 import os
 import re
 import signal
@@ -38,7 +38,7 @@ class ScriptRuns(RunCase):
         self.assertEqual(len({end["receipt"]["eval_order_hash"] for end in ends}), 1)
         compared = self.json("compare", *runs)
         self.assertTrue(compared["same_evaluation_rows"], compared.keys())
-        for run in runs[1:]:  # row by row, too
+        for run in runs[1:]:  # the pairing compares row by row
             pair = compared["paired"]["runs"][run]
             self.assertEqual((pair["share"], pair["is_sample"]), (1, False), pair)
             self.assertAlmostEqual(pair["heads"]["liked"]["log_loss_difference"],

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Scores of evaluations on nodes: at the head for `compare`, as those of runs on its own machine."""
+"""Scores of evaluations on nodes: `compare` finds them at the head, like those of runs on its own machine."""
 import glob
 import os
 import shutil
@@ -12,7 +12,8 @@ from harness import MOVIELENS
 from poll import is_gone, wait_for
 from spread_test import NODES, SpreadCase
 
-# Keeps scores of ROWS made up rows at its end, where millrace.evaluate() has them. The labels are all of the same kind.
+# Writes scores of ROWS generated rows at its end, where millrace.evaluate() keeps them. Each row's label follows from its
+# key.
 KEEPS = """
 import json, os
 import millrace
@@ -33,14 +34,14 @@ if os.environ["RANK"] == "0":
 
 
 def mean_loss(rows, seed):
-    """The log loss of KEEPS's scores."""
+    """The log loss of the scores that KEEPS writes."""
     keys = numpy.random.default_rng(1).integers(0, 2**64, rows, dtype=numpy.uint64)
     scores = numpy.clip(numpy.random.default_rng(seed).random(rows, dtype=numpy.float32).astype(numpy.float64), 1e-12, 1 - 1e-12)
     return -numpy.log(numpy.where(keys % 2, scores, 1 - scores)).mean()
 
 
 class ScoresCase(ElsewhereCase):
-    """Nodes that hand over one megabyte a second, and that may be away for longer than a new agent takes to start."""
+    """Nodes that send one megabyte a second, and that may be away for longer than a new agent takes to start."""
     options = ("--no-train-here", "--node-away", "20")
 
     def agent(self, name, *more):
@@ -51,7 +52,7 @@ class ScoresCase(ElsewhereCase):
         return self.submit(self.prepare(KEEPS.replace("ROWS", str(rows)).replace("SEED", str(seed)), ranks=1, every=0))[0]
 
     def moving(self, run):
-        """Its scores have begun to come."""
+        """Waits until the scores are being transferred."""
         def look():
             found = self.show(run)["hand_over"]
             return found if found and found["what"] == "scores" and 0 < found["sent"] < found["bytes"] else None
@@ -125,7 +126,7 @@ class SharedScores(ScoresCase):
 
 
 class AsLocal(SpreadCase):
-    """First runs of a daemon alone, then the same of a head with nodes."""
+    """Starts with a daemon alone, then compares with the same runs of a head with nodes."""
 
     def begin(self):
         folder = os.path.join(self.folder, "movielens")

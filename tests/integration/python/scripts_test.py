@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Scripts as runs: `command:` of a spec, with a daemon and workers of the test's own. No torch."""
+"""Scripts as runs: `command:` of a spec, with the test's own daemon and workers. No torch."""
 import glob
 import json
 import os
@@ -26,7 +26,7 @@ class Scripts(RunCase):
         return ended
 
     def assert_whole(self, run, spec, *options):
-        """As if nothing had happened: order hash, rows, each step's metrics once and in order."""
+        """Checks order hash and rows, and that each step's metrics are there once and in order."""
         ended = self.finish(run)
         expected = streamed(spec, "--last", "drop", *options)
         self.assertEqual(ended["receipt"]["order_hash"], expected["order_hash"])
@@ -65,7 +65,7 @@ told(length=len(stream), steps=stream.step, estimate=stream.estimate.steps,
                             "variations:\n  - {name: half, set: {dataset.where: number < 500}}\n")
         run = self.submit(spec, "--variation", "half", "--set", "batch.epochs=3")[0]
         with open(spec, "a", encoding="utf-8") as file:
-            file.write("  - {name: later, set: {batch.rows: 32}}\n")  # the file is not the run's spec any more
+            file.write("  - {name: later, set: {batch.rows: 32}}\n")  # the run keeps the spec that was submitted
         self.finish(run)
         for rank in (0, 1):
             told = self.told(rank)[-1]
@@ -168,7 +168,7 @@ told(length=len(stream), steps=stream.step, estimate=stream.estimate.steps,
             self.cli("stop", run)
             wait_for("the rank knows it", lambda: self.show(run)["state"] == "stopping")
             self.touch("go")
-            pause(0.6)  # its hello to the feed takes 0.25 s to fail, and is said again
+            pause(0.6)  # the hello to the feed fails after 0.25 s and is sent again
         finally:
             os.kill(feed, signal.SIGCONT)
         ended = self.wait(run, "cancelled", "failed", "finished")
@@ -256,7 +256,7 @@ told(length=len(stream), steps=stream.step, estimate=stream.estimate.steps,
             shown.append(self.show(run))
             return "SIGSTOP" in (shown[-1]["trouble"] or "")
         wait_for("it is named", is_named, 15)
-        # And told apart from the other one.
+        # The stopped rank is shown apart from the other one.
         other, stopped = shown[-1]["ranks"]
         self.assertEqual([(rank["rank"], rank["state"]) for rank in (other, stopped)], [(0, "running"), (1, "stopped")])
         self.assertIn("SIGSTOP", stopped["trouble"])
@@ -267,11 +267,11 @@ told(length=len(stream), steps=stream.step, estimate=stream.estimate.steps,
         self.assertEqual(ended["attempt"], 2)
         self.assertTrue(any("rank1 stands still" in event["text"] and "its gang is ended" in event["text"]
                             for event in ended["events"]), ended["events"])
-        # Nobody asked for a stop, and no log says so.
+        # No log says that a stop was requested.
         for worker in ("feed", "rank0", "rank1"):
             with open(os.path.join(ended["directory"], "a1", worker, "out.log"), encoding="utf-8") as file:
                 log = file.read()
-            if worker != "rank0":  # which may have come to its end
+            if worker != "rank0":  # rank 0 may have ended by itself
                 self.assertRegex(log, "ending the command: rank1 stands still after step [0-9]+: its process is stopped", worker)
             self.assertNotRegex(log, "asked for|on request", worker)
         self.assertFalse([event for event in ended["events"] if "rank1: rank1" in event["text"]], ended["events"])
@@ -290,7 +290,7 @@ told(length=len(stream), steps=stream.step, estimate=stream.estimate.steps,
         self.assert_whole(run, spec)
 
     def test_what_a_killed_rank_had_told_a_daemon_that_stood_still_is_kept(self):
-        # A name of what each rank measures: the other ones are kept of rank 0 alone.
+        # A metric that is kept for each rank; other metrics are kept only for rank 0.
         spec = self.prepare(SCRIPT.replace("millrace.log(", 'millrace.log(**{"trainer.step": stream.step}, '), total=2000)
         self.hold(*range(1, 4))
         run = self.submit(spec)[0]
@@ -379,7 +379,7 @@ resumed =""", 1)
         self.assert_whole(run, spec)
 
     def test_a_script_that_holds_the_interpreter_is_alive(self):
-        # A call through PyDLL keeps the interpreter's lock.
+        # A call through PyDLL holds the interpreter's lock.
         spec = self.prepare("import ctypes\n" + SCRIPT.replace(
             "for batch in stream:\n", "for batch in stream:\n    if stream.step == 3:\n"
             "        ctypes.PyDLL(None).poll(None, 0, 13000)\n"), ranks=1)
@@ -438,7 +438,7 @@ resumed =""", 1)
         self.assertEqual(len({line["pid"] for line in self.told(0) if "begun" in line}), 1)
 
     def feed_of(self, run):
-        """The pid of the run's feed; 0: there is none now."""
+        """The pid of the run's feed; 0: no feed runs now."""
         return next((worker["pid"] or 0 for worker in self.show(run)["workers"]
                      if worker["name"] == "feed" and worker["state"] != "ended"), 0)
 

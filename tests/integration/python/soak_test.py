@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Longer ones: kills at twenty seeds, the example under torchrun."""
+"""Long tests: kills with twenty seeds, the example under torchrun."""
 import os
 import unittest
 

@@ -16,7 +16,7 @@ NODES = ("node1", "node2")
 LIMITS = ("--silent-after", "5", "--node-away", "2", "--crew-pace", "0.5")
 TWO = ("--set", "train.nodes=2")
 
-# Rank 0 has more to do at the end.
+# Keeps rank 0 busy at its end.
 LATE = """
 while os.environ["RANK"] == "0" and os.path.exists(os.path.join(HERE, "late")):
     poll.pause(0.005)
@@ -202,7 +202,7 @@ class Spread(SpreadCase):
         self.assert_whole(run, spec, 1)
 
     def await_part_ended(self, run, attempt=1):
-        """By its node's engine: nothing of it is left there."""
+        """Waits until the node's engine has nothing left of the part."""
         mark = f"{run}.a{attempt}.p1"
         wait_for("the part has ended", lambda: not any(os.path.exists(os.path.join(self.folder, node, "runs", ".gangs", mark)) for node in NODES))
 

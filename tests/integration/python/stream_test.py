@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A stream with NumPy: its rows, its order, its states, what it says of itself."""
+"""A stream with NumPy: its rows, its order, its states, its properties."""
 import json
 import os
 import shutil
@@ -14,7 +14,7 @@ import millrace
 
 
 def ids_of(batch):
-    """The rows' own numbers, as Python's."""
+    """The rows' numbers as a list of ints."""
     return batch.carry["number"].tolist()
 
 
@@ -211,7 +211,7 @@ class States(Case):
                 self.assertEqual(sorted(shares[1, step]), sorted(shares[4, step]))
 
     def test_a_rank_without_rows_gets_a_batch_of_none(self):
-        # 1000 = 15 x 64 + 40: of the last step's three micro-batches the fourth rank has none.
+        # 1000 = 15 x 64 + 40: the last step has three micro-batches, so the fourth rank has none.
         spec = self.spec(total=1000, rows=64, micro=16, epochs=1)
         with millrace.stream(spec, rank=3, world=4, last="keep", as_numpy=True) as stream:
             batch = list(stream)[-1]
@@ -243,7 +243,7 @@ class States(Case):
                 loop = iter(stream)
                 got = [next(loop).carry["number"].tolist() for _ in range(5)]
                 state = stream.state_dict()
-                # A later week, and one that sorts before the others.
+                # Adds a later week, and one that sorts before the others.
                 for week in ("week=3", "week=0"):
                     os.mkdir(os.path.join(folder, week))
                     shutil.copy(os.path.join(folder, "week=1", "rows.csv"), os.path.join(folder, week, "rows.csv"))
@@ -254,7 +254,7 @@ class States(Case):
                     rest = [batch.carry["number"].tolist() for batch in other]
                     self.assertEqual((got + rest, other.order_hash, other.step), (rows, whole, len(rows)))
                     self.assertEqual(other.state_dict()["files"], state["files"])
-                # The same where it goes back after it has read.
+                # The same if the stream goes back after it has read.
                 stream.load_state_dict(state)
                 self.assertEqual([batch.carry["number"].tolist() for batch in stream], rest)
             os.remove(os.path.join(folder, "week=2", "rows.csv"))
@@ -280,7 +280,7 @@ class States(Case):
             state = stream.state_dict()
         changed = [line.split(",") for line in lines]
         user = head.split(",").index("user")
-        for value in ("1.5", "word", ""):  # another type, then no column
+        for value in ("1.5", "word", ""):  # another type, then a missing value
             for row in changed:
                 row[user] = value
             with open(os.path.join(self.folder, "rows2.csv"), "w", encoding="utf-8") as file:
@@ -290,7 +290,7 @@ class States(Case):
                 self.assertEqual(got + [batch.carry["number"].tolist() for batch in stream], rows, value)
 
     def split_into_weeks(self, folder, spec, more):
-        """rows.csv becomes two partitions; `more` takes the place of the spec's batch."""
+        """Divides rows.csv into two partitions; `more` replaces the spec's batch."""
         with open(os.path.join(folder, "rows.csv"), encoding="utf-8") as file:
             head, *lines = file.read().splitlines()
         os.remove(os.path.join(folder, "rows.csv"))

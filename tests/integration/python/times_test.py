@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Where the time of a run went: a script's clock, and a run of a script over a restart. No torch."""
+"""Where the time of a run went: the clock of a script, and a script's run over a restart of the daemon. No torch."""
 import json
 import os
 import random
@@ -17,7 +17,7 @@ PARTS = ("busy_ms", "stall_ms", "evaluate_ms", "checkpoint_ms", "start_ms", "end
 
 
 class Clock:
-    """Moves when told to."""
+    """A clock that the test moves."""
 
     def __init__(self):
         self.now = 1000.0
@@ -46,7 +46,7 @@ class ScriptsClock(unittest.TestCase):
 
             passes("start")
             with phases.waiting():
-                passes("start")  # the first batch ends the start
+                passes("start")  # the first batch ends the phase "start"
             for _ in range(100):
                 passes("busy")
                 kind = draw.choice(("stall", "evaluate", "checkpoint"))
@@ -59,7 +59,7 @@ class ScriptsClock(unittest.TestCase):
                 else:
                     entered = phases.enter("evaluate")
                     passes("evaluate")
-                    if draw.random() < 0.5:  # else it is left in the middle, and the loop goes on
+                    if draw.random() < 0.5:  # otherwise the evaluation is left in the middle, and the loop continues
                         phases.enter(entered)
                     else:
                         with phases.waiting():
@@ -84,11 +84,11 @@ class ScriptsClock(unittest.TestCase):
         link = object.__new__(Link)  # without a daemon
         link.phases, link.run, link._values, link._lock = Phases(clock), None, {}, threading.RLock()
         link._step_seconds, link._has_told_step, link._stalled = 0.0, False, (0.0, 0.0)
-        clock.now += 9  # the share leaves the start out
+        clock.now += 9  # the share does not count the start
         with link.phases.waiting():
             clock.now += 1
         weighted, since = 0.0, clock.now
-        for step in range(1, 400):  # of a millisecond each: only some are told, none of which is one that waits
+        for step in range(1, 400):  # steps of a millisecond: only some are reported, and none of those waits
             with link.phases.waiting():
                 waited = 0.02 * (step % 8 == 3)
                 clock.now += waited
@@ -102,7 +102,7 @@ class ScriptsClock(unittest.TestCase):
         self.assertGreater(weighted, 0.9)
 
 
-# Its evaluation takes half a second, by the call and by a loop of its own in turn, and its steps 30 ms.
+# An evaluation takes half a second, by the call and by an own loop in turn; a step takes 30 ms.
 SCRIPT = """
 import json, os
 import millrace
@@ -134,7 +134,7 @@ for batch in stream:
 """
 
 
-# Its loop is over after a moment; it leaves after two seconds, of which a handler of the interpreter's exit takes one.
+# The loop ends soon; the process ends two seconds later, one second of which is an exit handler of the interpreter.
 LEAVING = """
 import atexit, os
 import poll
@@ -166,7 +166,7 @@ class Times(RunCase):
         def look(shown=None):
             told = (shown or self.show(run))["progress"]
             for part in PARTS:
-                self.assertGreaterEqual(told.get(part) or 0, before[part] - 60, part)  # beyond a report's way: none falls
+                self.assertGreaterEqual(told.get(part) or 0, before[part] - 60, part)  # no part falls by more than the delay of a report
                 before[part] = told.get(part) or 0
             return told
         wait_for("step 25", lambda: look() and self.told(0))
@@ -189,7 +189,7 @@ class Times(RunCase):
         self.assertIsNone(told["stall_percent_now"], "it has ended")
         share = 100 * told["stall_ms"] / sum(told[part] for part in PARTS)
         self.assertAlmostEqual(told["stall_percent"], share, 6)
-        # What the strip of a console is drawn from says the same up to its last point.
+        # The metrics from which a console draws its strip agree, up to their last point.
         names = [f"system.time.{part}" for part in PARTS]
         series = {one["name"]: one["points"] for one in
                   self.json("metrics", run, *[word for name in names for word in ("--name", name)])["series"]}

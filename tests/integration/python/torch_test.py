@@ -15,7 +15,7 @@ from millrace import _device
 
 
 class KeyedJaggedTensor:
-    """What torchrec's constructor takes (torchrec.sparse.jagged_tensor), for where it is not installed."""
+    """Takes the arguments of torchrec's constructor (torchrec.sparse.jagged_tensor), for machines without torchrec."""
 
     def __init__(self, keys, values, weights=None, lengths=None, offsets=None, stride=None, stride_per_key_per_rank=None,
                  stride_per_key=None, length_per_key=None, lengths_offset_per_key=None, offset_per_key=None,
@@ -25,7 +25,7 @@ class KeyedJaggedTensor:
 
 
 def stand_in():
-    """torchrec, as far as a batch needs it."""
+    """Installs fake torchrec modules, as far as a batch needs them."""
     tensors = types.ModuleType("torchrec.sparse.jagged_tensor")
     tensors.KeyedJaggedTensor = KeyedJaggedTensor
     sys.modules.update({"torchrec": types.ModuleType("torchrec"), "torchrec.sparse": types.ModuleType("torchrec.sparse"),
@@ -171,7 +171,7 @@ class Tensors(Case):
 
 
 class FakeCuda:
-    """A device whose copies are made later, by a thread; it says what was done to memory it does not hold."""
+    """A device whose copies are made later, by a thread; `wrong` lists accesses to memory that it does not hold."""
 
     def __init__(self):
         self.pinned, self.most, self.wrong = {}, 0, []
@@ -205,7 +205,7 @@ class FakeCuda:
                 self.turn.wait_for(lambda: self.queue or self.is_over)
                 if not self.queue:
                     return
-                # The last one first: what the loop sees does not depend on when a copy is done.
+                # The newest copy first: the loop's result does not depend on when a copy is done.
                 batch, moved, event = self.queue.pop()
             numbers = batch.carry["number"]
             moved._made = {batch._columns.by_name["number.carry"]: numbers.clone()}
@@ -223,13 +223,13 @@ class FakeCuda:
 
 
 def to_device(stream, device, prefetch=2):
-    """What `device=` does, for a fake one."""
+    """Does what `device=` does, for a fake device."""
     stream._cuda, stream._prefetch, stream._asked = device, prefetch, stream._asked._replace(whole=True)
 
 
 class Devices(Case):
     def test_frames_are_kept_until_their_copies_are_done(self):
-        """A fake device: what runs on a GPU but for CUDA's own calls."""
+        """Runs the code for a GPU with a fake device, without CUDA's own calls."""
         spec = self.spec(total=204800, rows=1024, micro=1024, epochs=1, split=20000)
         with millrace.stream(spec) as stream:
             want = [batch.carry["number"].clone() for batch in stream]
@@ -287,7 +287,7 @@ class Loaders(Case):
         with millrace.stream(spec, part="eval") as rows:
             loader = torch.utils.data.DataLoader(rows, batch_size=None)
             self.assertEqual(len(loader), 2)
-            alive = iter(loader)  # as Lightning's sanity check leaves it
+            alive = iter(loader)  # as Lightning leaves its sanity check
             next(alive)
             for _ in range(2):
                 self.assertEqual(sum(batch.rows for batch in loader), 128)

@@ -14,7 +14,7 @@ from harness import Case
 
 import millrace
 
-# What a micro-batch costs of a ring: 200 of them are several times the first ring's memory.
+# 200 micro-batches of this size take several times the memory of the first ring.
 WIDE = dict(total=204800, rows=1024, micro=1024, epochs=1, split=20000)
 
 
@@ -126,7 +126,7 @@ class Views(Case):
 
     @staticmethod
     def in_child(what, held, loop, stream):
-        """0 when it went as it must."""
+        """Runs in the child process; returns 0 if all is as expected."""
         if what == "drops":
             held.clear()
             gc.collect()
@@ -141,7 +141,7 @@ class Views(Case):
                     if "was forked from it" not in str(error):
                         return 2
             return 0
-        return int(held[0]["dense"][0, 0]) and 3  # this memory is not here: SIGSEGV
+        return int(held[0]["dense"][0, 0]) and 3  # the child does not have this memory: SIGSEGV
 
     def test_arrow_views_the_same_memory(self):
         spec = self.spec(total=640, rows=64, micro=64, epochs=1)
@@ -162,7 +162,7 @@ class Views(Case):
             self.assertEqual(stream.stats["held_batches"], 0)
 
     def carrying(self, features="carry: [k, l, f, d, v, w]", head="y"):
-        """A spec over rows whose lists are of all lengths, and its table."""
+        """Writes rows with lists of all lengths; returns the spec and the table."""
         import datetime
 
         import pyarrow
@@ -211,7 +211,7 @@ class Views(Case):
                 for name, values in want.items():
                     self.assertEqual(found[name], values, (name, how))
         with millrace.stream(spec, rank=1, world=2, last="keep", set={"batch.rows": 24, "batch.micro_rows": 12}) as stream:
-            last = list(stream)[-1]  # 8 rows are left, and they are rank 0's
+            last = list(stream)[-1]  # 8 rows are left, all of rank 0
             self.assertEqual((last.rows, last.carry["l"].to_list(), last.arrow().num_rows), (0, [], 0))
 
     def test_neither_a_carried_column_nor_a_label_hides_behind_a_feature(self):
@@ -247,7 +247,7 @@ class Views(Case):
 
 class SharedLists(Case):
     def spec_of_requests(self):
-        """Rows of which four each share a request and its list."""
+        """Writes rows in which four each share a request and its list; returns the spec."""
         path = os.path.join(self.folder, "rows.csv")
         with open(path, "w", encoding="utf-8") as file:
             file.write("request,item,y,history\n")

@@ -1,4 +1,4 @@
-"""Vocabularies that are counted: the ids of a stream, the cache, runs with stops and kills, and what refuses other values."""
+"""Counted vocabularies: the ids of a stream, the cache, runs with stops and kills, and refusals of changed values."""
 import collections
 import glob
 import json
@@ -41,10 +41,10 @@ class VocabularyCase(RunCase):
         return done.stdout
 
     def streamed(self, spec, *more):
-        """What the stream of a spec says of itself."""
+        """The report of the stream of a spec."""
         return json.loads(self.loader("stream", spec, "--json", *more))
 
-    SCORED = "eval: {dataset: {where: number % 1000 < 640 and number > 300}}\n"  # rows of other users than most
+    SCORED = "eval: {dataset: {where: number % 1000 < 640 and number > 300}}\n"  # rows of mostly other users
 
     READ = """
         import json, os, millrace
@@ -54,7 +54,7 @@ class VocabularyCase(RunCase):
     """
 
     def cached(self):
-        """Files of counted values, and their keys."""
+        """The files of counted values, and their keys."""
         folder = os.path.join(os.environ["XDG_CACHE_HOME"], "millrace/vocabularies")
         return glob.glob(folder + "/*.arrow"), glob.glob(folder + "/*.json")
 
@@ -167,7 +167,7 @@ class CountedRun(VocabularyCase):
         pinned = self.resolved(run)["embeddings"]["user"]
         self.assertEqual(len(pinned["vocabulary"]["hash"]), 32)
         self.assertEqual(pinned["rows"], len({user for user in USERS[:KEPT] if user}) + 1)
-        # Neither the cache nor the rank of this attempt is needed for the next one.
+        # The next attempt needs neither the cache nor a rank of this attempt.
         for path in sum(self.cached(), []):
             os.unlink(path)
         os.kill(self.pid_of(1), signal.SIGKILL)
@@ -225,7 +225,7 @@ class CountedRun(VocabularyCase):
                 except OSError:
                     continue
                 if words[0].endswith(b"millrace-loader") and words[1:2] == [b"inspect"]:
-                    os.kill(pid, signal.SIGSTOP)  # it counts until the stop comes
+                    os.kill(pid, signal.SIGSTOP)  # counts until the stop arrives
                     found.append(pid)
             return found
         wait_for("a worker counts", counting, step=0.005)

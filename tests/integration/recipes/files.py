@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import reference
 import tables
 
-# What a column of a CSV file is read as.
+# The type as which a column of a CSV file is read.
 CSV_TYPES = {"int8": pa.int8(), "int16": pa.int16(), "int32": pa.int32(), "int64": pa.int64(), "uint8": pa.uint8(), "uint32": pa.uint32(),
              "uint64": pa.uint64(), "float": pa.float32(), "double": pa.float64(), "string": pa.string(), "bool": pa.bool_(), "date": pa.date32(),
              "timestamp": pa.timestamp("us")}
@@ -21,7 +21,7 @@ CSV_CLASS = {"int": ("int64",), "big": ("int64",), "real": ("double",), "text": 
 
 
 def time_text(value, r):
-    """One of the writings of a time; an offset is that of the place, the time the same."""
+    """One way to write a time; with an offset it writes the local time of that offset."""
     offset, mark = r.choice([(0, ""), (0, ""), (0, "Z"), (120, "+02"), (-330, "-05:30"), (60, "+0100")])
     local = value + datetime.timedelta(minutes=offset)
     seconds = "" if local.second == local.microsecond == 0 and r.random() < 0.3 else f":{local.second:02}"
@@ -49,7 +49,7 @@ def csv_field(token, delimiter, r):
 
 
 class CsvText:
-    """The files of a case as texts, and what their columns are by docs/guides/sources.md."""
+    """The files of a case as texts, and their columns' types by docs/guides/sources.md."""
 
     def __init__(self, case):
         r = random.Random(case.seed + 1)
@@ -85,7 +85,7 @@ def write_parquet(table, path, rows, r, has_dictionaries):
     if r.random() < 0.2:
         options["bloom_filter_options"] = {n: {"ndv": 200} for n in ("k", "i64", "s") if n in table.column_names}
     if r.random() < 0.3:
-        options["dictionary_pagesize_limit"] = r.choice([16, 64])  # plain pages behind the dictionary
+        options["dictionary_pagesize_limit"] = r.choice([16, 64])  # plain pages follow the dictionary
     pq.write_table(table, path, row_group_size=rows, **options)
 
 
@@ -100,7 +100,8 @@ def write_csv(table, path, r):
 
 
 def write_case(case, directory, has_dictionaries=True):
-    """Also sets `case.text`: the texts of CSV files. `has_dictionaries`: the columns of Parquet files."""
+    """Writes the files of a case, and sets `case.text` to the texts of CSV files. `has_dictionaries`: for columns of Parquet
+    files."""
     case.text = CsvText(case) if case.data.format == "csv" else None
     texts = case.text.texts if case.text else {}
     r = random.Random(case.seed + 2)
@@ -124,13 +125,13 @@ def write_case(case, directory, has_dictionaries=True):
             write_csv(table, path, r)
 
 
-# What was exported.
+# Exported tables.
 
 CSV_FIELD = re.compile(r'(?:"((?:[^"]|"")*)"|((?:[^",\n][^,\n]*)?))([,\n])')
 
 
 def csv_rows(text):
-    """The records of a table in CSV as Arrow writes them: a field without quotes and without text is null."""
+    """The records of a CSV table as Arrow writes it: an empty field without quotes is null."""
     rows, row, at = [], [], 0
     while at < len(text):
         field = CSV_FIELD.match(text, at)

@@ -118,10 +118,10 @@ class Case:
                           f"cast(date_trunc('month', {t}) as timestamp)" if t else "cast('1969-12-31 23:59:59' as timestamp)"]}
         return r.choice(forms[kind]), kind
 
-    # Steps.
+    # Steps of a recipe.
 
     def add_side(self, name, table, r):
-        """Tables to join with are files of any format; of CSV files only such whose types cannot be guessed wrongly."""
+        """Adds a table to join with, as a file of any format; as CSV only if its types cannot be guessed wrongly."""
         is_unsure = table.schema.field("key").type in (tables.pa.string(), tables.pa.bool_())
         is_unsure |= any(column.null_count == len(table) for column in table.columns)
         ending = r.choice([".parquet", ".parquet", ".arrow", ".arrow" if is_unsure else ".csv"])
@@ -203,7 +203,7 @@ class Case:
             return self.derived(r, number)
         return self.joined(r, number) if kind == "join" else self.ids_made(r, kind, number)
 
-    # Features, and the order in which rows leave.
+    # Features, and the order of the rows.
 
     def features(self, r):
         columns = self.columns

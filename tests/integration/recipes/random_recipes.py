@@ -83,7 +83,7 @@ def streamed(case, directory):
     return files.Exported(case.sink, [directory / "out1", directory / "out2"]), "%032x" % total, None
 
 
-# Comparing.
+# Comparison.
 
 def as_model(value, kind):
     """A carried value as a frame of training holds it."""
@@ -127,7 +127,7 @@ def dense(want, got):
 
 
 class Ids:
-    """The ids of a feature: made by a step, hashed, or the place in a vocabulary. Counts as the loader counts."""
+    """The ids of a feature: made by a step, hashed, or the position in a vocabulary. Counts them as the loader does."""
 
     def __init__(self, case, name, column):
         self.rows, self.places, self.asked, self.unknown = None, None, 0, 0
@@ -155,14 +155,14 @@ class Ids:
 
 
 def checks_of(case, classes):
-    """(column of the recipe, column of the table, kind as CSV has it, whether a value is right), and the ids by feature."""
+    """A list of (column of the recipe, column of the table, kind as CSV has it, check of a value), and the ids by feature."""
     features = {*case.dense, *case.ids, *case.lists}
     kind_of = {"date": "int", "time": "int", "bool": "int"} if case.asModel else {}
     def carried(name):
         kind = classes[name]
         if case.asModel:
             return lambda want, got: same(as_model(want, kind), got, kind_of.get(kind, kind))
-        if case.sink == "csv" and kind == "list":  # a list of one null has the text of an empty one
+        if case.sink == "csv" and kind == "list":  # a list with one null has the same text as an empty list
             return lambda want, got: same([] if want == [None] else want, got, kind)
         return lambda want, got: same(want, got, kind)
     checks = [(n, n + ".carry" if n in features else n, kind_of.get(classes[n], classes[n]), carried(n)) for n in case.carry]
@@ -179,7 +179,7 @@ def checks_of(case, classes):
 
 
 def compare_values(case, table, order, want, names, classes):
-    """`order`: (epoch, (file, row)) of each row that came; `want`: by epoch the values of `names`."""
+    """`order`: (epoch, (file, row)) of each row of the stream; `want`: the values of `names` by epoch."""
     checks, ids = checks_of(case, classes)
     for name, exported, kind, check in checks:
         if exported not in table.columns:
@@ -196,7 +196,7 @@ def compare_values(case, table, order, want, names, classes):
 
 
 def compare_report(case, report, rows, splits, ids):
-    """What a whole stream counted."""
+    """Checks the counts in the report of a whole stream."""
     scanned = case.data.rows * case.batch["epochs"]
     figures = {"rows_scanned": scanned, "rows_kept": rows, "rows_delivered": rows, "complete": True, "epochs": case.batch["epochs"]}
     for name, value in figures.items():
@@ -212,7 +212,7 @@ def compare_report(case, report, rows, splits, ids):
 
 
 class Wanted:
-    """What a whole stream of a case is to give, however its files are written."""
+    """The expected stream of a case, for any way of writing its files."""
 
     def __init__(self, case):
         epochs = range(case.batch["epochs"])
@@ -229,7 +229,8 @@ class Wanted:
 
 
 def compare(case, wanted, stream, earlier):
-    """The stream and its ids by feature. `earlier`: the same of a stream of the case that was right; an equal table is right too."""
+    """Compares the stream and its ids by feature. `earlier`: a correct stream of the same case; an equal table is correct
+    too."""
     table, order_hash, report = stream
     if table.rows != len(wanted.order):
         raise Difference(f"{table.rows} rows instead of {len(wanted.order)}")
@@ -245,11 +246,12 @@ def compare(case, wanted, stream, earlier):
 
 
 def outcome(case, keep=None):
-    """(what differs, "unanswered" or None, the pruned and the scanned rows): of a Parquet stream that was read from its beginning to its end."""
+    """(difference, "unanswered" or None; the pruned and the scanned rows). Only a Parquet stream that was read from its
+    beginning to its end has row counts."""
     with tempfile.TemporaryDirectory(prefix="millrace-recipes-", dir=SCRATCH) as name:
         running = []
         try:
-            # With dictionaries and without: the same answer is wanted of both.
+            # Files with and without dictionaries must give the same answer.
             for kind in ("dictionaries", "plain") if case.data.format == "parquet" else ("dictionaries",):
                 directory = Path(name) / kind
                 directory.mkdir()
@@ -271,7 +273,7 @@ def outcome(case, keep=None):
             concurrent.futures.wait(running)
 
 
-# Making a case small.
+# Reduction of a case.
 
 def changed(case, **fields):
     other = copy.copy(case)
@@ -287,7 +289,7 @@ def with_files(case, of_case):
 
 
 def smaller(case):
-    """Cases with one thing less."""
+    """Cases with one element less."""
     for i, step in enumerate(case.steps):
         yield changed(case, steps=case.steps[:i] + case.steps[i + 1:])
         made = step.get("derive", {})

@@ -1,5 +1,5 @@
-"""What a stream holds, computed again from the definitions (docs/reference/spec.md): draws and order by Philox4x32-10 and
-XXH3 over canonical bytes, all other steps by DuckDB. Nothing here is shared with the loader's code."""
+"""The content of a stream, computed from the definitions (docs/reference/spec.md): draws and order with Philox4x32-10 and
+XXH3 over canonical bytes, all other steps with DuckDB. It shares no code with the loader."""
 import ctypes
 import ctypes.util
 import itertools
@@ -48,7 +48,7 @@ def philox(seed, low, high):
 
 
 def canonical(value):
-    """A tag byte and a fixed form a type: null, integer, float, text, bool."""
+    """A tag byte, and a fixed form for each type: null, integer, float, text, bool."""
     if value is None:
         return b"\0"
     if isinstance(value, bool):
@@ -75,7 +75,7 @@ def hashed_id(value, buckets, seed=0):
 
 
 def stays(seed, step, epoch, path, row, values):
-    """Whether a row that draws in a `sample` step stays; `values`: of its `by` columns, None without."""
+    """Whether a row that draws in a `sample` step stays; `values`: of the step's `by` columns, or None."""
     salt, when = step["name"], epoch if step.get("redraw") == "each_epoch" else None
     if values is None:
         bits = philox(seed, counter("draw", salt, when, path), row)
@@ -86,7 +86,7 @@ def stays(seed, step, epoch, path, row, values):
 
 def segments(splits, batch, seed, epoch):
     """(first segment of its partition, splits) of each segment. `splits`: (file number, path, first row, rows, partition) in
-    file order; partitions count where the order goes by a column."""
+    file order; partitions matter only if the order goes by a column."""
     is_by = isinstance(batch["order"], dict)
     order = list(splits)
     if batch["order"] != "as_is":
@@ -100,7 +100,7 @@ def segments(splits, batch, seed, epoch):
 
 
 def shuffled(splits, kept, batch, seed, epoch, requests):
-    """The kept rows of a segment in their order. `requests`: by (file, row) the first row of its request."""
+    """The kept rows of a segment in their order. `requests`: the first row of its request for each (file, row)."""
     rows = []
     for file, path, first, count, _ in splits:
         key = counter("row", "", epoch, path)
@@ -114,8 +114,9 @@ def shuffled(splits, kept, batch, seed, epoch, requests):
 
 
 def sequence(splits, kept, batch, seed, epoch, requests=None):
-    """The micro-batches of an epoch: lists of (file, row). `kept`: the (file, row) that leave the recipe; `batch`: micro_rows,
-    segment_splits, shuffle, order. Rows that an earlier partition left open come before all others of a segment."""
+    """The micro-batches of an epoch: lists of (file, row). `kept`: the (file, row) that pass the recipe; `batch`:
+    micro_rows, segment_splits, shuffle, order. Rows that an earlier partition has left come before all other rows of a
+    segment."""
     batches, rest, size = [], [], batch["micro_rows"]  # rest: (segment, row)
     for number, (begin, of_segment) in enumerate(segments(splits, batch, seed, epoch)):
         rows = shuffled(of_segment, kept, batch, seed, epoch, requests)
@@ -198,7 +199,7 @@ def has_bad_values(texts):
 
 
 def order_hash(epochs):
-    """`epochs`: by epoch the micro-batches of sequence()."""
+    """The order hash. `epochs`: the micro-batches of sequence() by epoch."""
     total = 0
     for epoch, batches in enumerate(epochs):
         for number, rows in enumerate(batches):

@@ -143,7 +143,7 @@ def keys_for(name, column_class, r):
 
 
 def time_for(column_class, r):
-    """(how to make a time, its type) of a table's as_of column."""
+    """(function that makes a time, its type) for a table's as_of column."""
     if column_class in ("int", "big"):
         return lambda: r.randint(-120, 300), r.choice([pa.int32(), pa.int64()])
     def moment():
@@ -155,7 +155,7 @@ def time_for(column_class, r):
 
 
 def side_table(r, keys, kind, repeats, time=None):
-    """`repeats`: keys (with `time`: keys and times) may come twice."""
+    """A table to join with. `repeats`: keys (with `time`: keys and times) may occur twice."""
     keys = r.sample(keys, max(1, min(2000, len(keys) * 3 // 4)))
     if time is not None:
         keys = [key for key in keys[:40] for _ in range(r.randint(1, 4))]

@@ -16,7 +16,7 @@ LIVE = os.path.join(BIN, "../tests/gui_live")
 
 @unittest.skipUnless(os.path.exists(LIVE), "the console is not built")
 class Console(SshCase):
-    """tests/gui/live_test.cpp, told to go over ssh."""
+    """tests/gui/live_test.cpp over ssh."""
 
     def live(self, tests):
         done = subprocess.run([LIVE, f"--gtest_filter={tests}"], env={**self.env, "MILLRACE_TEST_SSH": "ssh://gpu1",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A network of a test's own (a namespace with the host in it) that is cut: what a watch and a run show afterwards.
+"""A network that is cut (a namespace with the host in it): what a watch and a run show afterwards.
 
 Needs root, for the namespace. MILLRACE_CUT_SECONDS: how long the link is down (60; in `soak` ten minutes).
 
@@ -22,11 +22,11 @@ from ssh_case import MILLRACE, SshCase  # noqa: E402
 from sshd import client_host  # noqa: E402
 
 CUT_SECONDS = int(os.environ.get("MILLRACE_CUT_SECONDS", "60"))
-NOTICED, BACK = 5, 3  # seconds: the issue's budgets
+NOTICED, BACK = 5, 3  # seconds to notice a cut, and to be back after it
 
 
 def ip(*words):
-    """`ip WORDS`; what it said when it failed."""
+    """Runs `ip WORDS`; returns "" or its error."""
     done = subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
     return "" if done.returncode == 0 else done.stderr.strip() or f"exit {done.returncode}"
 
@@ -44,13 +44,13 @@ class Lines(threading.Thread):
             self.lines.append((time.monotonic(), json.loads(line)))
 
     def of(self, kind, since=0.0, **fields):
-        """Those of a kind after a moment."""
+        """Lines of a kind after a moment."""
         return [(at, line) for at, line in self.lines if at >= since and line["type"] == kind
                 and all(line.get(name) == value for name, value in fields.items())]
 
 
 class Cut(SshCase):
-    """The link to the host goes down and comes back."""
+    """The link to the host is cut and comes back."""
 
     def setUp(self):
         if os.geteuid() != 0 or shutil.which("ip") is None:
@@ -72,17 +72,17 @@ class Cut(SshCase):
         super().setUp()
 
     def cut(self):
-        """As a closed lid: nothing arrives, nobody is told."""
+        """Cuts the network as a closed lid does: nothing arrives, and no end is told."""
         self.assertEqual(ip("-n", self.space, "link", "set", self.far, "down"), "")
         return time.monotonic()
 
     def mend(self):
-        """The network is back."""
+        """Restores the network."""
         self.assertEqual(ip("-n", self.space, "link", "set", self.far, "up"), "")
         return time.monotonic()
 
     def watch(self, run):
-        """`watch --json` of it."""
+        """Starts `watch --json` of the run."""
         process = subprocess.Popen([MILLRACE, "watch", run, "--json", "--host", "ssh://gpu1"], env=self.env,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True)
         self.addCleanup(process.kill)
@@ -118,7 +118,7 @@ class Cut(SshCase):
 
 
 class Slow(SshCase):
-    """A line to the other side of the world: 200 ms there and back, 1 MB a second."""
+    """A link like that to another continent: 200 ms for a round trip, 1 MB a second."""
 
     def setUp(self):
         super().setUp()

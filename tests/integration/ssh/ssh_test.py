@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`millrace` at one machine and its daemon behind a real sshd: the ways in, what is asked, what goes wrong and what is said
-of it. MILLRACE_SSH_TRANSPORT says over which program: every test is run over both.
+"""`millrace` on one machine with its daemon behind a real sshd: logins, questions, failures and their errors.
+MILLRACE_SSH_TRANSPORT chooses the program: every test runs over both.
 
     ssh_test.py [SUITE.TEST]
 """
@@ -41,7 +41,7 @@ class WaysIn(SshCase):
         self.assertTrue(nodes["gpu1"]["state_dir"].startswith(self.server.home), nodes["gpu1"])
         join = os.path.join(nodes["gpu1"]["state_dir"], "nodes.join")
         self.assertEqual(os.stat(join).st_mode & 0o777, 0o600)
-        self.cli("up", "--hosts", "gpu1", host=None)  # it is there
+        self.cli("up", "--hosts", "gpu1", host=None)  # the agent is there already
         self.assertEqual(len(list(self.processes("--slot"))), 1)
         self.cli("down", host=None)
         wait_for("the agent ends too", lambda: not list(self.processes("--slot")))
@@ -146,8 +146,8 @@ class WaysIn(SshCase):
         self.assertEqual(code, 0, text)
         self.assertIn("no runs yet", text)
         self.assertNotIn("sesame", text)
-        self.assertIn("314159", text)  # a code that is good once is seen
-        self.refusal("ls", code=1)     # and without a terminal nobody is asked
+        self.assertIn("314159", text)  # a one-time code may be shown
+        self.refusal("ls", code=1)  # without a terminal nobody is asked
 
     def test_a_question_that_is_given_up_ends_with_a_sentence(self):
         locked = os.path.join(self.mine, "locked")
@@ -185,7 +185,7 @@ class WaysIn(SshCase):
                   for _ in range(20)]
         for other in others:
             self.addCleanup(other.kill)
-        for other in others:  # all of them at once: none has ended when the last one hears of the run
+        for other in others:  # all at the same time: no watch ends before the last one has received the run's progress
             while '"type":"progress"' not in (line := other.stdout.readline()):
                 self.assertTrue(line, "a watch ended early")
         for other in others:
@@ -251,7 +251,7 @@ class HostKeys(SshCase):
 
 
 class WhatFails(SshCase):
-    """Each with the sentence that says what to do."""
+    """Failures; each error says what to do."""
 
     def test_a_refused_user_is_named_with_the_ways_that_were_tried(self):
         self.server.authorize(make_key(os.path.join(self.folder, "another")))
@@ -310,7 +310,7 @@ class WhatFails(SshCase):
 
 
 class TwoUsers(SshCase):
-    """Bob logs in where alice has a daemon: two accounts in a namespace of the test's own."""
+    """Bob logs in on a host where alice has a daemon: two accounts in a separate namespace."""
 
     programs_there = BIN
 
@@ -347,7 +347,7 @@ class TwoUsers(SshCase):
 
 
 class Hosts(SshCase):
-    """Names of hosts, and the test of the way."""
+    """Named hosts, and the test of a connection."""
 
     def test_a_named_host_is_added_listed_taken_and_forgotten(self):
         self.cli("up")
@@ -400,7 +400,7 @@ class Hosts(SshCase):
 
 
 class Programs(SshCase):
-    """Programs that are brought."""
+    """Programs that are copied to the host."""
 
     programs_there = None
 
@@ -412,11 +412,11 @@ class Programs(SshCase):
         self.assertTrue(os.path.islink(os.path.join(home, ".local/bin/millrace")))
         self.assertEqual(self.json("ls")["runs"], [])
         self.assertEqual([name for name in os.listdir(home) if name.startswith(".millrace-incoming")], [])
-        # Without the checkout: the programs' own directory is all they need there.
+        # Without the checkout: the programs need only their own directory there.
         version = subprocess.run([os.path.join(home, ".local/bin/millrace"), "version"], capture_output=True, text=True,
                                  check=True, env={"PATH": "/usr/bin:/bin"}).stdout
         self.assertEqual(version, self.cli("version", host=""))
-        # What the loader loads only when it needs it comes, too.
+        # Libraries that the loader loads on demand are copied too.
         self.assertTrue(glob.glob(os.path.join(home, ".local/share/millrace/*/lib/libarrow_compute.so.*")))
         self.cli("down")
 

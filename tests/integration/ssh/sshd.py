@@ -1,5 +1,5 @@
-"""A real sshd of a test's own on loopback, with keys, accounts' settings and known hosts in the test's directory; and a
-terminal to be asked on."""
+"""A test's own real sshd on loopback, with keys, accounts' settings and known hosts in the test's directory; and a terminal
+for questions."""
 import getpass
 import os
 import pty
@@ -33,21 +33,21 @@ ForceCommand cd {home} && exec /bin/sh -c "$SSH_ORIGINAL_COMMAND"
 
 
 def make_key(path, passphrase=""):
-    """An ed25519 key; its public line."""
+    """Makes an ed25519 key; returns its public line."""
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-f", path], check=True)
     with open(path + ".pub", encoding="utf-8") as file:
         return file.read()
 
 
 def free_port(address):
-    """One that was free a moment ago: sshd cannot take port 0."""
+    """A port that was free a moment ago: sshd cannot take port 0."""
     with socket.socket() as probe:
         probe.bind((address, 0))
         return probe.getsockname()[1]
 
 
 class Sshd:
-    """One server. `home`: what logins find there; `programs`: in front of their PATH."""
+    """One server. `home`: home directory of logins; `programs`: added in front of their PATH."""
 
     def __init__(self, folder, programs=None, address="127.0.0.1", prefix=()):
         self.folder, self.address, self.prefix = folder, address, list(prefix)
@@ -61,12 +61,12 @@ class Sshd:
         self.authorize()
 
     def authorize(self, *lines):
-        """Whose keys are taken."""
+        """Writes the keys that may log in."""
         with open(os.path.join(self.folder, "authorized_keys"), "w", encoding="utf-8") as file:
             file.write("".join(lines))
 
     def start(self, port=None):
-        """Listens; on another port where somebody took this one meanwhile."""
+        """Starts the server; on another port if a process has taken this one meanwhile."""
         for _ in range(20):
             self.port = port or free_port("127.0.0.1" if self.prefix else self.address)
             with open(os.path.join(self.folder, "sshd_config"), "w", encoding="utf-8") as file:
@@ -82,21 +82,21 @@ class Sshd:
         raise AssertionError(f"sshd does not start: {self.log()}")
 
     def listens(self):
-        """Somebody answers at its port."""
+        """Whether the server listens on its port."""
         return f"Server listening on {self.address} port {self.port}" in self.log()
 
     def log(self):
-        """What it said."""
+        """The server's log."""
         with open(os.path.join(self.folder, "log"), encoding="utf-8", errors="replace") as file:
             return file.read()
 
     def children(self):
-        """The processes of its connections."""
+        """The processes of the server's connections."""
         found = subprocess.run(["pgrep", "-P", str(self.process.pid)], capture_output=True, text=True, check=False)
         return [int(pid) for pid in found.stdout.split()]
 
     def connections(self):
-        """How many were let in so far."""
+        """Number of logins so far."""
         return len(re.findall(r"Accepted \S+ for", self.log()))
 
     def known_line(self, key=None):

@@ -36,7 +36,7 @@ def resolve(variations, text=None, base_dir=EXAMPLE):
 
 
 class Job:
-    """One attempt: its folder, its rank socket (every line is acknowledged), its two workers."""
+    """One attempt: its folder, its rank socket (it acknowledges every line), its two workers."""
 
     def __init__(self, folder, run, attempt=1, resume=None, init_from=None):
         self.attempt = attempt
@@ -257,7 +257,7 @@ class Trainer(unittest.TestCase):
         self.assertIn("model.bottom", job.of_type("error")[0]["message"])
 
     def small(self, features, embeddings):
-        """A run over 600 rows whose label hangs on `kind` and on the items seen before."""
+        """A run over 600 rows whose label depends on `kind` and on the items seen before."""
         kinds = ["red", "green", "blue"]
         with open(os.path.join(self.folder, "rows.csv"), "w", encoding="utf-8") as f:
             f.write("kind,seen,seen_at,at,label\n")

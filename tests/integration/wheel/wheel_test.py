@@ -24,7 +24,7 @@ def build(out):
 
 
 def builder():
-    """packaging/wheel/build as a module."""
+    """Loads packaging/wheel/build as a module."""
     loader = importlib.machinery.SourceFileLoader("wheel_build", str(SOURCES / "packaging/wheel/build"))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
     sys.dont_write_bytecode = True
