@@ -3,8 +3,8 @@
 
   commits.py [--root DIR]
 
-Looks at the commits after SINCE. Without a history that reaches it (a shallow clone, an archive) nothing is looked at.
-Exit code 0: kept, or not looked at; 1: offences, one a line.
+Checks the commits after SINCE. If the history does not reach SINCE (a shallow clone, an archive) it checks nothing.
+Exit code 0: kept, or not checked; 1: offences, one a line.
 """
 import argparse
 import pathlib
@@ -39,9 +39,9 @@ def offences(subjects):
         if len(subject) > LONGEST:
             yield f"{subject}: {len(subject)} characters, {LONGEST} at most"
         elif rooms is None:
-            yield f"{subject}: begins with its room, as in 'cli: Add --name'"
+            yield f"{subject}: a subject begins with its room, as in 'cli: Add --name'"
         elif subject[rooms.end():].split(" ")[0] not in VERBS:
-            yield f"{subject}: what follows the room is an imperative; verbs are in tests/laws/commits.py"
+            yield f"{subject}: write an imperative after the room; tests/laws/commits.py lists the verbs"
 
 
 def git(root, *arguments):
@@ -53,7 +53,7 @@ def main():
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2])
     root = parser.parse_args().root
     if git(root, "merge-base", "--is-ancestor", SINCE, "HEAD").returncode != 0:
-        print(f"no history back to {SINCE[:8]}: not looked at")
+        print(f"no history back to {SINCE[:8]}: not checked")
         return 0
     subjects = git(root, "log", "--no-merges", "--format=%s", f"{SINCE}..HEAD").stdout.splitlines()
     found = [one for one in offences(subjects) if not one.startswith("Revert ")]

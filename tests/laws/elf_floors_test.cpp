@@ -1,5 +1,5 @@
-// Where the programs run: the symbol versions that they ask for and the libraries that they need,
-// read with objdump. What packaging/wheel packs runs on every system with glibc 2.34 and GCC 11's
+// The systems on which the programs run: their symbol versions and needed libraries, read with
+// objdump. The files of packaging/wheel must run on every system with glibc 2.34 and GCC 11's
 // runtime (the platform tag manylinux_2_34), without Debian's packages.
 #include <algorithm>
 #include <map>
@@ -17,11 +17,11 @@ const std::string kBin = MILLRACE_BIN_DIR;
 
 using Version = std::vector<int>;
 
-/// The newest version of each kind that a file may ask for.
+/// The newest symbol version of each kind that a file may need.
 const std::map<std::string, Version> kFloors{
     {"GLIBC", {2, 34}}, {"GLIBCXX", {3, 4, 29}}, {"CXXABI", {1, 3, 13}}, {"GCC", {7, 0, 0}}};
 
-/// What every system has that has those.
+/// Libraries that every system with these versions has.
 const std::set<std::string> kRuntime{"libc.so.6",      "libm.so.6",     "libpthread.so.0",
                                      "libdl.so.2",     "librt.so.1",    "ld-linux-x86-64.so.2",
                                      "libstdc++.so.6", "libgcc_s.so.1", "libatomic.so.1"};

@@ -1,4 +1,4 @@
-// What the built programs link, read with ldd and the dynamic loader's own trace.
+// The libraries that the built programs link, read with ldd and the dynamic loader's trace.
 #include <filesystem>
 #include <regex>
 

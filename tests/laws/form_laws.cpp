@@ -56,7 +56,7 @@ const std::vector<Debt>& longFunctions() {
         {"backend/expr/functions.cpp", "stringFunctions", 170},
         {"backend/expr/functions.cpp", "timeFunctions", 75},
         {"backend/spec/key_table.cpp", "trainingKeys", 86},
-        // Hand-written anchors of the bench: what is measured is their one loop.
+        // Hand-written references of the bench: it measures each as one loop.
         {"tests/bench/loader/peers/page_decoder.h", "hand_flat", 72},
         {"tests/bench/loader/peers/page_decoder.h", "hand_list", 95},
     };
@@ -86,7 +86,7 @@ std::vector<Offence> checkSizes(const std::vector<SourceFile>& files) {
         if (isCpp(file.path) && numLines(file) > most) {
             offences.push_back({file.path, numLines(file),
                                 "has " + std::to_string(numLines(file)) + " lines; at most " +
-                                    std::to_string(most) + ": split it by what it does"});
+                                    std::to_string(most) + ": divide it by its duties"});
         }
     }
     return offences;
@@ -124,7 +124,7 @@ std::vector<Offence> checkRoomSizes(const std::vector<SourceFile>& files,
 
 std::vector<Offence> checkClasses(const std::vector<SourceFile>& files,
                                   const std::vector<Debt>& debts) {
-    // Room and class to the files that hold it.
+    // The files of each class, by room and class.
     std::map<std::pair<std::string, std::string>, std::set<std::string>> headers, sources;
     std::map<std::string, int> lines;
     for (const SourceFile& file : files) {
@@ -175,7 +175,8 @@ std::vector<Offence> checkOpenings(const std::vector<SourceFile>& files) {
             }
         }
         if (words(opening).size() < kLettersLeast) {
-            offences.push_back({file.path, 2, "a header says first what it is, in a comment"});
+            offences.push_back(
+                {file.path, 2, "a header begins with a comment that says what it is"});
         }
     }
     return offences;
@@ -191,7 +192,7 @@ std::vector<Offence> checkBanners(const std::vector<SourceFile>& files) {
             ++number;
             if (kRule.isIn(line)) {
                 offences.push_back(
-                    {file.path, number, "a banner: where a file needs headings, it is two files"});
+                    {file.path, number, "a banner: divide a file that needs headings"});
             }
         }
     }

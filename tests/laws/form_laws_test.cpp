@@ -1,4 +1,4 @@
-// The form of files, functions, rooms and classes: the tree keeps it, each planted offence is seen.
+// The tree keeps the laws on the form of files, and the laws find each planted offence.
 #include "tests/laws/form_laws.h"
 
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ std::vector<SourceFile> room(const std::string& folder, int sources) {
     return files;
 }
 
-// A class in a header of two lines and sources of `lines` each.
+// A class in a header of two lines, and sources with these numbers of lines.
 std::vector<SourceFile> classIn(const std::vector<int>& lines) {
     std::vector<SourceFile> files = {{"backend/core/a.h", "class A : public B {\n};\n"}};
     for (const int each : lines) {
@@ -117,7 +117,7 @@ TEST(FormLaws, AClassThatIsCutOverFilesIsSeen) {
     EXPECT_THAT(describe(checkClasses(classIn({300, 300}), {})),
                 HasSubstr("A has 602 lines in all its files"));
     EXPECT_THAT(checkClasses(classIn({298, 300}), {}), IsEmpty());
-    EXPECT_THAT(checkClasses(classIn({600}), {}), IsEmpty()) << "the law of files holds it";
+    EXPECT_THAT(checkClasses(classIn({600}), {}), IsEmpty()) << "the law on file sizes bounds it";
 }
 
 TEST(FormLaws, AHeaderWithoutAnOpeningIsSeen) {

@@ -12,7 +12,7 @@ const std::vector<LineLaw>& guiLaws() {
          {{"thread", "async", "Grpc", "DaemonClient", "waitFor", "future", "QThread"},
           std::regex("std::j?thread\\b|std::async\\b|makeGrpcClient|DaemonClient\\b|QThread|"
                      "\\.waitFor|std::future\\b")},
-         "only app/gui/bridge has threads and calls daemons",
+         "only app/gui/bridge may have threads and call daemons",
          {}},
         {"a nested event loop in the console",
          Language::kCpp,
@@ -23,7 +23,7 @@ const std::vector<LineLaw>& guiLaws() {
           std::regex("\\bexec\\s*\\(|::exec\\b|QMessageBox::(question|critical|warning|information|"
                      "about)\\s*\\(|QEventLoop|getOpenFileName|getSaveFileName|"
                      "QInputDialog::get")},
-         "no nested event loop and no modal box: open()",
+         "no nested event loop and no modal box: use open()",
          {{"app/gui/main.cpp", "QApplication::exec()", "the program's own loop"}}},
         {"a style sheet in the console",
          Language::kCpp,
@@ -31,7 +31,7 @@ const std::vector<LineLaw>& guiLaws() {
          {},
          Keep::kCode,
          {{"setStyleSheet"}, std::regex("\\bsetStyleSheet\\b")},
-         "a style sheet makes Qt style its widgets anew at every switch of the theme: draw it in "
+         "with a style sheet Qt styles its widgets again at every switch of the theme: draw it in "
          "ConsoleStyle",
          {}},
         {"a process or a file in the console",
@@ -48,16 +48,16 @@ const std::vector<LineLaw>& guiLaws() {
               "\\bQTemporary(File|Dir)\\b|\\bQDirIterator\\b|\\bQFileSystem(Model|Watcher)"
               "\\b|\\bfopen\\b|[^\\w:]::open(at)?\\s*\\(|\\bpopen\\b|"
               "\\bstd::system\\s*\\(|\\b(readFile|writeFileAtomic)\\s*\\(|\\bmkpath\\s*\\(")},
-         "processes and files are the bridge's: a page asks and is answered with values",
+         "only the bridge may use processes and files: a page asks it and receives values",
          {{"app/gui/main.cpp", "QTemporaryDir",
-           "settings of a run for pictures, before any window"},
+           "settings of a run that takes pictures, before any window"},
           {"app/gui/screenshot.cpp", "mkpath",
-           "the pictures of --screenshot, then the program ends"},
+           "writes the pictures of --screenshot, then the program ends"},
           {"app/gui/pages/launch/spec_files.h", "QFileSystemWatcher",
-           "tells that a file has changed; the bridge reads it"},
+           "reports that a file has changed; the bridge reads it"},
           {"app/gui/pages/launch/spec_files.cpp", "QFileSystemWatcher", "as in its header"},
           {"app/gui/pages/launch/spec_bar.cpp", "QFileSystemModel",
-           "completes paths; it reads directories in a thread of its own"}}},
+           "completes paths; it reads directories on its own thread"}}},
     };
     return kLaws;
 }

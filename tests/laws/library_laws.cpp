@@ -1,4 +1,4 @@
-// Which library is for whom.
+// The libraries, and the rooms that may include them.
 #include <regex>
 
 #include "tests/laws/source_laws.h"

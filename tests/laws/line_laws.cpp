@@ -30,7 +30,7 @@ const Exception* exceptionOf(const LineLaw& law, const std::string& path, const 
     return found == law.exceptions.end() ? nullptr : &*found;
 }
 
-// Calls `each` with the number and the text of every line that does what the law is about.
+// Calls `each` with the number and the text of every line that matches the law's pattern.
 template <class Each>
 void forEachHit(const LineLaw& law, const SourceFile& file, const Each& each) {
     const std::string code =
@@ -93,7 +93,7 @@ std::vector<Offence> checkExceptions(const std::vector<SourceFile>& files, const
         if (std::find(used.begin(), used.end(), &exception) == used.end()) {
             offences.push_back({exception.path, 0,
                                 "no line with '" + exception.text + "' needs its exception from '" +
-                                    law.name + "': take it out"});
+                                    law.name + "': remove it"});
         }
     }
     return offences;

@@ -1,4 +1,4 @@
-// What lines do: the tree keeps its laws, and each planted offence is seen.
+// The tree keeps the laws on lines, and the laws find each planted offence.
 #include "tests/laws/line_laws.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace millrace::laws {
 namespace {
 
-// How many laws of the tables a line breaks.
+// The number of laws in the tables that a line breaks.
 std::size_t broken(const std::string& path, const std::string& line) {
     std::size_t count = 0;
     for (const auto* laws : {&guiLaws(), &productLaws(), &testLaws()}) {

@@ -12,7 +12,7 @@ const std::vector<std::string>& products() {
 
 const std::vector<LineLaw>& productLaws() {
     static const std::vector<LineLaw> kLaws = {
-        {"what Linux alone has in app",
+        {"a call that only Linux has in app",
          Language::kCpp,
          {"app/"},
          {},
@@ -26,8 +26,8 @@ const std::vector<LineLaw>& productLaws() {
                      "getrandom|sched_setaffinity|pthread_setname_np)\\s*\\(|\\bSOCK_(CLOEXEC|"
                      "NONBLOCK)\\b|\\bMSG_NOSIGNAL\\b|\\bO_(TMPFILE|PATH)\\b|\\bSO_PEERCRED\\b|"
                      "\"/(proc|sys)/")},
-         "app/ is to be portable, and Linux alone has this: pipe() and fcntl(), or a door in "
-         "backend/core",
+         "app/ must stay portable, and only Linux has this: use pipe() and fcntl(), or add a "
+         "function to backend/core",
          {}},
         {"a product that sleeps",
          Language::kCpp,
@@ -36,8 +36,8 @@ const std::vector<LineLaw>& productLaws() {
          Keep::kCode,
          {{"sleep"},
           std::regex("\\b(sleep_for|sleep_until|usleep|nanosleep)\\s*\\(|::sleep\\s*\\(")},
-         "a product waits for what happens, it does not sleep",
-         {{"app/cli/daemon_commands.cpp", "kPollMs", "up and down look at another process"},
+         "products wait for events, they do not sleep",
+         {{"app/cli/daemon_commands.cpp", "kPollMs", "up and down poll another process"},
           {"app/session/submission.cpp", "200 * round", "the pause between two attempts"}}},
         {"a umask",
          Language::kCpp,
@@ -45,17 +45,16 @@ const std::vector<LineLaw>& productLaws() {
          {},
          Keep::kCode,
          {{"umask"}, std::regex("\\bumask\\s*\\(")},
-         "a umask is every thread's and every child's: give the mode to what is made (fchmod "
-         "before "
+         "a umask changes every thread and every child: set the mode of the file (fchmod before "
          "bind)",
          {}},
-        {"JSON past its door",
+        {"JSON without bounds",
          Language::kCpp,
          products(),
          {"backend/core/json.cpp"},
          Keep::kCode,
          {{"son::parse"}, std::regex("\\b(Json|json)::parse\\s*\\(")},
-         "JSON is parsed within bounds: parseBounded() or parseJson()",
+         "parse JSON within bounds: parseBounded() or parseJson()",
          {}},
         {"bytes in powers of two",
          Language::kCpp,
@@ -63,7 +62,7 @@ const std::vector<LineLaw>& productLaws() {
          {},
          Keep::kCodeAndTexts,
          {{"iB", "ibyte"}, std::regex("\"[^\"]*\\b[KMGT]i(B|bytes?)\\b")},
-         "bytes are told in powers of ten everywhere: formatBytes()",
+         "show bytes in powers of ten: formatBytes()",
          {}},
         {"a path of one machine in a product",
          Language::kCpp,

@@ -7,7 +7,7 @@
 namespace millrace::laws {
 namespace {
 
-// The place behind the brackets that open at `at`; npos when they do not close.
+// The position behind the brackets that open at `at`; npos if they do not close.
 std::size_t behindBrackets(const std::string& text, std::size_t at, char open, char close) {
     int depth = 0;
     for (; at < text.size(); ++at) {
@@ -19,8 +19,8 @@ std::size_t behindBrackets(const std::string& text, std::size_t at, char open, c
     return std::string::npos;
 }
 
-// Names of functions that are declared with another type somewhere: what a call of one returns
-// cannot be told from its name.
+// Names of functions that are declared with another type somewhere: their name does not tell the
+// type of a call.
 std::set<std::string> otherFunctions(const std::vector<SourceFile>& files) {
     static const std::regex kDeclaration(
         "^\\s*((?!return\\b|else\\b|case\\b|new\\b|throw\\b)[A-Za-z_][^;={}()]*?)[\\s&*]+"
@@ -39,7 +39,7 @@ std::set<std::string> otherFunctions(const std::vector<SourceFile>& files) {
     return names;
 }
 
-// Names of functions that return a Result wherever they are declared.
+// Names of functions that return a Result in all their declarations.
 std::set<std::string> resultFunctions(const std::vector<SourceFile>& files) {
     static const std::regex kName("^\\s*(?:[A-Za-z_]\\w*::)*([A-Za-z_]\\w*)\\s*\\(");
     std::set<std::string> names;
@@ -76,7 +76,7 @@ void checkCall(const SourceFile& file, const std::smatch& call, std::size_t offs
                                      file.text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
         offences.push_back({file.path, static_cast<int>(line) + 1,
                             "takes the Result of " + call[2].str() +
-                                "() unseen: ASSIGN_OR_RETURN, or look at ok()"});
+                                "() without a check: use ASSIGN_OR_RETURN, or look at ok()"});
     }
 }
 
@@ -97,7 +97,7 @@ std::vector<Offence> checkResults(const std::vector<SourceFile>& files) {
         for (auto from = file.text.cbegin();
              std::regex_search(from, file.text.cend(), match, kCall);) {
             checkCall(file, match, offset, names, offences);
-            // Arguments are looked at as calls of their own.
+            // Arguments are checked as separate calls.
             const auto step = match.position(0) + match.length(0) - 1;
             from += step;
             offset += static_cast<std::size_t>(step);

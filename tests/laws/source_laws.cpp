@@ -188,7 +188,7 @@ std::vector<RoomLaw> appRooms() {
     };
 }
 
-// Tests may include what they test, and what all of them share.
+// Tests may include the code that they test, and tests/support.
 std::vector<RoomLaw> testRooms() {
     return {
         {"tests/support/", {"backend/", "daemon/rpc/", "app/"}},
@@ -217,7 +217,7 @@ const std::vector<RoomLaw>& roomLaws() {
     return kLaws;
 }
 
-// The room whose law binds `path`: the longest that fits.
+// The law that binds `path`: the one with the longest matching room.
 const RoomLaw* lawOf(const std::vector<RoomLaw>& laws, const std::string& path) {
     const RoomLaw* best = nullptr;
     for (const RoomLaw& law : laws) {
@@ -264,8 +264,9 @@ void checkLibraries(const SourceFile& file, const Include& include,
     for (const LibraryLaw& library : libraryLaws()) {
         if (std::regex_search(include.target, library.header) &&
             !startsWithAny(file.path, library.onlyIn)) {
-            offences.push_back({file.path, include.line,
-                                library.name + " is not for this room: " + include.target});
+            offences.push_back(
+                {file.path, include.line,
+                 library.name + " may not be included in this room: " + include.target});
         }
     }
 }
@@ -320,8 +321,8 @@ std::vector<Offence> checkIncludes(const std::vector<SourceFile>& files,
         }
         if (lawOf(laws, file.path) == nullptr) {
             offences.push_back({file.path, 0,
-                                "no law binds this file: put its room into roomLaws() "
-                                "(tests/laws/source_laws.cpp) with what it may include"});
+                                "no law binds this file: add its room to roomLaws() "
+                                "(tests/laws/source_laws.cpp) with the rooms that it may include"});
         }
         for (const Include& include : includesOf(file)) {
             checkRoom(laws, file, include, offences);
@@ -352,7 +353,7 @@ std::vector<Offence> checkPermissions(const std::vector<SourceFile>& files,
             return isCpp(file.path) && lawOf(laws, file.path) == &law;
         });
         if (!hasFiles) {
-            offences.push_back({law.room, 0, "holds no file: take it out of roomLaws()"});
+            offences.push_back({law.room, 0, "has no file: remove it from roomLaws()"});
         }
     }
     return offences;
@@ -379,7 +380,7 @@ std::vector<Offence> checkLibraryPermissions(const std::vector<SourceFile>& file
             if (!used.contains(place)) {
                 offences.push_back(
                     {place, 0,
-                     "nobody there includes " + law.name + ": take it out of libraryLaws()"});
+                     "nobody there includes " + law.name + ": remove it from libraryLaws()"});
             }
         }
     }

@@ -181,7 +181,7 @@ std::vector<Offence> checkDebts(const std::map<std::pair<std::string, std::strin
         if (debt == allowed.end() && figure > most) {
             offences.push_back(
                 {place.first, 0,
-                 has + ", at most " + std::to_string(most) + ": divide it by what it does"});
+                 has + ", at most " + std::to_string(most) + ": divide it by its duties"});
         } else if (debt != allowed.end() && figure > debt->second) {
             offences.push_back({place.first, 0,
                                 has + " and may have " + std::to_string(debt->second) +

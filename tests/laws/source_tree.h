@@ -24,8 +24,8 @@ struct Offence {
 /// "path:line: what", one a line.
 std::string describe(const std::vector<Offence>& offences);
 
-/// C++, Python and shell below backend, daemon, proto, app and tests; a file without an extension
-/// is one of them when it begins with "#!".
+/// Reads C++, Python and shell files below backend, daemon, proto, app and tests, with files
+/// without an extension that begin with "#!".
 std::vector<SourceFile> readTree(const std::string& root);
 
 bool isCpp(const std::string& path);   ///< .cpp .h .c
@@ -40,7 +40,7 @@ std::string stripped(const std::string& text, Keep keep);
 
 std::vector<std::string> linesOf(const std::string& text);
 
-/// A pattern that is looked for only in lines that have one of `hints`: a regular expression over
+/// A pattern that is searched only in lines with one of `hints`, because a regular expression over
 /// each line of the tree would take minutes.
 struct LinePattern {
     std::vector<std::string> hints;

@@ -1,4 +1,5 @@
-// The units of packaging/systemd: systemd reads them without a complaint and finds them closed.
+// The units of packaging/systemd: systemd reads them without a warning and rates their exposure
+// low.
 #include <gtest/gtest.h>
 
 #include "backend/core/files.h"
@@ -8,7 +9,7 @@
 namespace millrace {
 namespace {
 
-// In tenths, as systemd-analyze takes it.
+// The greatest exposure in tenths, as systemd-analyze takes it.
 constexpr const char* kExposureMax = "--threshold=22";
 
 class SystemdUnitTest : public ::testing::TestWithParam<const char*> {
@@ -22,7 +23,7 @@ class SystemdUnitTest : public ::testing::TestWithParam<const char*> {
         }
         const auto text = readFile(strCat(MILLRACE_SOURCE_DIR, "/packaging/systemd/", GetParam()));
         ASSERT_TRUE(text.ok()) << text.status();
-        // The program of the installed place is not there; what it is does not matter here.
+        // The installed program is not there; any other program does for this test.
         unit_ = *text;
         const std::string program = "%h/.local/bin/millraced";
         ASSERT_NE(unit_.find(program), std::string::npos);

@@ -10,7 +10,7 @@ LineLaw sleepLaw(Language language, std::vector<std::string> notIn, LinePattern 
             std::move(notIn),
             Keep::kCode,
             std::move(pattern),
-            "a test sleeps: it waits for what it waits for (eventually() of tests/support/poll.h, "
+            "a test sleeps: poll for a condition instead (eventually() of tests/support/poll.h, "
             "QTest::qWaitFor, wait_for() of tests/support/poll.py)",
             {}};
 }
@@ -26,7 +26,7 @@ LineLaw portLaw(Language language, std::vector<Exception> exceptions) {
                         "\\bhtons\\(\\s*[1-9]|\\bsin6?_port\\s*=\\s*[1-9]|"
                         "\\b[Pp]ort[\"']?\\s*[=:,]\\s*[\"']?[1-9]\\d{2,4}\\b|"
                         "\\bbind\\(\\s*\\(?[\"'][^\"']*[\"'],\\s*[1-9]")},
-            "a fixed port, which another test or program may hold: ask for port 0",
+            "a fixed port may be taken by another test or program: use port 0",
             std::move(exceptions)};
 }
 
@@ -37,7 +37,7 @@ LineLaw pathLaw(Language language, std::vector<Exception> exceptions) {
             {"tests/laws/"},
             Keep::kCodeAndTexts,
             machinePath({"\"/tmp/"}, "|\"/tmp/(?![\\w-]*XXXXXX)"),
-            "a path of one machine: take a TempDir, or /srv where nothing is there",
+            "a path of one machine: use a TempDir, or /srv for a path that does not exist",
             std::move(exceptions)};
 }
 
@@ -53,10 +53,11 @@ const std::vector<LineLaw>& testLaws() {
                  {{"sleep"}, std::regex("\\bsleep\\s*\\(|import\\s+sleep\\b")}),
         sleepLaw(Language::kShell, {},
                  {{"sleep"}, std::regex("(^|[;&|(]|\\bdo|\\bthen)\\s*sleep\\s+[\\d.$]")}),
-        portLaw(Language::kCpp,
-                {{"tests/unit/core/files_test.cpp", "tcp.port", "read, never listened on"},
-                 {"tests/unit/config/daemon_config_test.cpp", "7000", "read, never listened on"},
-                 {"tests/unit/objects/s3_signature_test.cpp", "9000", "a part of what is signed"}}),
+        portLaw(
+            Language::kCpp,
+            {{"tests/unit/core/files_test.cpp", "tcp.port", "only parsed"},
+             {"tests/unit/config/daemon_config_test.cpp", "7000", "only parsed"},
+             {"tests/unit/objects/s3_signature_test.cpp", "9000", "a part of the signed text"}}),
         portLaw(Language::kPython, {}),
         portLaw(Language::kShell, {}),
         pathLaw(Language::kCpp, {}),

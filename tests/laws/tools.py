@@ -169,7 +169,7 @@ def check_locks(root, build):
     work = several_at_once(root, flags, tool)
     files = annotated(root)
     if not files:
-        return ["no file holds a lock annotation: what names them has changed, and this law looks at nothing"]
+        return ["no file has a lock annotation: their macros have other names now, and this law checks nothing"]
     return offences_of("".join(in_parallel(work, by_folder(files, UNIT))), root, r": (fatal )?error: ")
 
 
@@ -181,7 +181,7 @@ def git(root, *arguments):
 def base_commit(root):
     """The commit with which naming compares the tree; prints the reason if it is None."""
     if git(root, "rev-parse", "HEAD") is None:
-        print("naming: no git history here: no file was looked at")
+        print("naming: no git history here: no file was checked")
         return None
     head = git(root, "rev-parse", "HEAD")
     for branch in ("origin/main", "main"):
@@ -191,7 +191,7 @@ def base_commit(root):
             return base
     base = git(root, "rev-parse", "--verify", "--quiet", "HEAD~20")
     if not base:
-        print("naming: fewer than 20 commits are here (a shallow clone?): no file was looked at")
+        print("naming: fewer than 20 commits are here (a shallow clone?): no file was checked")
     return base or None
 
 
@@ -237,8 +237,8 @@ def check_naming(root, build, every=False):
         return work(group)
 
     said = "".join(in_parallel(within_bound, by_folder(files, UNIT)))
-    print(f"naming: {len(files) - len(skipped)} of {len(files)} files looked at"
-          + (f"; the others are over the bound of {NAMING_SECONDS} s, --all looks at them" if skipped else ""))
+    print(f"naming: {len(files) - len(skipped)} of {len(files)} files checked"
+          + (f"; the others are over the bound of {NAMING_SECONDS} s, --all checks them" if skipped else ""))
     found = offences_of(said, root, r"readability-identifier-naming|: error: ")
     return [line for line in found if line.split(":")[0] in wanted or " error: " in line]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Each law of tools.py sees its planted offence. Needs clang's tools (packaging/setup --tests) and git."""
+"""Each law of tools.py finds its planted offence. Needs clang's tools (packaging/setup --tests) and git."""
 import json
 import os
 import pathlib
@@ -141,7 +141,7 @@ class Naming(Planted):
                                self.build], capture_output=True, text=True,
                               env=dict(os.environ, GIT_CEILING_DIRECTORIES=str(self.root.parent)))
         self.assertEqual((said.returncode, said.stdout.strip()),
-                         (0, "naming: no git history here: no file was looked at"))
+                         (0, "naming: no git history here: no file was checked"))
 
     def test_a_shallow_history_says_so(self):
         self.plant(1)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""PlainWords: turns of phrase that a reader has to read twice are banned from comments, docstrings, help texts, error
-sentences and pages.
+"""PlainWords: bans turns of phrase that a reader must read twice from comments, docstrings, help texts, error sentences and
+pages.
 
   words.py [--root DIR] [--count] [PATH...]
 
-Without a path, the whole tree is looked at, and each room may have as many turns as DEBTS grants it: fewer is an offence
-too, so that the figure falls. With paths, every turn in them is an offence; --count prints figures by turn.
+Without a path it checks the whole tree. A room must have exactly the number of turns that DEBTS grants it, so that the
+figures fall. With paths, every turn in them is an offence. --count prints figures by turn.
 
 Exit code 0: kept; 1: offences, one a line.
 """
@@ -18,7 +18,7 @@ import re
 import sys
 import tokenize
 
-# Pattern, and what to write instead.
+# Pattern, and the advice for what to write instead.
 TURNS = [
     (r"\b(?:is|are|was|were|be|been) had\b", "'is had': say who has it, or 'is available'"),
     (r"\bof before\b", "'of before': earlier, previous"),
@@ -42,11 +42,11 @@ TURNS = [
 PATTERNS = [(re.compile(pattern if "Of" in pattern else "(?i)" + pattern), advice) for pattern, advice in TURNS]
 
 TOPS = ("app", "backend", "daemon", "docs", "packaging", "proto", "resources", "tests", "README.md")
-# Not ours, or lists of banned turns themselves.
+# Texts of others, and lists of banned turns.
 LEFT_OUT = ("docs/evidence/", "tests/laws/words.py", "tests/laws/words_test.py")
 LEAST_SENTENCE = 12  # characters of a text between quotes: shorter ones are keys and names
 
-# Turns that are left, by room and kind. To be made smaller, never larger. The two texts: the verb "Lay" in tests/laws/commits.py,
+# Turns that are left, by room and kind; the figures may only fall. The two texts: the verb "Lay" in tests/laws/commits.py,
 # the name of a tag in tests/gui/live_test.cpp.
 DEBTS = {"tests text": 2}
 

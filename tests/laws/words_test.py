@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""words.py, links.py and commits.py see each planted offence, and nothing in what is right."""
+"""words.py, links.py and commits.py find each planted offence, and no offence in correct text."""
 import contextlib
 import io
 import pathlib
@@ -12,7 +12,7 @@ import commits  # noqa: E402
 import links  # noqa: E402
 import words  # noqa: E402
 
-# One offence of each turn, in their order.
+# One offence for each turn, in the order of TURNS.
 PLANTED = ("A worker is had elsewhere.", "the state of before", "It goes on from step 3.", "The stream begins anew.", "a file in place of it",
            "This was mended.", "It ends without a word.", "a number, none where it is not known", "It takes the one that is oldest.",
            "It is no file.", "after so many seconds", "The name stands in the file.", "The file lies there.", "The thread who waits for it.",
