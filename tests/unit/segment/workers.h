@@ -22,9 +22,8 @@ struct WorkersOptions {
     std::uint64_t seed = 1;
     /// Probability at each event, in percent, that a worker loses all that it has and restarts.
     int lost = 0;
-    /// Likewise `again`: an order goes to a second worker too; `here`: a segment is left to the
-    /// stream's own threads; `toggled`: these may begin segments, or no longer; `damaged`: a byte
-    /// of a frame changes.
+    /// Likewise: an order goes to a second worker; a segment is left to the stream's own threads;
+    /// these may begin segments, or no longer; a byte of a frame changes.
     int again = 0, here = 0, toggled = 0, damaged = 0;
     bool computesHere = false;
     std::int64_t heldBytesMax = std::int64_t{1} << 30, poolBytes = 0;
