@@ -1,4 +1,4 @@
-// A coded frame from the network: whatever comes, decoding ends with a frame or a sentence.
+// A coded frame from the network: decoding any input must end with a frame or an error.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

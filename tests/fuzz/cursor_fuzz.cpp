@@ -1,5 +1,5 @@
-// libFuzzer target: a cursor and the state around it, as a checkpoint or a rank hands them over.
-// What was read writes itself as it was read, and what passes the check can be resumed from.
+// libFuzzer target: a cursor with its state, as a checkpoint or a rank supplies it. A cursor that
+// is read must be written as the same text, and one that passes the check must be resumable.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

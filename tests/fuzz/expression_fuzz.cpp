@@ -1,4 +1,4 @@
-// libFuzzer target: expressions. A parsed tree's text parses to a tree of the same text.
+// libFuzzer target: expressions. The text of a parsed tree must parse to a tree with the same text.
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     const std::string written = millrace::expr::expressionText(*tree);
     const auto again = millrace::expr::parseExpression(written);
-    // Full brackets may pass the limits of depth and length that the text itself kept.
+    // With full brackets the text may exceed the limits of depth and length that the input kept.
     if (again.ok()) {
         require(millrace::expr::expressionText(*again) == written);
     } else {

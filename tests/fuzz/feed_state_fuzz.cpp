@@ -1,6 +1,6 @@
-// libFuzzer target: what the C library reads from a ring and from a checkpoint: the bytes of a
-// segment's record and of a step's mark, and the text of a state. What was read is bounded, and
-// writes itself as it was read.
+// libFuzzer target: input of the C library from a ring and from a checkpoint: the bytes of a
+// segment's record and of a step's mark, and the text of a state. What is read must be bounded and
+// must be written as the same text.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

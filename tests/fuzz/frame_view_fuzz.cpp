@@ -1,6 +1,6 @@
-// libFuzzer target: frames from elsewhere. The bytes as they are, then with a right envelope
-// (magic, sizes, checksum), so that the directory is reached; what passes the full check is read
-// whole.
+// libFuzzer target: frames from other processes. It tries the input as it is, then with a valid
+// envelope (magic, sizes, checksum), so that the checks of the directory run too. It reads every
+// value of a frame that passes the full check.
 #include <cstdlib>
 #include <cstring>
 #include <span>

@@ -1,5 +1,5 @@
-// libFuzzer target: a job.json, as a daemon or a site's own script writes it. What was read is
-// written as something that can be read again.
+// libFuzzer target: a job.json, as a daemon or a site's script writes it. A job that is read must
+// be written as text that can be read again.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

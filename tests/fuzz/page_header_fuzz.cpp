@@ -1,4 +1,4 @@
-// A Parquet page header, and the hybrid stream behind it: no bytes may be read that are not there.
+// A Parquet page header and the hybrid stream behind it: no byte beyond the end may be read.
 #include <cstddef>
 #include <cstdint>
 #include <vector>

@@ -1,5 +1,5 @@
-// libFuzzer target: lines of workers on the rank socket. What parses is written and read back the
-// same.
+// libFuzzer target: lines of workers on the rank socket. A line that parses must be the same after
+// writing and reading.
 #include <cstdlib>
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
-// Gives a fuzz target every file of the folders named: what was found once is run with the tests,
-// by any compiler. Fails where there is no file; the target itself aborts.
+// Runs a fuzz target on every file of the named folders, so that the tests repeat earlier findings
+// with any compiler. Fails if there is no file; the target itself aborts.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>

@@ -1,5 +1,5 @@
-// libFuzzer target: the run list's filter and order. SQL text never holds what the user wrote:
-// every text from outside is a bound value, so question marks and values count the same.
+// libFuzzer target: filter and order of the run list. The SQL text must never contain the user's
+// text: each value from outside is bound, so the numbers of question marks and values are equal.
 #include <algorithm>
 #include <cstdlib>
 #include <string>

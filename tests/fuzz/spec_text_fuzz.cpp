@@ -1,4 +1,5 @@
-// libFuzzer target: a spec's YAML text, base and variations, through to canonical JSON and back.
+// libFuzzer target: a spec's YAML text with base and variations, converted to canonical JSON and
+// back.
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -26,7 +27,7 @@ millrace::expr::Schema ratings() {
     return schema;
 }
 
-/// What was read has one JSON: reading it back gives the same text.
+/// A spec has one JSON: reading that back gives the same text.
 void checkRoundTrip(const RunSpec& spec) {
     const Json json = spec.toJson();
     const auto again = RunSpec::fromJson(json);

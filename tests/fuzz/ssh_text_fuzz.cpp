@@ -1,5 +1,5 @@
-// libFuzzer target: what millrace-ssh reads of others: ssh_config files, options, destinations,
-// messages of the control socket and an agent's list of keys.
+// libFuzzer target: input of millrace-ssh: ssh_config files, options, destinations, messages of the
+// control socket and an agent's list of keys.
 #include <cctype>
 #include <cstdlib>
 #include <string>
@@ -20,7 +20,7 @@ void require(bool holds) {
     }
 }
 
-// No word of it may become an option or a second word of another program's command line.
+// No word of a destination may become an option or a second word of another program's command line.
 void requirePlain(const Destination& destination) {
     for (const std::string& word : {destination.host, destination.user}) {
         require(word.empty() || word[0] != '-');
@@ -30,7 +30,7 @@ void requirePlain(const Destination& destination) {
 }
 
 void readConfigText(std::string text) {
-    // An Include would read this machine's files.
+    // `Include` would read files of this machine.
     for (std::size_t at = 0; at + 1 < text.size(); ++at) {
         if (std::tolower(static_cast<unsigned char>(text[at])) == 'n' &&
             std::tolower(static_cast<unsigned char>(text[at + 1])) == 'c') {
@@ -63,7 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         requirePlain(jump);
     }
     require(joinWords(splitWords(text)) == text);
-    // What is left is a list that leaves no more out.
+    // Filtering a filtered list removes nothing more.
     const std::string blob = text.size() > 13 ? text.substr(9, 4) : "none";
     const std::string filtered = filteredIdentities(text, {blob});
     require(filteredIdentities(filtered, {blob}) == filtered);

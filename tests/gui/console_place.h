@@ -1,9 +1,8 @@
 #pragma once
-// The whole console in this process, on a real daemon with real workers and the MovieLens example.
+// The whole console in this process, with a real daemon, real workers and the MovieLens example.
 //
-// With MILLRACE_TEST_SSH=ssh://HOST it goes to that daemon over ssh: the host is this machine
+// With MILLRACE_TEST_SSH=ssh://HOST it uses that daemon over ssh; the host is this machine
 // (tests/integration/ssh/console_test.py).
-// Waiting is on conditions, with the event loop running; nothing of it outlives the test.
 #include <QAbstractItemView>
 #include <QAbstractProxyModel>
 #include <QApplication>
@@ -26,7 +25,7 @@
 
 namespace millrace::tests {
 
-/// Runs the event loop until `condition` holds; false after `seconds`.
+/// Runs the event loop until `condition` holds; returns false after `seconds`.
 inline bool eventually(const std::function<bool()>& condition, double seconds = 60) {
     return QTest::qWaitFor(condition, static_cast<int>(seconds * 1000));
 }
@@ -44,7 +43,7 @@ class ConsolePlace {
     DaemonHome& home() { return home_; }
     std::string specPath() const { return home_.path("spec/movielens.yaml"); }
 
-    /// The console as its main() makes it, on this place's daemon.
+    /// Opens the console on this place's daemon, as its main() does.
     void open(const gui::ConsoleOptions& options = {}) {
         const auto makeClient = [this](const std::string& address) {
             return session::openClient(Address::parse(address).value_or(Address{}), "test", {},
@@ -77,7 +76,7 @@ class ConsolePlace {
     gui::ThemeControl& theme() { return theme_; }
     bool isConnected() { return app_->daemon().link().state == session::LinkState::kConnected; }
 
-    /// The model of this type that a view of the page shows; the test ends where there is none.
+    /// The model of this type behind a view of the page; fails the test if there is none.
     template <class Model>
     Model& model(gui::PageName page) {
         for (QAbstractItemView* view : window().page(page).findChildren<QAbstractItemView*>()) {

@@ -135,7 +135,7 @@ TEST_F(Live, AUserEditsAVariationLaunchesThreeWatchesComparesDeletesAndRestores)
     ASSERT_TRUE(eventually([&] { return app().runs().numRuns() == 3; }));
     EXPECT_EQ(watch().lanes().numLanes(), 3);
 
-    // Lanes and charts move.
+    // Lanes and charts update.
     ASSERT_TRUE(eventually([&] { return watch().lanes().numGoing() > 0; }));
     PlotWidget* const loss = chartWith("loss");
     ASSERT_NE(loss, nullptr);
@@ -147,7 +147,7 @@ TEST_F(Live, AUserEditsAVariationLaunchesThreeWatchesComparesDeletesAndRestores)
     ASSERT_TRUE(eventually([&] { return areAll(values::RunState::kFinished, 3); }, 180));
     EXPECT_EQ(app().daemon().droppedUpdates(), 0U);
 
-    // Two runs: what differs, and by how much.
+    // Two runs: their differences with values.
     const values::RunSummary a = *runOf("keep-30"), b = *runOf("keep-10");
     window().goTo({PageName::kRuns, {a.id, b.id}});
     RunDiff& diff = place_.model<RunDiff>(PageName::kRuns);
@@ -169,7 +169,7 @@ TEST_F(Live, AUserEditsAVariationLaunchesThreeWatchesComparesDeletesAndRestores)
     EXPECT_TRUE(hasKeep) << "recipe.negatives.keep is not among what differs";
     EXPECT_TRUE(hasDifference) << "test AUC has no difference";
 
-    // One is deleted and comes back.
+    // A run is deleted and restored.
     table().select({b.id});
     table().focusRows();
     QTest::keyClick(&table().rowsView(), Qt::Key_Delete);
@@ -180,7 +180,7 @@ TEST_F(Live, AUserEditsAVariationLaunchesThreeWatchesComparesDeletesAndRestores)
     EXPECT_EQ(app().runs().numRuns(), 3);
 }
 
-/// Runs that were submitted with anything that a submit can say, by a fixed seed.
+/// Runs that were submitted with all options of a submit, drawn with a fixed seed.
 class LiveRepeat : public Live {
  protected:
     template <class T>
@@ -222,7 +222,7 @@ class LiveRepeat : public Live {
         request.withoutBase = !request.variations.empty() && random_() % 2 == 0;
         return request;
     }
-    // What a repeat must bring back. Stops the run: nobody waits for it.
+    // The facts that a repeat must reproduce. Stops the run, which nobody waits for.
     std::string factsOf(const std::string& id) {
         std::optional<values::RunDetail> detail;
         app().daemon().stop(id, &window(), [](const Result<values::RunSummary>&) {});
@@ -294,7 +294,7 @@ TEST_F(LiveRepeat, LaunchingAgainRepeatsWhateverWasSubmittedAlsoWithoutTheFile) 
     EXPECT_EQ(after, before);
 }
 
-// Steps that a chart's first curve has; each once, none missing.
+// Steps of a chart's first curve; each must be there once.
 std::vector<double> stepsOf(const Chart& chart) {
     std::vector<double> steps;
     for (const Curve& curve : std::get<Curves>(chart.content()).curves) {
@@ -306,7 +306,7 @@ std::vector<double> stepsOf(const Chart& chart) {
     return steps;
 }
 
-// One run of 12 epochs, watched until its losses are drawn.
+// A run of 12 epochs, watched until its losses are drawn.
 class LiveRun : public Live {
  protected:
     void launchAndWatch() {
@@ -330,7 +330,7 @@ class LiveRun : public Live {
         EXPECT_EQ(QApplication::activeModalWidget(), nullptr);
         EXPECT_EQ(app().runs().numRuns(), 1) << "what was known stays in sight";
     }
-    // Connected again, the run ends, and each of its steps is in the chart once.
+    // After reconnecting, the run ends, and the chart has each of its steps once.
     void expectWholeLoss() {
         ASSERT_TRUE(eventually([&] { return place_.isConnected(); }));
         EXPECT_TRUE(eventually([&] { return window().connectionBar().problem().isEmpty(); }));

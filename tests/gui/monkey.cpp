@@ -106,7 +106,7 @@ QWidget* Monkey::anyTopLevel() {
         root_.show();
         return &root_;
     }
-    // Mostly the window itself; its dialogs and popups now and then.
+    // Chooses mostly the window, sometimes one of its dialogs and popups.
     return below(3) == 0
                ? windows[static_cast<std::size_t>(below(static_cast<int>(windows.size())))]
                : &root_;
@@ -138,7 +138,7 @@ std::string Monkey::click(QWidget& widget) {
     const Qt::KeyboardModifiers modifiers = kModifiers[static_cast<std::size_t>(below(5))];
     const std::string name = nameOf(widget);
     if (button == Qt::RightButton) {
-        // A context menu opens without a nested loop only where the window asks for that.
+        // A context menu opens without a nested loop only if the window asks for it.
         QTest::mouseClick(&widget, button, modifiers, at);
         return "right click at " + name;
     }
@@ -213,7 +213,7 @@ std::string Monkey::resize() {
     return "resize";
 }
 
-// Its dialog for files works on the real disk: the monkey looks at it and leaves.
+// File dialogs work on the real disk, so the monkey closes them.
 void Monkey::leaveFileDialogs() {
     for (QWidget* widget : QApplication::topLevelWidgets()) {
         if (auto* dialog = qobject_cast<QFileDialog*>(widget)) {
@@ -238,7 +238,7 @@ void Monkey::next() {
         finish();
         return;
     }
-    // Asked for first: the event may not return before the next one has come.
+    // Scheduled first: the event may not return before the next one arrives.
     QTimer::singleShot(0, &root_, [this] { next(); });
     leaveFileDialogs();
     if (!root_.isVisible()) {
@@ -257,7 +257,7 @@ void Monkey::markTheme() {
     }
 }
 
-// Leaves every menu and dialog, one at a time, so that loops inside of events come to their ends.
+// Closes menus and dialogs one at a time, so that nested event loops can end.
 void Monkey::finish() {
     leaveFileDialogs();
     if (QWidget* popup = QApplication::activePopupWidget(); popup != nullptr) {

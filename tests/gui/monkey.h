@@ -1,9 +1,9 @@
 #pragma once
-// A user without a plan: seeded mouse, wheel, key and window events at whatever is visible.
+// A random user: seeded mouse, wheel, key and window events on visible widgets.
 //
-// The same seed on the same window does the same. It never closes the window for good and never
-// leaves the process. Each event and what follows from it (all posted events) is timed in CPU time
-// of the GUI thread.
+// The same seed on the same window gives the same events. It never closes the window for good and
+// never leaves the process. Each event and its consequences (all posted events) are timed in CPU
+// time of the GUI thread.
 #include <QPoint>
 #include <QPointer>
 #include <QWidget>
@@ -18,20 +18,20 @@ namespace millrace::tests {
 class Monkey {
  public:
     struct Turn {
-        double cpuMs = 0;      ///< of the GUI thread: the event and all that was posted by it
+        double cpuMs = 0;      ///< of the GUI thread: the event and all that it posted
         std::string what;      ///< "key Ctrl+2 at QTableView runs.table"
-        bool isTheme = false;  ///< it switched the theme: every widget is styled anew
+        bool isTheme = false;  ///< it switched the theme, so every widget is styled again
     };
 
     /// `root` outlives the monkey.
     Monkey(QWidget& root, std::uint64_t seed) : root_(root), random_(seed) {}
 
-    /// Begins; the event loop does the rest. Call once.
+    /// Starts; the event loop does the rest. Call once.
     void start(int events);
-    /// All events have been, and no menu or dialog is open any more.
+    /// All events have happened, and no menu or dialog is open.
     bool isDone() const { return isDone_; }
     const std::vector<Turn>& turns() const { return turns_; }
-    /// The turn that goes on switched the theme.
+    /// Marks the present turn as a switch of the theme.
     void markTheme();
 
  private:

@@ -1,9 +1,10 @@
-// 20,000 seeded events at the whole console, on a daemon in memory that goes on reporting: no
-// crash, no leak (under AddressSanitizer), no turn that takes the GUI thread's processor for long.
+// 20,000 seeded events on the whole console, with a daemon in memory that keeps reporting: no
+// crash, no leak (under AddressSanitizer), and no turn that takes the GUI thread's processor for
+// long.
 //
-// MILLRACE_MONKEY_EVENTS and MILLRACE_MONKEY_SEED give another length and another seed. Times are
-// printed, and held against the budget only where MILLRACE_MONKEY_BUDGET is set (tests/bench/gui):
-// a machine that does other work has none to keep.
+// MILLRACE_MONKEY_EVENTS and MILLRACE_MONKEY_SEED change length and seed. The test prints times,
+// and checks them against the budget only if MILLRACE_MONKEY_BUDGET is set (tests/bench/gui),
+// because a busy machine cannot keep it.
 #include "tests/gui/monkey.h"
 
 #include <QSettings>
@@ -23,7 +24,7 @@
 namespace millrace::gui {
 namespace {
 
-// A switch of the theme has no more than any other turn.
+// The budget of every turn, also of a switch of the theme.
 constexpr double kMostCpuMs = 100;
 
 int numberFrom(const char* name, int otherwise) {
@@ -50,7 +51,7 @@ const char* const kSpec =
     "  - {name: one, set: {batch.seed: 8}}\n"
     "  - {name: two, set: {recipe.spam.enabled: true}}\n";
 
-// Answers of the calls that a page makes, and runs that report as they go.
+// Answers the calls that a page makes; its runs report progress.
 class BusyDaemon {
  public:
     BusyDaemon() {
@@ -79,7 +80,7 @@ class BusyDaemon {
 
     client::FakeDaemon& fake() { return fake_; }
 
-    /// One moment: progress, points, lines and a sample.
+    /// One report: progress, points, lines and a sample.
     void beat() {
         ++step_;
         for (values::RunSummary run : fake_.runs()) {

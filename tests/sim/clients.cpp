@@ -70,7 +70,8 @@ bool Clients::stop(const std::string& run, std::chrono::seconds grace) {
     return true;
 }
 
-// From its last checkpoint, or from the start where there is none. It may begin at once.
+// Resumes the run from its last checkpoint, or from the start if there is none. It may begin at
+// once.
 void Clients::resume(const std::string& run) {
     const Result<runs::RunRecord> record = cluster_.head_->store->get(run);
     if (cluster_.judge_->isRemoved(run) || !record.ok() || !values::isEnded(record->state)) {
@@ -84,7 +85,7 @@ void Clients::resume(const std::string& run) {
             return cluster_.poke();
         }
     }
-    cluster_.judge_->mayEnd(run, record->state);  // it stays over
+    cluster_.judge_->mayEnd(run, record->state);  // the run stays ended
 }
 
 void Clients::remove(const std::string& run, bool isForGood) {

@@ -1,5 +1,5 @@
 #pragma once
-// Clients: users who submit, stop, resume, delete and restore runs as they like, at the same time.
+// Clients: users who submit, stop, resume, delete and restore runs at random, at the same time.
 //
 // Threads: one.
 #include <chrono>
@@ -15,7 +15,7 @@ class Clients {
     explicit Clients(Cluster& cluster) : cluster_(cluster) {}
     /// Users act at random for `ns`.
     void come(std::int64_t ns);
-    /// A run is to be stopped; whether the head takes it.
+    /// Asks the head to stop a run; returns whether the head accepted.
     bool stop(const std::string& run, std::chrono::seconds grace);
 
  private:

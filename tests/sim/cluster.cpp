@@ -63,7 +63,7 @@ void Cluster::startHead() {
     });
 }
 
-// Its work may have taken time.
+// Counts the time, because the head's turn may have taken some.
 void Cluster::drainHead() {
     const Turn turn(*this);
     head_->controller->drain();
@@ -126,12 +126,12 @@ void Cluster::killHead() {
         }
     }
     const Disk::Dead dead(head().disk);
-    head_->controller.reset();  // its doors go with it
+    head_->controller.reset();  // destroys its doors too
     head_.reset();
     isPokeDue_ = false;
 }
 
-/// The controller's thread wakes for what has come, and gathers for a moment.
+/// Wakes the controller's thread for new messages; it collects more for a moment.
 void Cluster::poke() {
     if (!std::exchange(isPokeDue_, true)) {
         head().agent.after(20 * kMs, [this] {
@@ -193,8 +193,8 @@ void Cluster::startAgent(Machine& machine) {
     });
 }
 
-// One that its head refuses becomes the program that is installed, or is not started again. Where
-// it was told to leave, what is left of its workers ends with it, and another one comes.
+// An agent that its head refuses becomes the installed program, or is not started again. If it was
+// told to leave, the rest of its workers ends with it, and another agent starts.
 void Cluster::agentEnded(Machine& machine) {
     if (!machine.agent.isAlive()) {
         return;

@@ -1,7 +1,7 @@
 #pragma once
 // Cluster: a head and its nodes in one process, in virtual time. Head, node table and agents are
-// the product's own; engines, links, ranks and clocks are models. One seed is one course: which
-// runs there are, what fails when.
+// the product's code; engines, links, ranks and clocks are models. One seed is one course: it
+// decides which runs there are and what fails when.
 //
 // Threads: one. Failure: problems() has a sentence for each law that did not hold.
 #include <map>
@@ -30,13 +30,13 @@ namespace millrace::sim {
 
 class Cluster {
  public:
-    /// `seed`: what is left open by the plan, such as the order of what happens at the same time.
+    /// `seed`: decides what the plan leaves open, such as the order of simultaneous events.
     Cluster(std::uint64_t seed, Plan plan, std::string root);
     ~Cluster();
 
-    /// Lets it all happen, to the end.
+    /// Runs the plan to its end.
     void run();
-    /// Lets it happen up to that time, without faults.
+    /// Runs until that time, without faults.
     void runUntil(std::int64_t ns);
     const std::vector<std::string>& problems() const { return judge_->problems(); }
 
@@ -44,19 +44,19 @@ class Cluster {
     const std::string root;
     const Plan plan;
 
-    // For machines and workers.
+    // Used by machines and workers.
     Judge& judge() { return *judge_; }
     Machine& head() { return *machines_.front(); }
     Page& pageOf(const Machine& machine, const std::string& run, int attempt) {
         return pages_[strCat(machine.name, " ", run, ".a", attempt)];
     }
-    /// What the daemon had not acknowledged when that checkpoint was written.
+    /// Lines that the daemon had not acknowledged when that checkpoint was written.
     std::deque<rank::RankLine>& linesOf(const std::string& run, const std::string& checkpoint) {
         return lines_[run + checkpoint];
     }
     Links& links() { return links_; }
     bool areRanksDone(const std::string& gang);
-    /// On all machines.
+    /// The ranks of an attempt on all machines.
     const std::vector<Rank*>& ranksOf(const std::string& run, int attempt) {
         const auto [found, isNew] = ranks_.try_emplace({run, attempt});
         if (isNew) {
@@ -64,7 +64,7 @@ class Cluster {
         }
         return found->second;
     }
-    /// Other workers live now.
+    /// Call this when workers start or end: the ranks are then searched again.
     void workersChanged() { ranks_.clear(); }
     /// Processor time of the head's turns so far.
     std::int64_t headCpuNs() const { return headCpuNs_; }
@@ -80,7 +80,7 @@ class Cluster {
     class Door;
     class NodeLink;
 
-    /// The tunnel of a part: it is there as long as this is.
+    /// The tunnel of a part; it exists as long as this object.
     class Tunnel final : public nodes::PartTunnel {
      public:
         Tunnel(Cluster& cluster, Machine& machine, std::string key)
@@ -94,7 +94,7 @@ class Cluster {
         Machine& machine_;
         const std::string key_;
     };
-    /// Again a second later, where it cannot begin.
+    /// Starts the head; tries again a second later if it cannot begin.
     void startHead();
     Status openHead();
     void begin();
@@ -102,17 +102,17 @@ class Cluster {
     /// Counts the processor time that a turn of the head takes.
     class Turn;
     void killHead();
-    /// As a head takes it that is started on the head's machine.
+    /// Takes the state directory as a head does that is started on the head's machine.
     Result<config::StateLock> takeStateDirectory();
     void startAgent(Machine& machine);
     void agentEnded(Machine& machine);
     void killAgent(Machine& machine);
-    /// Somebody can ask the head for something.
+    /// Whether the head can answer requests.
     bool canAsk() const;
-    /// Its id; "": it was not taken.
+    /// The id of the new run, or "" if the head refused it.
     std::string submit(const Terms& terms);
     void submitFirst();
-    /// Damages what is in the store, behind the head's back.
+    /// Damages the store while the head uses it.
     Status changeStore(const std::string& sql) const;
     std::chrono::milliseconds leaseOf(const Machine& machine) const;
     void poke();

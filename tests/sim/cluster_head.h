@@ -1,5 +1,5 @@
 #pragma once
-// What a living head has, and both ends of its connections; for the sources of Cluster alone.
+// The parts of a living head, and both ends of its connections; only for the sources of Cluster.
 //
 // Threads: one.
 #include <algorithm>
@@ -69,7 +69,7 @@ class Cluster::Turn {
     const std::int64_t beganNs_;
 };
 
-/// What only a living head has.
+/// The parts that only a living head has.
 struct Cluster::Head {
     explicit Head(Cluster& cluster) : engine(cluster.head()), logs(cluster.head().root + "/runs") {}
     agent::LiveTable live;
@@ -91,7 +91,7 @@ struct Cluster::Head {
     std::vector<std::weak_ptr<AgentSession>> sessions;
 };
 
-/// The door of an attempt: what the head says to ranks goes to their connections.
+/// The door of an attempt: it passes the head's messages for ranks to their connections.
 class Cluster::Door final : public agent::WorkerDoor {
  public:
     Door(Cluster& cluster, std::string key) : cluster_(cluster), key_(std::move(key)) {}
@@ -144,7 +144,7 @@ class Cluster::Doors final : public agent::DoorMaker {
     Cluster& cluster_;
 };
 
-/// An agent's connection to the head, as HeadLink over a cable.
+/// An agent's connection to the head; does the work of HeadLink over a simulated cable.
 class Cluster::NodeLink final : public nodes::Uplink {
  public:
     NodeLink(Cluster& cluster, Machine& machine)
@@ -175,7 +175,7 @@ class Cluster::NodeLink final : public nodes::Uplink {
         signs_ = std::make_shared<bool>(true);
         giveSigns(signs_);
     }
-    // Behind what the agent's turn has done so far.
+    // Sends behind everything that the agent's turn has done so far.
     void send(v1::AgentReport report) override {
         if (wire_ != nullptr) {
             sendsNs_ = std::max(sendsNs_ + 1, cluster_.world.nowNs() + machine_.busyNs);
@@ -203,7 +203,7 @@ class Cluster::NodeLink final : public nodes::Uplink {
     }
 
  private:
-    // On a thread of its own: also while the agent is busy.
+    // Gives signs of life as HeadLink's own thread does: also while the agent is busy.
     void giveSigns(const std::weak_ptr<bool>& signs) {
         cluster_.world.after(kSecond, [this, signs] {
             if (signs.expired()) {
@@ -218,12 +218,12 @@ class Cluster::NodeLink final : public nodes::Uplink {
     Cluster& cluster_;
     Machine& machine_;
     std::shared_ptr<Wire> wire_;
-    std::shared_ptr<bool> signs_;  ///< as long as it is there, signs are given
+    std::shared_ptr<bool> signs_;  ///< signs of life are given while it exists
     std::shared_ptr<std::vector<v1::HeadOrders>> orders_;
     std::shared_ptr<bool> isOver_;
     Ending ending_;
     nodes::LinkRetry retry_;
-    std::int64_t sendsNs_ = 0;  ///< when its last report goes out
+    std::int64_t sendsNs_ = 0;  ///< time at which its last report leaves
 };
 
 }  // namespace millrace::sim

@@ -16,14 +16,14 @@
 namespace millrace::sim {
 namespace {
 
-/// All disks there are: system calls name files, not disks.
+/// All disks, because system calls name files and not disks.
 struct Disks {
     Mutex mutex;
     std::vector<std::pair<std::string, Disk*>> all MR_GUARDED_BY(mutex);
 };
 
 Disks& disks() {
-    static Disks* const one = new Disks;  // calls come until the very end of the process
+    static Disks* const one = new Disks;  // never destroyed: calls come until the process ends
     return *one;
 }
 
@@ -110,7 +110,7 @@ Disk::~Disk() {
 }
 
 Disk* Disk::of(std::string_view path) {
-    // The index of the log, shared by mapping: it is made again from the log.
+    // SQLite's shared index of the log is left out: it is built again from the log.
     if (path.ends_with("-shm")) {
         return nullptr;
     }
@@ -133,7 +133,7 @@ int Disk::refusal(Call call, const std::string& path) {
         world_.nowNs() < failsUntilNs_ && path.find(failsOnly_) != std::string::npos;
     if (isHit || isHitToo) {
         const std::string shown = path.substr(root_.rfind('/') + 1);
-        world_.tell("a call fails: " + shown.substr(0, shown.find(".tmp-")));  // a count follows
+        world_.tell("a call fails: " + shown.substr(0, shown.find(".tmp-")));  // without a count
         return EIO;
     }
     return call == Call::kGrow && world_.nowNs() < fullUntilNs_ ? ENOSPC : 0;

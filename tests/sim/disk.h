@@ -1,14 +1,14 @@
 #pragma once
-// Disk: the folder of a simulated machine as its disk. It fills up, fails, and loses at a power cut
-// what was not synced.
+// Disk: the folder of a simulated machine as its disk. It fills up, fails, and loses data that was
+// not synced in a power cut.
 //
-// The program's system calls come here first (disk_calls.cpp), so that the product, SQLite and the
-// standard library are all covered, and the product has no seam for it.
-// Model of what survives a power cut: of a file, what was there when it was last synced, and of
-// each later write all, nothing or any 4 KiB pages; of names, all changes up to the last fsync of
-// a folder of this disk, as with a journal, and any number of the later ones, in order.
-// Threads: one, that of the simulated machines; calls of others are to other files. Owns: the
-// folder that keeps removed files until their removal is synced.
+// System calls of the program arrive here first (disk_calls.cpp), so that the product, SQLite and
+// the standard library are all covered without a seam in the product.
+// Model of a power cut: a file keeps its content at the last sync, and of each later write
+// everything, nothing or any 4 KiB pages; names keep all changes up to the last fsync of a folder
+// of this disk, as with a journal, and any number of the later ones, in order. Threads: one, that
+// of the simulated machines; calls of other threads go to other files. Owns: the folder that keeps
+// removed files until their removal is synced.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -30,12 +30,12 @@ class DiskFile {
     ~DiskFile();
 
     std::int64_t bytes() const;
-    /// Keeps what these bytes are before they change.
+    /// Saves these bytes before they change.
     void changes(std::int64_t at, std::int64_t bytes);
     void synced();
-    /// A power cut would lose nothing of it, or no name refers to it.
+    /// Whether a power cut would lose nothing of the file, or no name refers to it.
     bool isSettled() const;
-    /// Loses what was not synced, or a part of it.
+    /// Loses all or a part of the data that was not synced.
     void forget(World& world);
 
     int users = 0;  ///< descriptors
@@ -54,12 +54,12 @@ class Disk {
     /// Calls of the simulated processes.
     enum class Call {
         kOpen,
-        kGrow,  ///< it needs room
+        kGrow,  ///< needs more room
         kChange,
         kSync
     };
 
-    /// `isForgetful`: there will be a power cut, so it keeps what that undoes.
+    /// `isForgetful`: the plan has a power cut, so the disk keeps what it needs to undo changes.
     Disk(World& world, std::string root, bool isForgetful);
     ~Disk();
     Disk(const Disk&) = delete;
@@ -67,19 +67,20 @@ class Disk {
 
     // Faults.
     void fill(std::int64_t ns) { fullUntilNs_ = world_.nowNs() + ns; }
-    /// `only`: calls to files with that in their path; "": all.
+    /// `only`: calls fail for paths with this text; "": for all.
     void fail(std::int64_t ns, std::string only = "") {
         failsUntilNs_ = world_.nowNs() + ns;
         failsOnly_ = std::move(only);
     }
     /// One call fails after `after` successful ones.
     void failOnce(std::int64_t after) { callsToFailure_ = after; }
-    /// The call that was to fail never comes.
+    /// Cancels the failure of a call.
     void failNone() { callsToFailure_ = -1; }
     void cutPower();
     bool isWell() const { return world_.nowNs() >= std::max(fullUntilNs_, failsUntilNs_); }
 
-    /// While it lives, the process whose objects are destroyed is dead: its calls change nothing.
+    /// While this object lives, the process whose objects are being destroyed is dead: its calls
+    /// change nothing.
     class Dead {
      public:
         explicit Dead(Disk& disk) : disk_(disk) { disk_.isDead_ = true; }
@@ -92,9 +93,9 @@ class Disk {
     };
 
     // For disk_calls.cpp.
-    /// Null: on none.
+    /// The disk of a path; null: the path is on no disk.
     static Disk* of(std::string_view path);
-    /// The error that this call is to have; 0: none.
+    /// The error that this call must return; 0: none.
     int refusal(Call call, const std::string& path);
     std::shared_ptr<DiskFile> opened(const std::string& path, bool isNew);
     void closed(const std::shared_ptr<DiskFile>& file);
@@ -103,12 +104,13 @@ class Disk {
         enum class Kind { kMade, kMadeDirectory, kMoved, kRemoved, kRemovedDirectory };
         Kind kind = Kind::kMade;
         std::string path, from;
-        std::string grave;  ///< a link to the file that was removed or replaced; "": none was
+        std::string grave;  ///< a link to the file that was removed or replaced, or ""
     };
-    /// Keeps a file that is about to be removed or replaced: its grave.
+    /// Keeps a file that is about to be removed or replaced; returns the name of the copy, its
+    /// grave.
     std::string bury(const std::string& path);
     void changed(Change change);
-    /// A folder was synced.
+    /// Called when a folder was synced.
     void syncedNames();
 
  private:
@@ -122,9 +124,9 @@ class Disk {
     std::int64_t fullUntilNs_ = 0, failsUntilNs_ = 0, callsToFailure_ = -1;
     std::string failsOnly_;
     std::int64_t numGraves_ = 0, numFiles_ = 0;
-    std::vector<Change> changes_;                              ///< of names, not synced
-    std::map<std::uint64_t, std::int64_t> numbers_;            ///< of files, by inode
-    std::map<std::int64_t, std::shared_ptr<DiskFile>> files_;  ///< in the order of their first use
+    std::vector<Change> changes_;                    ///< changes of names that are not synced
+    std::map<std::uint64_t, std::int64_t> numbers_;  ///< numbers of files by inode
+    std::map<std::int64_t, std::shared_ptr<DiskFile>> files_;  ///< by the order of first use
 };
 
 }  // namespace millrace::sim

@@ -1,5 +1,5 @@
-// The system calls that change files, as this program and its libraries call them: those to a
-// simulated machine's folder go by its Disk, all others straight on.
+// The system calls that change files, as this program and its libraries call them. Calls for a
+// simulated machine's folder go through its Disk, all others go straight to the kernel.
 //
 // Threads: any. Owns: the table of descriptors that are open on disks.
 #include "tests/sim/disk_calls.h"
@@ -73,7 +73,7 @@ bool isThere(const std::string& path) {
     return ::lstat(path.c_str(), &info) == 0;
 }
 
-/// Whether the call may be done; errno is set where it may not.
+/// Whether the call may be made; sets errno if not.
 bool mayDo(Disk* disk, Call call, const std::string& path) {
     const int error = disk == nullptr ? 0 : disk->refusal(call, path);
     errno = error == 0 ? errno : error;
@@ -91,7 +91,7 @@ int openOn(const std::string& path, int flags, mode_t mode) {
         keep(fd, {});
         return fd;
     }
-    // Cut only once what is there has been kept.
+    // Truncate the file only after its content was kept.
     const int fd = system::openFile(path.c_str(), flags & ~O_TRUNC, mode);
     if (fd < 0) {
         return fd;
@@ -110,7 +110,8 @@ int openOn(const std::string& path, int flags, mode_t mode) {
     return fd;
 }
 
-/// A write of `count` bytes at `at`, or at the descriptor's place (at < 0).
+/// Whether `count` bytes may be written at `at`, or at the descriptor's position if `at` is below
+/// 0.
 bool mayWrite(int fd, std::size_t count, std::int64_t at) {
     const Open open = openOf(fd);
     if (open.path.empty()) {
@@ -151,7 +152,7 @@ int syncOn(int fd, const char* how) {
     return 0;
 }
 
-/// A change of names: `change` is what would be to undo once `call` has done it.
+/// Makes a change of names with `act`; `change` describes how to undo it.
 template <class Function>
 int changeOn(Disk& disk, Call call, Disk::Change change, const Function& act) {
     if (!mayDo(&disk, call, change.path)) {

@@ -1,5 +1,5 @@
 #pragma once
-// The system calls that change files, past the simulator's own (disk_calls.cpp): for Disk alone.
+// The kernel's own calls for files, which bypass the simulator's (disk_calls.cpp); only for Disk.
 //
 // Threads: any. Failure: as the system's, by errno.
 #include <cstddef>

@@ -82,7 +82,7 @@ void Evidence::wrong(const std::string& what) {
     world.tell("WRONG: " + what);
 }
 
-// Where there is one run alone its name says nothing.
+// Names the run only if there is more than one.
 void Evidence::wrongOf(const std::string& run, const std::string& what) {
     const auto number = std::distance(courses.begin(), courses.find(run));
     wrong(courses.size() == 1 ? what : strCat(what, " (run ", number + 1, " by name)"));

@@ -8,7 +8,7 @@
 namespace millrace::sim {
 namespace {
 
-// A process that is stopped: for good, and until somebody notices.
+// A stopped process stays stopped; after the second time an operator notices it.
 constexpr std::int64_t kStoppedNs = 3'600 * kSecond, kStoppedForNs = 30 * kSecond;
 
 }  // namespace
@@ -226,7 +226,7 @@ void Faults::awaitEnd(Rank& rank, bool isHeard) {
             return;
         }
         const bool isCalm = cluster_.judge_->isCalmSince(cluster_.world.nowNs() - kStoppedForNs);
-        // A user's stop has a grace of its own.
+        // A user's stop has its own grace period.
         if (rank.wasAcked() && (!isCalm || cluster_.judge_->isStopped(rank.run()))) {
             return awaitEnd(rank, true);
         }
@@ -420,7 +420,7 @@ void Faults::startSecondHead() {
     }
 }
 
-// As a package manager does with all machines, and systemd with the head.
+// Installs another build, as a package manager does on all machines and systemd for the head.
 void Faults::upgrade(std::int64_t ns) {
     for (const auto& machine : cluster_.machines_) {
         machine->program += "+";
@@ -442,7 +442,7 @@ void Faults::startTwin(const Plan::Fault& fault) {
     cluster_.world.after(fault.forMs * kMs, [this, &twin, &first] { endTwin(twin, first); });
 }
 
-// Somebody has noticed, and sees to it that the first one runs alone.
+// An operator has noticed the twin, and ensures that only the first agent runs.
 void Faults::endTwin(Machine& twin, Machine& first) {
     if (twin.agent.isAlive()) {
         cluster_.killAgent(twin);
@@ -460,7 +460,7 @@ void Faults::slowDown(Machine& machine, const Plan::Fault& fault) {
     cluster_.world.after(fault.forMs * kMs, [&machine] { machine.startsNs = 0; });
 }
 
-// As a user does: until it is taken.
+// Resumes the run as a user would, and repeats the request until the head accepts it.
 void Faults::resume() {
     if (cluster_.head_ == nullptr || cluster_.head().agent.isPaused()) {
         return cluster_.world.after(kSecond, [this] { resume(); });

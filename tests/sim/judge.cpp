@@ -7,7 +7,7 @@
 namespace millrace::sim {
 namespace {
 
-constexpr std::int64_t kAwayNs = 20 * kSecond;  // as --node-away
+constexpr std::int64_t kAwayNs = 20 * kSecond;  // the default of --node-away
 
 }  // namespace
 
@@ -113,7 +113,7 @@ void Judge::look() {
             if (machine.isToBeLeft && !course.blamed.contains(course.attempt) &&
                 mayHaveRanks(run, machine)) {
                 blame(run, machine.name + " is to be left");
-                if (course.isWaiting) {  // the order to begin the next one may be on its way
+                if (course.isWaiting) {  // the order to begin the next attempt may be on its way
                     course.blamed.try_emplace(course.attempt + 1, "a node is to be left");
                 }
             }
@@ -132,7 +132,7 @@ void Judge::look() {
         if (apartSinceNs_[i] < 0) {
             apartSinceNs_[i] = seen_.nowNs();
         }
-        // Less what is left of a turn of the agent and of the head.
+        // Two seconds less, for the rest of a turn of the agent and of the head.
         if (seen_.nowNs() - apartSinceNs_[i] >= kAwayNs - 2 * kSecond) {
             blame(strCat(machine.name, " was away for ", kAwayNs / kSecond, " s"));
             lostNs_[i] = seen_.nowNs();
@@ -141,7 +141,7 @@ void Judge::look() {
 }
 
 bool Judge::hasRival(const Machine& machine) const {
-    const Machine& twin = *seen_.machines.back();  // the only one that has another's name
+    const Machine& twin = *seen_.machines.back();  // only its agent may have another's name
     return twin.nodeName != twin.name &&
            std::any_of(seen_.machines.begin(), seen_.machines.end(), [&](const auto& other) {
                return other.get() != &machine && other->agent.isAlive() &&
@@ -167,7 +167,7 @@ bool Judge::mayHaveRanks(const std::string& run, const Machine& machine) const {
 void Judge::placed(const std::string& gang, const Machine& machine) {
     const auto owner = job::ownerOf(gang);
     if (!owner.has_value() || !seen_.courses.contains(owner->run)) {
-        return;  // of a run that nobody knows
+        return;  // a run that nobody knows
     }
     if (!seen_.trainsHere && machine.number == 0) {
         seen_.wrong(strCat(gang, " begins on the head's machine, which does not train"));
@@ -191,7 +191,7 @@ void Judge::placed(const std::string& gang, const Machine& machine) {
         }
         laws_.checkTurn(name->run);
         course.isWaiting = false;
-        // One between them may have been stopped before it was placed.
+        // An attempt between the two may have been stopped before it was placed.
         course.attempt = name->attempt;
         const std::int64_t lostNs = lostNs_[static_cast<std::size_t>(machine.number)];
         if (seen_.nowNs() - lostNs < Evidence::kReachedNs) {
@@ -201,7 +201,7 @@ void Judge::placed(const std::string& gang, const Machine& machine) {
     laws_.checkTaken(machine);
 }
 
-// Each data worker has a number of its own.
+// Each data worker has its own number.
 void Judge::checkNumber(const std::string& gang, const Machine& machine) {
     for (const auto& other : seen_.machines) {
         if (other.get() != &machine && other->gangs.contains(gang)) {
@@ -225,8 +225,8 @@ void Judge::cancelled(const std::string& gang, const std::string& why) {
     }
 }
 
-// Never two attempts that could both commit; an agent that cannot be reached cannot end the old
-// one.
+// Two attempts that could both commit must never run; an agent that cannot be reached cannot end
+// the old attempt.
 void Judge::beginsStep(const Rank& rank) {
     Course& course = seen_.courses.at(rank.run());
     course.movedNs = seen_.nowNs();
@@ -242,7 +242,8 @@ void Judge::beginsStep(const Rank& rank) {
     }
 }
 
-// All ranks of an attempt stop behind one step: else one waits for another that has left.
+// All ranks of an attempt stop after the same step; otherwise a rank would wait for one that has
+// left.
 void Judge::leaves(const Rank& rank) {
     for (const Rank* other : ranksOf(seen_.machines, rank.run(), rank.attempt())) {
         if (other->begun() > rank.begun()) {

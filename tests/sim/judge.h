@@ -49,9 +49,9 @@ class Judge {
     void refused(std::int64_t first, std::int64_t last);
     /// A node handed over a checkpoint after the run's end; nothing removes it any more.
     void cameLate(const std::string& run) { ++seen_.courses[run].numLate; }
-    /// A rank takes no notice of a stop for that long.
+    /// A rank ignores stops for that long.
     void hangs(std::int64_t ns);
-    /// After each event: which nodes the head cannot reach.
+    /// Called after each event: notes which nodes the head cannot reach.
     void look();
 
     // Deeds.
@@ -84,7 +84,7 @@ class Judge {
     int attemptOf(const std::string& run) const { return seen_.courses.at(run).attempt; }
 
  private:
-    /// Another machine's agent has the same name.
+    /// Whether another machine's agent has the same name.
     bool hasRival(const Machine& machine) const;
     /// Whether the machine has ranks of the run's latest attempt, or may still get some because not
     /// all of its parts have been placed.
@@ -93,7 +93,7 @@ class Judge {
 
     Evidence seen_;
     SecondLaws laws_{seen_};
-    /// By machine: since when its agent and the head are apart; -1: they are not.
+    /// For each machine, the time since which its agent and the head are apart; -1: they are not.
     std::vector<std::int64_t> apartSinceNs_;
     std::vector<std::int64_t>
         lostNs_;  ///< when each was last away for so long that it counts as lost

@@ -1,5 +1,6 @@
 #pragma once
-// Leftovers: what must not be there any more once all runs have ended, on machines and in the head.
+// Leftovers: finds what must not exist any more once all runs have ended, on machines and in the
+// head.
 //
 // Threads: one.
 #include <string>
@@ -11,7 +12,7 @@ class Cluster;
 class Leftovers {
  public:
     explicit Leftovers(const Cluster& cluster) : cluster_(cluster) {}
-    /// The first of them, with its place; "": nothing is left. There must be a head.
+    /// The first leftover with its place, or "". There must be a head.
     std::string find() const;
 
  private:

@@ -9,7 +9,7 @@ namespace millrace::sim {
 std::shared_ptr<Wire> Links::callHead(Machine& machine, Deliver deliver,
                                       std::shared_ptr<Status> ending) {
     if (cluster_.head_ == nullptr && machine.cable.isWhole()) {
-        return nullptr;  // refused
+        return nullptr;  // the connection is refused
     }
     const std::shared_ptr<Wire> wire = Wire::make(machine.cable);
     pending_[wire.get()] = {nullptr, std::move(deliver), std::move(ending), &machine};
@@ -31,7 +31,7 @@ void Links::heard(const std::shared_ptr<Wire>& wire, const v1::AgentReport& repo
     Status status;
     if (session == nullptr) {
         if (!report.has_attachment()) {
-            return wire->close(To::kNode);  // of a connection with the head before
+            return wire->close(To::kNode);  // a report of a connection with the earlier head
         }
         session = std::make_shared<AgentSession>(wire, deliver, ending);
         cluster_.head_->sessions.push_back(session);
@@ -124,7 +124,7 @@ void Links::toDoor(const std::shared_ptr<RankConnection>& connection, World::Eve
 
 void Links::say(const std::shared_ptr<RankConnection>& connection, const rank::RankLine& line) {
     toDoor(connection, [this, connection, line] {
-        // A line as it was written down, and of the connection's attempt, as the rank server says.
+        // Parses the line as the rank server does, and gives it the connection's attempt.
         rank::RankLine read = *rank::parseLine(rank::formatLine(line));
         read.attempt = read.attempt < 0 ? connection->sender.attempt : read.attempt;
         doorHears(*connection, read);
@@ -165,7 +165,7 @@ std::shared_ptr<AgentSession> Links::sessionOf(const Machine& machine) const {
 
 void Links::ask(Machine& machine, std::function<Answer()> atHead,
                 std::function<void(const Answer&)> done) {
-    constexpr std::int64_t kLeastNs = 10 * kMs, kMostNs = 2 * kSecond;  // that a file takes
+    constexpr std::int64_t kLeastNs = 10 * kMs, kMostNs = 2 * kSecond;  // time that a file takes
     if (cluster_.head_ == nullptr && machine.cable.isWhole()) {
         return done(unavailable("no head"));
     }

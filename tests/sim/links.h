@@ -50,11 +50,11 @@ class Links {
     /// Finds a rank's connection, even one that is over; null: there never was one.
     std::shared_ptr<RankConnection> find(rank::ConnectionId id) const;
     void closeFromHead(const std::shared_ptr<RankConnection>& connection);
-    /// Its process is gone: all connections to its doors end.
+    /// The head's process is gone: all connections to its doors end.
     void closeAllFromHead();
 
  private:
-    /// A connection of an agent, and its session once it is let in.
+    /// A connection of an agent, and its session once the head has admitted it.
     struct Pending {
         std::shared_ptr<AgentSession> session;
         Deliver deliver;
@@ -70,7 +70,7 @@ class Links {
     std::int64_t connectionId_ = 0;
     std::map<const Wire*, Pending> pending_;
     std::map<const Machine*, std::weak_ptr<AgentSession>> sessions_;
-    std::vector<std::weak_ptr<Wire>> calls_;  ///< of ask()
+    std::vector<std::weak_ptr<Wire>> calls_;  ///< connections of ask()
 };
 
 }  // namespace millrace::sim

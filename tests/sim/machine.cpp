@@ -20,7 +20,7 @@ namespace {
 using engines::Cause;
 using engines::Phase;
 
-/// A feed or a relay: it is there. A feed says where its workers join.
+/// A feed or a relay that only exists. A feed writes the file with which its workers join.
 class Sitter final : public Worker {
  public:
     using Worker::Worker;
@@ -43,7 +43,7 @@ class Sitter final : public Worker {
     }
 
  private:
-    // From the beginning on, before any rank has taken a step. A line that is lost is not told
+    // Reports figures from the start, before any rank has taken a step. A lost line is not sent
     // again.
     void tellFigures() {
         const std::size_t at = gang.rfind(".a");
@@ -81,14 +81,14 @@ class Sitter final : public Worker {
     std::uint64_t seq_ = 0;
 };
 
-/// It computes for the feed until it is ended. Workers of an unknown run do as much.
+/// A data worker, which computes until it is ended. Workers of an unknown run behave the same.
 class DataWorker final : public Worker {
  public:
     using Worker::Worker;
     void begin() override {}
 };
 
-constexpr std::size_t kReplacements = 16;  // as dataGang() has them
+constexpr std::size_t kReplacements = 16;  // as in dataGang()
 
 }  // namespace
 
@@ -165,7 +165,7 @@ void Machine::losePower(std::int64_t ns) {
         }
     }
     disk.cutPower();
-    // The boot of this process is not the simulated one: the lock is to be older than either.
+    // This process's boot is not the simulated one, so the lock must be older than either.
     const timespec longAgo[2] = {{}, {}};
     ::utimensat(AT_FDCWD, (root + "/millraced.lock").c_str(), longAgo, 0);
     cluster.workersChanged();
@@ -216,13 +216,13 @@ void Machine::cancel(SimGang& gang, Cause cause, std::int64_t graceNs, const std
     for (auto& worker : gang.workers) {
         if (!worker->state.exitCode.has_value()) {
             worker->terminate();
-            // The guardian's, whatever the worker does.
+            // The guardian kills the worker, whatever the worker does.
             cluster.world.after(graceNs, [one = worker.get()] { one->end(137); });
         }
     }
 }
 
-// A failed data worker.
+// Frees the place of a data worker that failed.
 void Machine::leaveVacant(SimGang& gang) {
     const bool isOne = gang.workers.size() == 1 && !gang.workers.front()->state.isCritical;
     if (!isOne || gang.state.cause != Cause::kNone || gang.gone.size() >= kReplacements) {

@@ -1,6 +1,6 @@
 #pragma once
-// Machine: one computer of the simulated cluster, with its clock, its disk (a directory of this
-// one's), its process table, and the cable to the head's.
+// Machine: one computer of the simulated cluster, with its clock, its disk (a directory of the real
+// machine), its process table, and its cable to the head's machine.
 //
 // Its workers are models: a Rank that takes steps, a Sitter for a feed or relay, a DataWorker.
 // Threads: one.
@@ -33,7 +33,7 @@ class Worker {
     virtual void begin() = 0;
     /// SIGTERM.
     virtual void terminate();
-    /// It ends; what it had open is closed.
+    /// Ends the process and closes its connections.
     virtual void end(int code);
 
     Cluster& cluster;
@@ -47,10 +47,10 @@ struct SimGang {
     engines::Gang gang;
     engines::State state;
     std::vector<std::unique_ptr<Worker>> workers;
-    std::vector<std::unique_ptr<Worker>> gone;  ///< that failed and whose place became free
+    std::vector<std::unique_ptr<Worker>> gone;  ///< workers that failed and were replaced
     bool isToldOver = false, isForgotten = false;
     bool hasLiving() const;
-    /// Its place is free: the next submit has another worker.
+    /// Whether its place is free: the next submit makes another worker.
     bool isVacant() const { return workers.empty() && state.cause == engines::Cause::kNone; }
 };
 
@@ -60,32 +60,32 @@ class Machine {
 
     Cluster& cluster;
     const std::string name, root;
-    const int number;  ///< 0: the head's
+    const int number;  ///< 0: the head's machine
     MachineClock clock;
     Disk disk;
     Cable cable;
     Life agent;                            ///< the head, or this node's agent
     std::map<std::string, SimGang> gangs;  ///< by key
-    std::vector<SimGang> lostGangs;        ///< of which the disk knows nothing after a power cut
-    std::set<std::string> tunnels;         ///< keys of parts whose workers have a way to the head
+    std::vector<SimGang> lostGangs;        ///< gangs that the disk has lost in a power cut
+    std::set<std::string> tunnels;         ///< keys of parts with a tunnel to the head
     std::int64_t pid = 1'000;
     bool isToBeLeft = false;     ///< it is drained, or its agent was told to end
-    std::string nodeName;        ///< that its agent has
-    std::string build, program;  ///< of its agent, and of the program that is installed
+    std::string nodeName;        ///< name of its agent
+    std::string build, program;  ///< builds of the running agent and of the installed program
     int numBoots = 1;
-    bool hasBegun = false;      ///< its agent has been there
-    std::int64_t startsNs = 0;  ///< how long each start of a gang takes
-    std::int64_t busyNs = 0;    ///< time its agent spent working
+    bool hasBegun = false;      ///< its agent has been started
+    std::int64_t startsNs = 0;  ///< time that each start of a gang takes
+    std::int64_t busyNs = 0;    ///< time that its agent spent working
     std::int64_t unreadableUntilNs = 0, noTunnelUntilNs = 0, offUntilNs = 0;
     bool isOff() const;
-    /// All processes die, the disk forgets; the cable is the caller's.
+    /// All processes die and the disk loses data; the caller cuts the cable.
     void losePower(std::int64_t ns);
 
-    /// What the embedded engine does with each look: consequences, leases.
+    /// Does what the embedded engine does at each look: consequences of ends, leases.
     void look(SimGang& gang);
     void cancel(SimGang& gang, engines::Cause cause, std::int64_t graceNs, const std::string& why);
     Worker* find(const std::string& worker);
-    /// A folder of an attempt of that run that a node still has; "": there is none.
+    /// A folder of an attempt of that run that is left on a node, or "".
     std::string filesLeft(const std::string& run) const;
 
  private:

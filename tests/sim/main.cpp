@@ -28,7 +28,7 @@ struct Outcome {
     double seconds = 0;
 };
 
-/// One course of the world.
+/// One course: a seed and its plan.
 struct Course {
     std::uint64_t seed = 0;
     Plan plan;
@@ -44,7 +44,7 @@ Outcome runOne(const Course& course, const std::string& root) {
             static_cast<double>(cluster.world.nowNs()) / kSecond};
 }
 
-/// Without the faults that do not matter.
+/// Removes the faults that do not matter for the failure.
 Course shrunk(Course course, const std::string& root) {
     for (std::size_t i = 0; i < course.plan.faults.size();) {
         Course fewer = course;
@@ -70,7 +70,7 @@ void show(const Course& course, const Outcome& outcome, bool isTold) {
     std::fflush(stdout);
 }
 
-/// How many courses broke a law.
+/// Runs all courses; returns how many broke a law.
 int runAll(const std::vector<Course>& courses, const std::string& root, std::string_view how) {
     const bool isTold = how == "--trace";
     int wrong = 0;
@@ -201,6 +201,6 @@ int run(int argc, char** argv) {
 }  // namespace millrace::sim
 
 int main(int argc, char** argv) {
-    ::setenv("MILLRACE_LOG", "error", 0);  // the product's log: info tells each course
+    ::setenv("MILLRACE_LOG", "error", 0);  // level of the product's log; info reports each course
     return millrace::sim::run(argc, argv);
 }

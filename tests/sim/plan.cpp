@@ -61,7 +61,7 @@ Plan Plan::drawn(std::uint64_t seed) {
         fault.isUp = draw.chance(50);
         if (fault.kind == Kind::kUnreadable) {
             fault.forMs = draw.between(10'000, 150'000);
-            plan.steps = draw.between(800, 2'500);  // long enough to be missed
+            plan.steps = draw.between(800, 2'500);  // long enough to notice the loss
         } else if (fault.kind == Kind::kNoTunnel) {
             fault.forMs = draw.between(1'000, 6'000);
         } else if (fault.kind == Kind::kSlowStart) {
@@ -80,7 +80,7 @@ Plan Plan::drawn(std::uint64_t seed) {
         }
         plan.faults.push_back(fault);
     }
-    // A head that was restarted does not know which machine had the name.
+    // A restarted head does not know which machine had the name.
     std::erase_if(plan.faults, [&plan](const Fault& fault) {
         return (fault.kind == Kind::kTwin || fault.kind == Kind::kUsurper) &&
                (plan.has(Kind::kKillHead) || plan.has(Kind::kUnreadable) ||
@@ -100,7 +100,7 @@ Plan Plan::drawn(std::uint64_t seed) {
     }
     if (plan.has(Kind::kKillData) || draw.chance(30)) {
         plan.dataWorkers = static_cast<int>(draw.between(1, 3));
-        plan.steps = std::max<std::int64_t>(plan.steps, 400);  // long enough to miss one
+        plan.steps = std::max<std::int64_t>(plan.steps, 400);  // long enough to notice a loss
     }
     plan.handsOver = draw.chance(40);
     return plan;

@@ -37,7 +37,7 @@ struct Plan {
         kSubmit,      ///< another run is submitted; node: parts, rank: threads, forMs: its steps
         kCancel,      ///< the newest run is stopped for good
         kStopTwice,   ///< the run is stopped with a long grace, then with a short one
-        kHang,        ///< a rank hangs, and looks at no stop
+        kHang,        ///< a rank hangs, and ignores stops
         kUsurper,     ///< a node's cable is cut for seconds, and a twin of it comes meanwhile
         kLease,       ///< a node's cable is cut for longer than its bound agent's lease
         kStray,       ///< workers of a run that the store does not know live on a machine
@@ -50,19 +50,19 @@ struct Plan {
     struct Fault {
         Kind kind = Kind::kPauseHead;
         std::int64_t atMs = 0, forMs = 0;
-        int node = 1;       ///< of an agent, a cable, a machine (0: the head's)
-        int rank = 0;       ///< of a killed one; seconds, of a slow start
-        bool isUp = false;  ///< of a cut: towards the head
+        int node = 1;       ///< number of an agent, a cable or a machine (0: the head's)
+        int rank = 0;       ///< number of the killed rank; seconds of a slow start
+        bool isUp = false;  ///< direction of a cut: towards the head
     };
-    /// Factor between a clock's jump and its fault's duration.
+    /// Ratio of a clock's jump to its fault's duration.
     static constexpr std::int64_t kJump = 360;
-    int nodes = 1;           ///< beside the head's
+    int nodes = 1;           ///< besides the head's machine
     bool trainsHere = true;  ///< the head's machine has part 0
-    int trainNodes = 2;      ///< that the ranks are spread over
+    int trainNodes = 2;      ///< nodes over which the ranks are spread
     int ranks = 2;
     int dataWorkers = 0;
     std::int64_t steps = 100, checkpointEvery = 10;
-    bool handsOver = false;  ///< nodes do not see the head's checkpoints
+    bool handsOver = false;  ///< nodes cannot see the head's checkpoints
     std::vector<Fault> faults;
 
     bool has(Kind kind) const;
@@ -74,7 +74,7 @@ struct Plan {
     std::string text() const;
 };
 
-/// For people.
+/// The plan as text for people.
 std::string sentenceOf(const Plan::Fault& fault);
 
 }  // namespace millrace::sim

@@ -34,7 +34,7 @@ void Rank::begin() {
         const auto text = readFile(paths.attempt(attempt_).jobFile());
         const bool isLed = agent::PartName::parse(gang)->part > 0;
         if (!text.ok() || (isLed && !readFile(paths.attempt(attempt_).joinFile()).ok())) {
-            return begin();  // its disk fails, or its relay has not joined the feed
+            return begin();  // the disk fails, or the relay has not joined the feed
         }
         const std::string resume = jsonString(*parseJson(*text, "job"), "resume");
         if (!seesHead() && !resume.empty() && !std::filesystem::exists(resume)) {
@@ -78,14 +78,14 @@ void Rank::fail() {
     life.after(20 * kMs, [this] { end(1); });
 }
 
-// One that hangs takes no notice of that either.
+// A rank that hangs ignores SIGTERM too.
 void Rank::terminate() {
     if (life.nowNs() >= hangsUntilNs_) {
         Worker::terminate();
     }
 }
 
-// As LineLink: again and again, and everything that was not acknowledged comes again.
+// Connects as LineLink does: it retries, and sends every unacknowledged line again.
 void Rank::connect() {
     connection_ =
         cluster.links().connect(*this, {run_, attempt_, "rank", state.rank, state.pid, 1'000});
@@ -190,7 +190,7 @@ Rank::Meets Rank::meets() const {
     return areAllThere ? Meets::kYes : Meets::kNotYet;
 }
 
-// The all-reduce: nobody ends a step before all have begun it.
+// Simulates an all-reduce: no rank ends a step before all have begun it.
 void Rank::meet() {
     switch (meets()) {
         case Meets::kYes:
@@ -224,8 +224,7 @@ bool Rank::seesHead() const {
     return !cluster.plan.handsOver || &machine == &cluster.head();
 }
 
-// Nodes see the head's directory of checkpoints, as far as its machine is there, or hand theirs
-// over.
+// Nodes see the head's directory of checkpoints while its machine is up, or hand over theirs.
 void Rank::checkpoint(std::function<void()> then) {
     const checkpoint::CheckpointName name{ended_, attempt_};
     const std::string folder =
@@ -243,7 +242,7 @@ void Rank::checkpoint(std::function<void()> then) {
     if (!written.ok()) {
         return life.after(500 * kMs, [this, then = std::move(then)] { checkpoint(then); });
     }
-    cluster.linesOf(run_, name.text()) = unacked_;  // as its `unacked` has them
+    cluster.linesOf(run_, name.text()) = unacked_;  // the checkpoint keeps the unacknowledged lines
     seesHead() ? savedAtHead(ended_) : void();
     const rank::Checkpoint told{ended_, name.text(), written->bytes, written->hash, stateText()};
     cluster.judge().saved(*this, told);
@@ -258,7 +257,7 @@ void Rank::ending() {
     leave();
 }
 
-// Its last lines are stored before it goes.
+// Leaves once its last lines are stored.
 void Rank::leave() {
     if (unacked_.empty()) {
         return end(0);

@@ -1,9 +1,9 @@
 #pragma once
-// Rank: the model of a script's rank. It takes steps that all ranks of its attempt take together,
-// tells the daemon of them in the rank protocol's lines, and obeys a stop as the C library does.
+// Rank: the model of a script's rank. It takes steps together with all ranks of its attempt,
+// reports them in lines of the rank protocol, and obeys a stop as the C library does.
 //
-// What it says of a step is a function of the step alone, so that the run's metrics can be held
-// against what they must be. Threads: one.
+// Its report of a step depends only on the step, so that the run's metrics can be checked.
+// Threads: one.
 #include <algorithm>
 #include <deque>
 #include <functional>
@@ -21,8 +21,8 @@ struct RankConnection {
     std::int64_t id = 0;
     rank::Sender sender;
     std::shared_ptr<Wire> wire;
-    bool isOpen = true;          ///< as the rank sees it
-    class Rank* rank = nullptr;  ///< null: it is gone
+    bool isOpen = true;          ///< from the rank's view
+    class Rank* rank = nullptr;  ///< null: the rank is gone
 };
 
 class Rank final : public Worker {
@@ -32,7 +32,7 @@ class Rank final : public Worker {
     void end(int code) override;
     void terminate() override;
 
-    // The door's words.
+    // Messages from the door.
     void acked(std::int64_t attempt, std::uint64_t seq);
     void told(const rank::Stop& how);
     void closed();
@@ -43,16 +43,16 @@ class Rank final : public Worker {
     std::int64_t resumedFrom() const { return resumedFrom_; }
     /// Steps whose lines are neither acknowledged nor in a checkpoint.
     std::vector<std::int64_t> untold() const;
-    /// The head has its checkpoint of that step.
+    /// The head has the rank's checkpoint of that step.
     void savedAtHead(std::int64_t step) { savedStep_ = std::max(savedStep_, step); }
     std::size_t numUnacked() const { return unacked_.size(); }
-    /// The store has a line of it.
+    /// Whether the store has a line of the rank.
     bool wasAcked() const { return wasAcked_; }
-    /// It has ended its last step.
+    /// Whether it has ended its last step.
     bool isLeaving() const { return isLeaving_; }
-    /// It ends by itself, with an error that it tells of.
+    /// Ends the rank with an error, which it reports.
     void fail();
-    /// It does nothing for a while, and looks at no stop.
+    /// The rank does nothing for a while, and ignores stops.
     void hang(std::int64_t ns) { hangsUntilNs_ = life.nowNs() + ns; }
 
  private:
@@ -64,9 +64,9 @@ class Rank final : public Worker {
     Meets meets() const;
     void meet();
     void endStep();
-    /// The head's directory of checkpoints is there for it.
+    /// Whether the rank can see the head's directory of checkpoints.
     bool seesHead() const;
-    /// Writes it, retrying while the disk fails, and continues.
+    /// Writes a checkpoint, retries while the disk fails, then calls `then`.
     void checkpoint(std::function<void()> then);
     void ending();
     void leave();
@@ -79,14 +79,14 @@ class Rank final : public Worker {
     std::uint64_t seq_ = 0;
     std::deque<rank::RankLine> unacked_;
     bool wasAcked_ = false, isLeaving_ = false;
-    std::int64_t savedStep_ = 0;  ///< of its last checkpoint that is at the head
+    std::int64_t savedStep_ = 0;  ///< step of its last checkpoint that the head has
     std::shared_ptr<RankConnection> connection_;
     std::int64_t backoffNs_ = 20 * kMs, hangsUntilNs_ = 0;
 };
 
-/// What the ranks of one attempt on one machine agree on.
+/// The shared page of an attempt's ranks on one machine.
 struct Page {
-    std::int64_t furthest = 0, last = -1;  ///< last: they stop behind it; -1: they do not
+    std::int64_t furthest = 0, last = -1;  ///< last: the step after which they stop; -1: none
     bool isHeld = false;
 };
 

@@ -10,7 +10,7 @@
 namespace millrace::sim {
 namespace {
 
-constexpr std::size_t kKept = 2;  // checkpoints, as the spec says
+constexpr std::size_t kKept = 2;  // checkpoints that the spec keeps
 
 }  // namespace
 
@@ -64,7 +64,7 @@ void RestLaws::checkMetrics(const std::string& id) {
     }
 }
 
-// Steps whose metrics are in quarantine: those that the store refuses, and nothing else.
+// Steps whose metrics are in quarantine; these must be exactly the steps that the store refuses.
 std::set<std::int64_t> RestLaws::quarantined(const std::string& id) {
     const auto lines = store_.quarantined(id);
     INVARIANT(lines.ok(), "the store is read");
@@ -127,7 +127,7 @@ void RestLaws::checkCheckpoints(const std::string& id, const std::string& root) 
     INVARIANT(records.ok(), "the store is read");
     std::set<std::string> kept, there;
     std::size_t numKept = 0;
-    bool isTidied = false;  // its last attempt has written one, behind which older ones go
+    bool isTidied = false;  // a checkpoint of the last attempt has led to removal of older ones
     for (const runs::CheckpointRecord& one : *records) {
         const auto saved = course.saved.find(one.name);
         if (saved == course.saved.end() || saved->second.step != one.step ||

@@ -1,5 +1,5 @@
 #pragma once
-// RestLaws: the laws that hold at rest: what the store has of each run is what its ranks did.
+// RestLaws: the laws that hold at rest: the store describes what each run's ranks did.
 //
 // Threads: one.
 #include <set>

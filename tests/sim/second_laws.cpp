@@ -10,27 +10,27 @@
 namespace millrace::sim {
 namespace {
 
-// From a data worker's end, or its attempt's beginning, to another one: the feed's advice is
-// followed slowly.
+// From the end of a data worker, or the start of its attempt, to the next one. The head follows the
+// feed's advice slowly.
 constexpr std::int64_t kCrewNs = 20 * kSecond;
-// From the last trouble to a step: the longest wait between two starts, and a start.
+// From the last trouble to a step: the longest wait between two starts, and one start.
 constexpr std::int64_t kMovesNs = 45 * kSecond;
-// From the last trouble to the first start of the run that is next.
+// From the last trouble to the start of the next run in the queue.
 constexpr std::int64_t kStartsNs = 8 * kSecond;
-// From the first step of all ranks to the run's state.
+// From the first step of all ranks to the run's state in the store.
 constexpr std::int64_t kRunsNs = 5 * kSecond;
-// After trouble: how long what it caused may last.
+// Longest consequence of a trouble after its end.
 constexpr std::int64_t kCalmNs = 15 * kSecond;
-// Beyond a stop's grace: the forced end, the engines' and the agents' turns.
+// After a stop's grace period: the forced end, and turns of engines and agents.
 constexpr std::int64_t kStopNs = 10 * kSecond;
-// From a stop to its place in the store; and from the last trouble, as an end that could not be
-// stored is tried again.
+// From a stop to its entry in the store; the second counts from the last trouble, because an end
+// that could not be stored is retried.
 constexpr std::int64_t kStoredNs = kSecond, kStoredLateNs = 6 * kSecond;
 // From a node's drain to its last worker's end.
 constexpr std::int64_t kLeftNs = 30 * kSecond;
-// From a run's end to that of its ranks.
+// From a run's end to the end of its ranks.
 constexpr std::int64_t kOverNs = 10 * kSecond;
-// Lines of a rank that are not acknowledged, and how long there may be more.
+// Unacknowledged lines of a rank, and how long there may be more.
 constexpr std::size_t kUntoldMost = 100;
 constexpr std::int64_t kTellsNs = 5 * kSecond;
 
@@ -42,7 +42,7 @@ void SecondLaws::checkTaken(const Machine& machine) {
     }
 }
 
-// A run does not start before one that asks for no more and waits for longer.
+// A run must not start before another that asks for no more and has waited longer.
 void SecondLaws::checkTurn(const std::string& run) {
     const Course& course = seen_.courses.at(run);
     if (!course.isWaiting || seen_.nowNs() - seen_.troubledNs < kCalmNs) {
@@ -53,7 +53,7 @@ void SecondLaws::checkTurn(const std::string& run) {
                                  other.terms.cores(0, true) > course.terms.cores(0, true) ||
                                  other.terms.cores(1, false) > course.terms.cores(1, false);
         if (other.isWaiting && !asksForMore && other.queuedNs + kSecond < course.queuedNs) {
-            // Both may have been started, and agents take their turns.
+            // Both may have been started already, because agents take turns.
             seen_.world.after(kSecond, [this, run, &other, since = other.queuedNs] {
                 if (other.isWaiting && other.queuedNs == since) {
                     seen_.wrongOf(run, "it starts before one that waits for longer");
@@ -63,7 +63,7 @@ void SecondLaws::checkTurn(const std::string& run) {
     }
 }
 
-// When a node counts as lost, its data workers start on another one.
+// Data workers of a lost node start on another node.
 void SecondLaws::countDataWorkers(const std::string& run, Course& course) {
     int numLiving = 0, numWorking = 0;
     for (const auto& machine : seen_.machines) {
@@ -101,7 +101,8 @@ void SecondLaws::checkBegun(const runs::RunStore& store, const std::string& run)
     checkResumed(store, run, attempts->back().attempt);
 }
 
-// An attempt resumes from the newest checkpoint of the earlier attempts. Judged once, as it begins.
+// An attempt resumes from the newest checkpoint of the earlier attempts. Checked once, when it
+// begins.
 void SecondLaws::checkResumed(const runs::RunStore& store, const std::string& run, int attempt) {
     Course& course = seen_.courses.at(run);
     const auto from = course.resumedFrom.find(attempt);
@@ -180,7 +181,7 @@ void SecondLaws::checkMoves(const runs::RunStore& store, const std::string& run,
     }
 }
 
-// A run leaves the queue when there is room for it, and its step is not behind its metrics.
+// A run leaves the queue if there is room for it, and its step is not behind its metrics.
 void SecondLaws::checkPlace(const runs::RunRecord& record, Course& course) {
     const bool isPlaced = record.state != values::RunState::kStarting || !course.isWaiting;
     if (isPlaced || !seen_.isCalm() || seen_.hasRoom(record.id)) {
@@ -196,7 +197,7 @@ void SecondLaws::checkPlace(const runs::RunRecord& record, Course& course) {
     }
 }
 
-// Nothing lives on a node that is to be left.
+// No worker lives on a node that must be left.
 void SecondLaws::checkLeft() {
     const Machine& head = *seen_.machines.front();
     for (const auto& machine : seen_.machines) {
@@ -219,7 +220,7 @@ void SecondLaws::checkLeft() {
     }
 }
 
-// Once a run has ended no rank of it lives where the head can end it.
+// After a run's end none of its ranks lives if the head can end it.
 void SecondLaws::checkOver(const runs::RunStore& store, const std::string& run, Course& course) {
     const Result<runs::RunRecord> record = store.get(run);
     const std::vector<Rank*> ranks = ranksOf(seen_.machines, run, course.attempt);
@@ -235,7 +236,8 @@ void SecondLaws::checkOver(const runs::RunStore& store, const std::string& run, 
     }
 }
 
-// A stop is in the store and obeyed soon, where nothing hinders, and its grace is kept in any case.
+// A stop is soon stored and obeyed if nothing prevents it, and its grace period is kept in any
+// case.
 void SecondLaws::checkStop(const runs::RunStore& store, const std::string& run, Course& course) {
     const Result<runs::RunRecord> record = store.get(run);
     const bool isStored = !record.ok() || record->state == values::RunState::kStopping ||
@@ -261,7 +263,7 @@ void SecondLaws::checkStop(const runs::RunStore& store, const std::string& run, 
     }
 }
 
-// A checkpoint counts only where the head has its bytes.
+// A checkpoint counts only if the head has its bytes.
 void SecondLaws::checkFiles(const runs::RunStore& store, const std::string& run) {
     const Machine& head = *seen_.machines.front();
     const auto records = store.checkpoints(run, false);

@@ -1,6 +1,6 @@
 #pragma once
-// SecondLaws: the laws that hold at each second and at each start: nodes are not given twice, runs
-// start in turn and get on, a stop's grace is kept, data workers are there.
+// SecondLaws: the laws that are checked each second and at each start: cores are not given twice,
+// runs start in turn and make progress, a stop's grace period is kept, data workers are there.
 //
 // Threads: one.
 #include <string>
@@ -15,11 +15,11 @@ class SecondLaws {
  public:
     explicit SecondLaws(Evidence& seen) : seen_(seen), leftNs_(seen.machines.size(), 0) {}
 
-    /// Each second; null: there is no head.
+    /// Called each second; `store` is null while there is no head.
     void check(const runs::RunStore* store);
-    /// No more of a machine's cores are given than it has.
+    /// The cores that are given on a machine never exceed its own.
     void checkTaken(const Machine& machine);
-    /// A run does not start before one that asks for no more and waits for longer.
+    /// A run must not start before another that asks for no more and has waited longer.
     void checkTurn(const std::string& run);
 
  private:
@@ -35,7 +35,8 @@ class SecondLaws {
     void checkStop(const runs::RunStore& store, const std::string& run, Course& course);
 
     Evidence& seen_;
-    std::vector<std::int64_t> leftNs_;  ///< by machine: since when it is to be empty and can be
+    std::vector<std::int64_t>
+        leftNs_;  ///< for each machine, the time since which it must be empty and can be
 };
 
 }  // namespace millrace::sim

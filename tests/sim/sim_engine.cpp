@@ -17,7 +17,7 @@ constexpr std::uint64_t kMemory = std::uint64_t{64} << 30;
 
 }  // namespace
 
-// As the embedded engine: nothing begins before it is written down.
+// Like the embedded engine, it starts nothing before it has recorded it.
 Status SimEngine::record(const engines::Gang& gang) const {
     const std::string root = machine_.root + "/runs";
     ASSIGN_OR_RETURN(const std::string folder, engines::gangDirectoryOf(root, gang.key));
@@ -73,8 +73,8 @@ void SimEngine::begin(SimGang& made) {
     machine_.look(made);
 }
 
-// As the embedded engine, which follows no gang whose record it cannot read: it asks for none and
-// ends none.
+// Like the embedded engine, it follows no gang whose record it cannot read: it neither asks for it
+// nor ends it.
 Status SimEngine::readable(const std::string& key) const {
     const bool isDamaged = machine_.cluster.world.nowNs() < machine_.unreadableUntilNs;
     return isDamaged && !followed_.contains(key) ? dataLoss("gang.json: damaged") : okStatus();

@@ -1,6 +1,6 @@
 #pragma once
-// SimEngine: the product's Engine over a simulated machine's process table. As the embedded one, it
-// finds its gangs again when the agent or the head that used it is killed.
+// SimEngine: the product's Engine over a simulated machine's process table. Like the embedded
+// engine, it finds its gangs again after the agent or the head was killed.
 //
 // Threads: one.
 #include <set>
@@ -38,7 +38,7 @@ class SimEngine final : public engines::Engine {
     Status readable(const std::string& key) const;
     Status record(const engines::Gang& gang) const;
     Machine& machine_;
-    std::set<std::string> followed_;  ///< by key: their records were read, or written
+    std::set<std::string> followed_;  ///< by key; their records were read or written
 };
 
 }  // namespace millrace::sim

@@ -37,7 +37,7 @@ Result<checkpoint::CheckpointFacts> factsOf(const std::string& path) {
     return fd.isOpen() ? checkpoint::verify(fd.get(), path) : errnoStatus(errno, path);
 }
 
-/// Writes what has come, as a transfer does.
+/// Writes the received data as a transfer does.
 Status writeAll(const std::string& path, const std::string& data) {
     ASSIGN_OR_RETURN(auto file, checkpoint::PartialFile::open(path, data.size()));
     while (!file.isAllHere()) {
@@ -55,7 +55,7 @@ void SimFiles::drop(const std::string& key) {
     in_.erase(key);
 }
 
-// Oldest first. What the head has goes, but for the newest.
+// Unsent checkpoints, oldest first. Removes those that the head has, except the newest.
 Result<SimFiles::Names> SimFiles::unsent(const job::AttemptPaths& paths, int attempt,
                                          const Given& given) const {
     ASSIGN_OR_RETURN(const auto directory, CheckpointDirectory::open(paths.checkpoints()));
@@ -141,7 +141,7 @@ const SimFiles::Transfer& SimFiles::move(Transfers& transfers, const std::string
 
 namespace {
 
-/// What becomes of a transfer, if it is still wanted; on the agent's side.
+/// The end of a transfer on the agent's side, if the transfer is still wanted.
 template <typename Transfer>
 auto ending(Machine& machine, const std::shared_ptr<Transfer>& transfer,
             std::function<Status(const std::string&)> arrive) {

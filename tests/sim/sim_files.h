@@ -1,7 +1,7 @@
 #pragma once
-// SimFiles: checkpoints between a node and the head, as FileMover and CheckpointDesk move them,
-// over a simulated cable. It decides as FileMover which file is moved when; files and checks are
-// the product's own.
+// SimFiles: transfers of checkpoints between a node and the head over a simulated cable. It decides
+// as FileMover does which file moves when, and receives as CheckpointDesk does; files and checks
+// are the product's code.
 //
 // Threads: one. Owns: its transfers, which end with it.
 #include <map>
@@ -26,16 +26,16 @@ class SimFiles final : public nodes::HeadFiles {
 
  private:
     using Names = std::vector<checkpoint::CheckpointName>;
-    /// One file on its way.
+    /// One file in transfer.
     struct Transfer {
         std::string path;
         bool isMoving = false, isDone = false;
-        Status failure = okStatus();  ///< of the last try
+        Status failure = okStatus();  ///< time of the last try
         std::int64_t dueNs = 0, backoffNs = 0;
     };
     using Transfers = std::map<std::string, std::shared_ptr<Transfer>>;
     struct Given {
-        std::set<checkpoint::CheckpointName> kept;  ///< at the head
+        std::set<checkpoint::CheckpointName> kept;  ///< data that the head has
         bool isGivenUp = false;
     };
 

@@ -1,9 +1,9 @@
 #pragma once
-// Cable and Wire: the way between the head's machine and another node, and one connection on it.
+// Cable and Wire: the path between the head's machine and another node, and one connection on it.
 //
-// A cable may be cut, each direction apart: what is on its way waits and comes in order once it is
-// whole, as with TCP. A connection whose other end has not been heard of for ten seconds is ended,
-// by each end for itself, as the keepalives of the product do. Threads: one.
+// A cable may be cut in each direction separately. Messages then wait and arrive in order once the
+// cable is whole, as with TCP. An end that has received nothing for ten seconds ends the connection
+// for itself, as the product's keepalives do. Threads: one.
 #include <deque>
 #include <functional>
 #include <memory>
@@ -33,18 +33,18 @@ class Cable {
     std::vector<std::weak_ptr<Wire>> wires_;
 };
 
-/// Messages are closures, run at the end they go to.
+/// Messages are closures that run at the receiving end.
 class Wire : public std::enable_shared_from_this<Wire> {
  public:
     static constexpr std::int64_t kKeepAliveNs = 10 * kSecond;
-    static constexpr std::int64_t kLateNs = 10 * kSecond;  ///< of the later end, at most
+    static constexpr std::int64_t kLateNs = 10 * kSecond;  ///< more, at most, for the later end
 
     static std::shared_ptr<Wire> make(Cable& cable);
-    /// Both are called once, when that end hears that the connection is over.
+    /// Each is called once, when its end learns that the connection is over.
     std::function<void()> onHeadClosed, onNodeClosed;
 
     void send(To to, std::function<void()> message);
-    /// One end closes it: the other hears of it when the cable lets it.
+    /// One end closes the connection; the other learns it when the cable permits.
     void close(To other);
     bool isOpen(To end) const { return isOpen_[static_cast<std::size_t>(end)]; }
 

@@ -53,7 +53,7 @@ std::shared_ptr<Wire> Wire::make(Cable& cable) {
     return wire;
 }
 
-// Each end finds out for itself that it hears nothing any more, one long before the other.
+// Each end finds out separately that it receives nothing any more, one long before the other.
 void Wire::watch() {
     if (quietSinceNs_ >= 0) {
         return;
@@ -81,13 +81,13 @@ void Wire::giveUp(To end) {
 
 void Wire::send(To to, std::function<void()> message) {
     if (!isOpen(To::kHead) || !isOpen(To::kNode)) {
-        return;  // into a connection that is over, known or not
+        return;  // the connection is over, known or not
     }
     queues_[static_cast<std::size_t>(to)].push_back(std::move(message));
     flush(to);
 }
 
-// In order: the next one leaves when the one before has arrived.
+// Keeps the order: a message leaves when the one before has arrived.
 void Wire::flush(To to) {
     const auto i = static_cast<std::size_t>(to);
     if (isFlushing_[i] || queues_[i].empty() || cable_.isCut(to)) {
@@ -97,7 +97,7 @@ void Wire::flush(To to) {
     cable_.world().after(cable_.delayNs(), [self = shared_from_this(), to, i] {
         self->isFlushing_[i] = false;
         if (self->cable_.isCut(to)) {
-            return;  // lost on the way, sent again once the cable is whole
+            return;  // lost in transit; sent again once the cable is whole
         }
         if (self->queues_[i].empty() || !self->isOpen(to)) {
             return;
@@ -132,7 +132,7 @@ void Wire::closed(To end) {
 
 }  // namespace millrace::sim
 
-// As the product calls it. Without a world the kernel's.
+// Replaces the call of the product; without a world it asks the kernel.
 extern "C" ssize_t getrandom(void* bytes, std::size_t count, unsigned flags) {
     if (millrace::sim::present == nullptr) {
         return ::syscall(SYS_getrandom, bytes, count, flags);

@@ -1,9 +1,9 @@
 #pragma once
-// World: virtual time, and what is to happen when. A whole cluster lives on one queue of events;
-// everything that is left open is drawn from one seed, so that a seed is one course of the world.
+// World: virtual time and its queue of events. A whole cluster lives on one queue; a seed draws
+// everything that is left open, so that a seed is one course.
 //
-// Life: a process of it. Its events wait while it is paused and are gone when it dies. Threads:
-// one.
+// Life: a process of the world. Its events wait while it is paused and are dropped when it dies.
+// Threads: one.
 #include <algorithm>
 #include <cstdint>
 #include <deque>
@@ -24,7 +24,7 @@ class World {
  public:
     using Event = std::function<void()>;
 
-    /// One at a time.
+    /// There is one world at a time.
     explicit World(std::uint64_t seed);
     ~World();
     World(const World&) = delete;
@@ -35,7 +35,7 @@ class World {
         queue_.push({std::max(ns, nowNs_), random_(), std::move(event)});
     }
     void after(std::int64_t ns, Event event) { at(nowNs_ + ns, std::move(event)); }
-    /// Lets events happen until that time.
+    /// Runs events until that time.
     void runUntil(std::int64_t ns, const Event& afterEach) {
         while (!queue_.empty() && queue_.top().ns <= ns) {
             const Entry next = queue_.top();
@@ -47,7 +47,7 @@ class World {
         }
         nowNs_ = std::max(nowNs_, ns);
     }
-    /// From 0 to `most`.
+    /// A random number from 0 to `most`.
     std::int64_t draw(std::int64_t most) {
         return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(most + 1));
     }
@@ -58,7 +58,7 @@ class World {
         std::generate_n(bytes, count, [this] { return static_cast<unsigned char>(ids_()); });
     }
 
-    /// One line of what happens, for people.
+    /// Adds a line to the trace, for people.
     void tell(const std::string& what);
     const std::vector<std::string>& trace() const { return trace_; }
     std::int64_t numEvents() const { return numEvents_; }
@@ -85,7 +85,7 @@ class MachineClock final : public Clock {
     MachineClock(const World& world, std::int64_t wallMs, std::int64_t steadyNs)
         : world_(world), wallMs_(wallMs), steadyNs_(steadyNs) {}
     std::int64_t wallMs() const override { return wallMs_ + world_.nowNs() / kMs; }
-    /// Somebody sets the clock.
+    /// The clock is set by an operator.
     void jump(std::int64_t ms) { wallMs_ += ms; }
     std::int64_t steadyNs() const override { return steadyNs_ + world_.nowNs(); }
 
@@ -129,7 +129,7 @@ class Life {
         pausedUntilNs_ = std::max(pausedUntilNs_, world_.nowNs() + ns);
         world_.at(pausedUntilNs_, [this, isAlive = isAlive_] {
             if (!*isAlive || isPaused()) {
-                return;  // another life's, or paused again
+                return;  // an event of another life, or paused again
             }
             std::deque<World::Event> waiting;
             waiting.swap(waiting_);

@@ -1,5 +1,5 @@
 #pragma once
-// Checkpoint files without a trainer.
+// Writes checkpoint files without a trainer.
 #include <filesystem>
 #include <string>
 
@@ -13,10 +13,10 @@ struct CheckpointContent {
     std::int64_t step = 0, attempt = 1;
     std::string run, streamHash;
     std::size_t payloadBytes = 6'400;
-    Json more = Json::object();  ///< members of the header beside these
+    Json more = Json::object();  ///< more members of the header
 };
 
-/// A whole file; its directory is made.
+/// Writes a whole file; makes its directory.
 inline checkpoint::Written writeCheckpointFile(const std::string& path,
                                                const CheckpointContent& what) {
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());

@@ -1,5 +1,5 @@
-// Loaded before all else (LD_PRELOAD), it sets a process's wall clock off by MILLRACE_CLOCK_SHIFT_S
-// seconds, as that of a machine whose clock is wrong; monotonic clocks go on as they are.
+// With LD_PRELOAD it shifts a process's wall clock by MILLRACE_CLOCK_SHIFT_S seconds, as on a
+// machine whose clock is wrong; monotonic clocks do not change.
 #include <cstdlib>
 #include <ctime>
 

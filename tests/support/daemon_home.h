@@ -1,6 +1,6 @@
 #pragma once
-// A millraced of a test's own: temporary directories, a unix socket, real workers where they are
-// built (else /bin/false). Nothing of it is left: every process that carries its mark is killed.
+// A test's own millraced: temporary directories, a unix socket, the real workers if they are built
+// (else /bin/false). It leaves nothing behind: it kills every process that carries its mark.
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
@@ -17,7 +17,7 @@ namespace millrace::tests {
 
 class DaemonHome {
  public:
-    /// `binDir`: where the built programs are.
+    /// `binDir`: the directory of the built programs.
     explicit DaemonHome(const std::string& binDir)
         : marker_("MILLRACE_DAEMON_TEST=" + dir_.path()) {
         std::filesystem::create_directories(dir_ / "bin");
@@ -45,7 +45,7 @@ class DaemonHome {
     std::string socketPath() const { return dir_ / "run/d.sock"; }
     std::string address() const { return "unix:" + socketPath(); }
 
-    /// Starts the daemon, which goes to the background; what that printed.
+    /// Starts the daemon in the background; returns the output of the command.
     Result<SubprocessOutput> startDaemon(const std::vector<std::string>& extra = {}) const {
         SubprocessOptions options;
         options.argv = {dir_ / "bin/millraced", "--socket",  address(),   "--state-dir",
@@ -55,14 +55,14 @@ class DaemonHome {
         options.timeout = std::chrono::seconds(30);
         return Subprocess::run(options);
     }
-    /// 0: none has been started, or the last one ended in order.
+    /// Pid of the daemon; 0: none was started, or the last one ended regularly.
     int daemonPid() const {
         const std::string path = dir_ / "state/millraced.lock";
         const Result<std::string> text = readFile(path);
         const Result<Json> json = text.ok() ? parseJson(*text, path) : Result<Json>(text.status());
         return json.ok() ? static_cast<int>(jsonInt(*json, "pid")) : 0;
     }
-    /// Every living process that carries this home's mark, as /proc tells.
+    /// Every living process that carries this home's mark, from /proc.
     std::vector<int> processes(const std::string& program = "") const {
         std::vector<int> found;
         std::error_code error;
@@ -87,7 +87,7 @@ class DaemonHome {
         }
     }
     static std::string slurp(const std::filesystem::path& path) {
-        // Not by a stream: its buffer throws when the process of a file in /proc is gone.
+        // Does not use a stream, whose buffer throws if the process of a file in /proc is gone.
         return readFile(path).value_or("");
     }
 

@@ -100,7 +100,7 @@ class FakeAnswers {
     }
 
     Mutex mutex_;
-    std::vector<std::int64_t> metricStarts_;  // guarded by mutex_, as the next
+    std::vector<std::int64_t> metricStarts_;  // guarded by mutex_, like the next
     std::vector<values::LogsRequest> logRequests_;
 };
 

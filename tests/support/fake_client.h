@@ -1,6 +1,6 @@
 #pragma once
-// The one fake of DaemonClient: answers from fields and hooks, streams from scripts. For the tests
-// of session, tui and cli as it is; fake_daemon_client.h puts a store behind it.
+// The fake of DaemonClient: it answers from fields and hooks, and streams from scripts. Tests of
+// session, tui and cli use it directly; fake_daemon_client.h adds a store.
 //
 // Threads: as DaemonClient; set the answers up before use, later changes only through methods.
 #include <functional>
@@ -14,8 +14,8 @@
 
 namespace millrace::client {
 
-/// A client of such a daemon. What a fake with a store of its own (fake_daemon_client.h) answers
-/// otherwise it overrides; everything else it has from here, so that a new call is faked once.
+/// A client of a fake daemon. A fake with a store (fake_daemon_client.h) overrides some answers and
+/// inherits all others, so that a new call needs one fake.
 class FakeClient : public DaemonClient {
  public:
     explicit FakeClient(FakeAnswers& answers) : answers_(answers) {}
@@ -198,7 +198,7 @@ class FakeClient : public DaemonClient {
         static_cast<void>(stop);
         return okStatus();
     }
-    /// The run as it is afterwards; kept only by a fake with a store.
+    /// Changes a run and returns it; only a fake with a store keeps the change.
     virtual Result<values::RunSummary> change(
         const std::string& run, const std::function<void(values::RunSummary&)>& what) {
         ASSIGN_OR_RETURN(values::RunDetail detail, get(run));

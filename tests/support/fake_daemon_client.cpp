@@ -36,7 +36,7 @@ std::vector<std::vector<T>> chunksOf(std::vector<T> all) {
 
 }  // namespace
 
-// What has to do with the store and with trouble; everything else the daemon's FakeAnswers say.
+// Implements calls that need the store or can fail; FakeAnswers answers all others.
 class FakeDaemonClient final : public FakeClient {
  public:
     FakeDaemonClient(FakeDaemon& daemon, std::string address)
@@ -455,7 +455,7 @@ std::vector<values::LogsRequest> FakeDaemon::logRequests() const {
     return logRequests_;
 }
 
-// Takes the stream in; one that cannot be opened ends at once.
+// Adds the stream; a stream that cannot be opened ends at once.
 void FakeDaemon::admitLocked(const std::string& kind, const std::string& run,
                              const std::shared_ptr<FakeStream>& feed) {
     if (isAway_) {
@@ -485,7 +485,7 @@ std::shared_ptr<FakeStream> FakeDaemon::openRuns(StreamHandler<values::RunUpdate
     return feed;
 }
 
-// Attempt n of a run is the n-th that began; the first needs no word.
+// The stream reports an attempt of a run when it begins, except the first.
 std::shared_ptr<FakeStream> FakeDaemon::openMetrics(const std::string& run,
                                                     const values::MetricCursor& after,
                                                     StreamHandler<values::MetricChunk> handler) {

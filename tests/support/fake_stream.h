@@ -1,7 +1,7 @@
 #pragma once
-// Streams of the fake daemon: a thread each, that hands on what tests push.
+// Streams of the fake daemon: each has a thread that delivers what tests push.
 //
-// Threads: any. finish() joins the thread: nothing is called any more afterwards.
+// Threads: any. finish() joins the thread: no handler is called after it.
 #include <deque>
 #include <functional>
 #include <memory>
@@ -14,14 +14,14 @@
 
 namespace millrace::client {
 
-/// A thread that hands on what is pushed, one after the other, until its end.
+/// A thread that delivers pushed items in order until its end.
 class FakeStream {
  public:
     explicit FakeStream(std::function<void(const Status&)> onEnd)
         : onEnd_(std::move(onEnd)),
           thread_(startThread("mr-fake", [this](std::stop_token) { run(); })) {}
     ~FakeStream() { finish(); }
-    /// Nothing is called any more afterwards.
+    /// No handler is called after it.
     void finish() {
         end(millrace::cancelled("cancelled"));
         if (thread_.joinable()) {
@@ -40,7 +40,7 @@ class FakeStream {
         MutexLock lock(mutex_);
         return items_.size();
     }
-    /// Behind what was pushed; a broken connection or a cancel loses what waits.
+    /// Ends the stream after the pushed items; a broken connection or a cancel drops waiting items.
     void end(const Status& status, bool isAfterItems = false) {
         MutexLock lock(mutex_);
         if (!ended_) {
@@ -85,7 +85,7 @@ class FakeStream {
     std::jthread thread_;
 };
 
-// A stream with its handler's calls bound.
+// A stream with its handler's calls.
 template <class T>
 class FakeFeed final : public FakeStream {
  public:

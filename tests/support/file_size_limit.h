@@ -1,5 +1,5 @@
 #pragma once
-// FileSizeLimit: lets no file grow over a size while it lives: what a full disk looks like to a
+// FileSizeLimit: while it lives, no file can grow beyond a size, which looks like a full disk to a
 // writer.
 #include <csignal>
 

@@ -1,4 +1,4 @@
-// Tests with a QApplication: without a screen where none is asked for.
+// Runs tests with a QApplication, offscreen unless a platform is set.
 #include <QApplication>
 
 #include <gtest/gtest.h>

@@ -33,7 +33,7 @@ struct Account {
     std::string password, code, socket, methods;
 };
 
-// A channel and what is at its end: a child's three pipes, or one socket.
+// A channel and its other end: a child's three pipes, or one socket.
 struct Line {
     ssh_channel channel = nullptr;
     ssh_channel_callbacks_struct callbacks{};
@@ -82,7 +82,7 @@ class Server {
         return false;
     }
 
-    // Whether that was the last proof that is wanted.
+    // Judges a proof of the user; returns whether no further proof is needed.
     bool judge(ssh_message message) {
         const bool isAuth = ssh_message_type(message) == SSH_REQUEST_AUTH;
         const int method = isAuth && ssh_message_subtype(message) == wanted_ ? wanted_ : 0;
@@ -110,7 +110,8 @@ class Server {
 
     static std::string passwordOf(ssh_message message) {
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // nothing else tells it to a loop
+#pragma GCC diagnostic ignored \
+    "-Wdeprecated-declarations"  // no other function gives the password in a loop over messages
         const char* password = ssh_message_auth_password(message);
 #pragma GCC diagnostic pop
         return password == nullptr ? "" : password;
@@ -122,7 +123,7 @@ class Server {
                account_.code == ssh_userauth_kbdint_getanswer(session_, 1);
     }
 
-    // 0: answered here.
+    // Returns 0 if it has answered the message.
     int hear(ssh_message message) {
         const int type = ssh_message_type(message), kind = ssh_message_subtype(message);
         if (type == SSH_REQUEST_CHANNEL_OPEN && kind == SSH_CHANNEL_SESSION) {

@@ -1,5 +1,5 @@
 #pragma once
-// Metric lines for tests: made from named points, and read back as such.
+// Metric lines for tests: made from named points, and read back as points.
 //
 // A key's number is a hash of its name, so that any two chunks agree. Threads: any.
 #include <cstdint>
@@ -22,7 +22,7 @@ inline std::uint32_t metricKeyOf(const std::string& name) {
     return hash;
 }
 
-/// A line a point, numbered from `first` on.
+/// One line per point, numbered from `first` on.
 inline values::MetricChunk chunkOf(const std::vector<values::RunFigure>& points, bool isEnd = false,
                                    std::optional<std::int64_t> replacesAfterStep = std::nullopt,
                                    std::int64_t first = 1) {

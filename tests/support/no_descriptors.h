@@ -1,11 +1,11 @@
 #pragma once
-// A process that has no free descriptor, or only a few.
+// Leaves this process no free descriptor, or only a few.
 #include <sys/resource.h>
 #include <unistd.h>
 
 namespace millrace::tests {
 
-/// While it lives this process can open `left` more and no others.
+/// While it lives, this process can open only `left` more descriptors.
 class NoDescriptors {
  public:
     explicit NoDescriptors(int left = 0) {

@@ -1,21 +1,21 @@
 #pragma once
-// Waiting for what other processes do: the one place where tests pause, always towards a condition.
+// Polling of other processes: the only place where C++ tests pause, always until a condition holds.
 #include <chrono>
 #include <thread>
 
 namespace millrace::test {
 
-/// Between two looks at another process.
+/// Pauses between two looks at another process.
 inline void pausePolling(std::chrono::milliseconds pause = std::chrono::milliseconds(5)) {
     std::this_thread::sleep_for(pause);
 }
 
-/// For a bench that does something at a pace: until its next moment.
+/// For a bench with a fixed pace: pauses until its next moment.
 inline void pauseUntil(std::chrono::steady_clock::time_point moment) {
     std::this_thread::sleep_until(moment);
 }
 
-/// Asks again and again until `condition` holds; false after `limit`.
+/// Polls until `condition` holds; returns false after `limit`.
 template <class Condition>
 bool eventually(Condition condition, std::chrono::milliseconds limit = std::chrono::seconds(20)) {
     const auto end = std::chrono::steady_clock::now() + limit;

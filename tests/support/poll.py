@@ -1,17 +1,17 @@
-"""Waiting for what other processes do: the one place where Python's tests pause, always towards a condition."""
+"""Polling of other processes: the only place where Python tests pause, always until a condition holds."""
 import os
 import select
 import time
 
 
 def pause(seconds=0.02):
-    """Between two looks at another process; a bench's own clock."""
+    """Pauses between two looks at another process; also the clock of a bench."""
     time.sleep(seconds)
 
 
 def wait_for(what, condition, seconds=60, step=0.02, failure=AssertionError):
-    """The first true value of condition(), polled; raises `failure` with `what` after `seconds`. `what` may be a function
-    that tells what was there instead."""
+    """Polls until condition() is true and returns its value; raises `failure` with `what` after `seconds`. `what` may be a
+    function that describes the present state."""
     end = time.monotonic() + seconds
     while True:
         value = condition()
@@ -23,8 +23,8 @@ def wait_for(what, condition, seconds=60, step=0.02, failure=AssertionError):
 
 
 def is_gone(pid):
-    """The process has ended, and with it all its threads; whether its parent has noticed does not matter. An init may take
-    seconds to reap orphans."""
+    """Whether the process and all its threads have ended, even if its parent has not waited for it: an init may take seconds
+    to reap orphans."""
     try:
         fd = os.pidfd_open(pid)
     except ProcessLookupError:

@@ -87,7 +87,7 @@ std::string etagOf(const struct stat& info) {
 }  // namespace
 
 Result<std::unique_ptr<RangeServer>> RangeServer::start(std::string root, int port) {
-    ::signal(SIGPIPE, SIG_IGN);  // sendfile() cannot be told not to
+    ::signal(SIGPIPE, SIG_IGN);  // sendfile() has no flag to suppress it
     UniqueFd door(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};
     address.sin_family = AF_INET;

@@ -47,7 +47,7 @@ inline const std::vector<SceneVariation>& sceneVariations() {
     return kAll;
 }
 
-/// A loss that falls from 0.69 to `last`, the same for the same seed.
+/// A loss that falls from 0.69 to `last`; it depends only on the seed.
 inline double sceneLoss(double last, std::int64_t step, std::int64_t steps, unsigned seed) {
     const double x = static_cast<double>(step) / static_cast<double>(steps);
     const double noise = std::sin(static_cast<double>(step) * 12.9898 + seed * 78.233) * 43758.5453;
@@ -158,8 +158,8 @@ inline values::RunDetail sceneDetail(const values::RunSummary& run) {
     return detail;
 }
 
-/// A base and its four variations each; the first `numStories` groups end otherwise: one run goes
-/// on, one is queued, one failed, one was cancelled, one was evaluated on other rows.
+/// Groups of a base and its four variations. The first `numStories` groups differ: one run trains,
+/// one is queued, one failed, one was cancelled, one was evaluated on other rows.
 inline std::vector<values::RunDetail> sceneRuns(int count, std::int64_t nowMs, int numStories = 1) {
     std::vector<values::RunDetail> runs;
     const auto& variations = sceneVariations();
@@ -192,7 +192,7 @@ inline std::vector<values::RunDetail> sceneRuns(int count, std::int64_t nowMs, i
     return runs;
 }
 
-/// As the daemon answers: at most maxPoints, least and greatest of each stretch.
+/// Like the daemon's answer: at most maxPoints points, minimum and maximum of each range.
 inline values::MetricSeries sceneSeries(const std::string& name, double last, unsigned seed,
                                         std::int64_t steps, int maxPoints) {
     values::MetricSeries series;

@@ -1,5 +1,5 @@
 #pragma once
-// The service of runs on a unix socket of its own, as a daemon serves it: gRPC, streams, wake-ups.
+// A daemon's service of runs on its own unix socket: gRPC, streams, wake-ups.
 //
 // Threads: one owner. Its death breaks every connection, as a daemon's does.
 #include <chrono>

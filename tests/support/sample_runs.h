@@ -1,5 +1,5 @@
 #pragma once
-// Runs for the tests of session, tui and cli: one that finished, with its details.
+// Runs for the tests of session, tui and cli: a finished run with its details.
 #include <string>
 
 #include "backend/values/run_detail.h"

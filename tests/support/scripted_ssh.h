@@ -1,6 +1,6 @@
 #pragma once
-// An `ssh` that is a script, and the host at its other end: a directory of this machine, where what
-// is asked of it is really done by sh. hook() says what goes wrong.
+// An `ssh` that is a script, and its host: a directory of this machine in which sh executes the
+// requests. hook() makes it fail.
 //
 // The hook knows $mode (master, forward, command) and $last (the command).
 #include <string>
@@ -14,7 +14,7 @@ namespace millrace::tests {
 
 class ScriptedSsh {
  public:
-    /// `home`: its name below the directory.
+    /// `home`: name of the host's home below the directory.
     explicit ScriptedSsh(const std::string& home = "home") : home_(dir_ / home) {
         const std::string script = strCat(
             "#!/bin/sh\nfor last; do :; done\n"
@@ -37,16 +37,16 @@ class ScriptedSsh {
     }
 
     void hook(const std::string& body) { writeFileAtomic(dir_ / "hook", body).IgnoreError(); }
-    /// A program in front of the PATH there.
+    /// Adds a program in front of the host's PATH.
     void program(const std::string& name, const std::string& body) {
         writeFileAtomic(dir_ / ("path/" + name), "#!/bin/sh\n" + body, 0755).IgnoreError();
     }
-    /// How often it was run so.
+    /// Number of calls in this mode.
     std::size_t count(const std::string& mode) const {
         const Result<std::string> lines = readFile(dir_ / mode);
         return lines.ok() ? lines->size() / 2 : 0;
     }
-    /// Its command lines so far.
+    /// The command lines of all calls.
     std::string calls() const { return readFile(dir_ / "calls").value_or(""); }
     const std::string& home() const { return home_; }
     std::string operator/(const std::string& name) const { return dir_ / name; }

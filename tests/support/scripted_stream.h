@@ -1,5 +1,5 @@
 #pragma once
-// A stream of a daemon's that says what a test wrote down. Threads: one of its own, joined.
+// A stream of a daemon that follows a test's script. Threads: its own, joined.
 #include <utility>
 #include <vector>
 
@@ -9,7 +9,7 @@
 
 namespace millrace::client {
 
-/// Plays items, then an end (or waits for cancel when there is none).
+/// Delivers items, then ends (or waits for a cancel if the script has no end).
 template <class T>
 class ScriptedStream final : public Subscription {
  public:

@@ -1,5 +1,5 @@
 #pragma once
-// A directory of a test's own, removed with all it holds when the object dies.
+// A temporary directory, removed with its content when the object is destroyed.
 #include <cstdlib>
 #include <filesystem>
 #include <string>

@@ -86,13 +86,13 @@ inline values::Phase scenePhase(double seconds) {
                                   : values::Phase::kTraining;
 }
 
-/// The sum of all lengths up to `seconds`, ms.
+/// Sum in ms of all pauses of `length` s that come every `every` s, up to `seconds`.
 inline double sceneTimeIn(double seconds, double every, double length) {
     const double whole = std::max(0.0, std::floor(seconds / every) - 1);
     const double rest = seconds > every ? std::min(length, std::fmod(seconds, every)) : 0;
     return 1e3 * (whole * length + rest);
 }
-/// What such a run has counted, of which it waits so large a share of its steps.
+/// The phase times of such a run, which waits for this share of its steps' time.
 inline values::PhaseTimes sceneTimes(double seconds, double stallShare) {
     values::PhaseTimes times;
     times.startMs = std::min(seconds, 1.5) * 1e3;
