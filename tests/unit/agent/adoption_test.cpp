@@ -1,4 +1,4 @@
-// What a daemon does with the runs that another one left: there, not there, unknown.
+// Runs that an earlier daemon left: their workers live, are gone, or cannot be reached.
 #include "tests/unit/agent/fakes.h"
 
 namespace millrace::agent {
@@ -16,7 +16,7 @@ class AdoptionTest : public AgentTest {
         say(id, 1, rank::Metrics{5, 0, 1, 5, {{"loss", 0.5}}});
         return id;
     }
-    /// Its ranks were asked to stop and resume on other nodes.
+    /// A run whose ranks were asked to stop and resume on other nodes.
     std::string movingAway() {
         const std::string id = running();
         checkpoint(id, 2, 6);

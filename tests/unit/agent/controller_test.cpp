@@ -1,4 +1,4 @@
-// Runs from submit to end, with workers and an engine that do what the test says.
+// Runs from submit to end; workers and engine follow the test.
 #include "tests/support/file_size_limit.h"
 #include "tests/support/no_descriptors.h"
 #include "tests/unit/agent/fakes.h"
@@ -150,7 +150,7 @@ TEST_F(AgentTest, ARankThatIsDoneAndDoesNotLeaveIsEndedLateAndTheRunIsFinished) 
         }
     };
     pass(900);
-    makeController();  // another daemon goes on with it
+    makeController();  // another daemon takes over
     ASSERT_TRUE(controller->recover().ok());
     hello(id);
     pass(1'790);
@@ -261,7 +261,7 @@ TEST_F(AgentTest, AResumeKeepsItsStepAndItsPlaceInTheQueueOverARestart) {
     checkpoint(first, 2, 60);
     ASSERT_TRUE(service->stop(first, "", std::chrono::seconds(15)).ok());
     leave(first);
-    endGang(first, 1, kExitStopped);  // the second starts
+    endGang(first, 1, kExitStopped);  // the second run starts
     ASSERT_TRUE(service->resume(first, 50).ok());
     makeController();
     ASSERT_TRUE(controller->recover().ok());
@@ -455,7 +455,7 @@ TEST_F(AgentTest, AStopReachesARunThatIsTriedAgain) {
 TEST_F(AgentTest, AStopEndsThePartOfAGangThatWasStarted) {
     doors.openError = errnoStatus(EMFILE, "socket");
     const std::string id = submit();
-    engine.states[id + ".a1"].phase = engines::Phase::kSubmitting;  // as if submit got half way
+    engine.states[id + ".a1"].phase = engines::Phase::kSubmitting;  // as if submit failed half way
     ASSERT_TRUE(service->stop(id, "enough", std::chrono::seconds(15)).ok());
     controller->drain();
     EXPECT_THAT(engine.cancelled, ElementsAre(id + ".a1"));

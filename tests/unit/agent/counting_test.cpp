@@ -1,4 +1,4 @@
-// Runs whose vocabularies are counted before their first attempt.
+// Runs whose vocabularies must be counted before their first attempt.
 #include <atomic>
 
 #include "tests/support/poll.h"
@@ -10,7 +10,7 @@ namespace {
 using ::testing::HasSubstr;
 using values::RunState;
 
-/// A run whose embedding `user` has values to be counted.
+/// A run whose embedding `user` needs counted values.
 InspectedRun toBeCounted() {
     InspectedRun run = someInspected();
     run.spec["embeddings"] = {{"user", {{"rows", 0}, {"vocabulary", Json::object()}}}};

@@ -1,4 +1,4 @@
-// Which nodes are drained: by the file of an earlier head, and after nodes have gone for good.
+// Drained nodes: after a restart of the head, and after nodes have gone for good.
 #include "daemon/agent/drained_nodes.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 #pragma once
-// An engine whose gangs live and end as the test says.
+// An engine whose gangs live and end as the test wants.
 #include <map>
 #include <ranges>
 #include <string>
@@ -67,7 +67,7 @@ class FakeEngine final : public engines::Engine {
     }
     Status forget(const std::string&) override { return okStatus(); }
 
-    /// All of a gang's workers end; rank 0 with `code`, the feed with `feedCode`.
+    /// Ends all workers of a gang; rank 0 with `code`, the feed with `feedCode`.
     engines::State end(const std::string& key, int code, int feedCode = 0) {
         engines::State& state = states[key];
         state.phase = engines::Phase::kEnded;

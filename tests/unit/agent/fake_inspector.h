@@ -1,5 +1,5 @@
 #pragma once
-// An inspector with a ready answer, and a resolved spec to answer with.
+// An inspector with a fixed answer, and a resolved spec for it.
 #include <string>
 
 #include "daemon/agent/inspector.h"

@@ -1,6 +1,6 @@
 #pragma once
-// A machine to test the agent on: a real store in a temporary directory, an engine and doors that
-// do what the test says, an inspector with a ready answer.
+// Fakes for tests of the agent: a real store in a temporary directory, an engine and doors that
+// follow the test, an inspector with a fixed answer.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -27,7 +27,7 @@
 
 namespace millrace::agent {
 
-/// What one door was told, and the way in for the test's workers.
+/// The messages that one door received, and a way to send messages of the test's workers.
 struct FakeDoorState {
     DoorListener listener;
     std::map<std::pair<std::int64_t, rank::ConnectionId>, std::uint64_t> acks;
@@ -88,7 +88,7 @@ class AgentTest : public ::testing::Test {
         store.reset();
         std::filesystem::remove_all(root);
     }
-    /// A daemon that starts (again) over what is there.
+    /// Starts a daemon (again) over the present state.
     void makeController() {
         service.reset();
         controller.reset();
@@ -153,7 +153,7 @@ class AgentTest : public ::testing::Test {
         return {id, attempt, "rank", 0, 100};
     }
     runs::RunRecord record(const std::string& id) const { return store->get(id).value(); }
-    /// Something else writes into the store's file.
+    /// Writes into the store's file as another program would.
     void sql(const std::string& text) {
         sqlite3* db = nullptr;
         ::sqlite3_open((root + "/runs.sqlite").c_str(), &db);
@@ -165,12 +165,12 @@ class AgentTest : public ::testing::Test {
         return strCat(root, "/runs/", id, "/checkpoints/",
                       checkpoint::CheckpointName{step, attempt}.text());
     }
-    /// A whole checkpoint of which nobody has been told.
+    /// Writes a whole checkpoint without reporting it.
     void writeCheckpoint(const std::string& id, std::int64_t step, int attempt = 1) const {
         tests::writeCheckpointFile(checkpointPath(id, step, attempt),
                                    {step, attempt, id, record(id).streamHash});
     }
-    /// Writes a checkpoint and says so.
+    /// Writes a checkpoint and reports it.
     void checkpoint(const std::string& id, std::uint64_t seq, std::int64_t step, int attempt = 1) {
         writeCheckpoint(id, step, attempt);
         const checkpoint::CheckpointName name{step, attempt};

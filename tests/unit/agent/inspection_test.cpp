@@ -1,4 +1,4 @@
-// Questions about specs and datasets: what is asked of the worker, and what becomes of its end.
+// Questions about specs and datasets: the request to the worker, and the handling of its end.
 #include "daemon/agent/inspection.h"
 
 #include <cmath>

@@ -31,7 +31,7 @@ class IntakeTest : public AgentTest {
         one.rank = rank;
         return intake.add(static_cast<rank::ConnectionId>(rank + 1), one, line);
     }
-    /// The store takes no row of `table` where `when` holds: what a damaged page does to a run.
+    /// Makes the store refuse rows of `table` if `when` holds, as a damaged page does.
     void refuse(const std::string& table, const std::string& when) {
         sql(strCat("CREATE TRIGGER no_", table, " BEFORE INSERT ON ", table, " WHEN ", when,
                    " BEGIN SELECT RAISE(ABORT, 'damaged'); END"));
@@ -42,7 +42,7 @@ class IntakeTest : public AgentTest {
     std::string id;
 };
 
-/// Another writer that holds the file: what a commit meets when the disk does not take it.
+/// Holds a write lock on the file, so that a commit fails as on a bad disk.
 class Blockade {
  public:
     explicit Blockade(const std::string& path) {
@@ -303,7 +303,7 @@ TEST_F(IntakeTest, RoomIsCountedInBytes) {
 }
 
 TEST_F(IntakeTest, RoomOfAllWorkersTogetherIsBounded) {
-    // Counted as the tree that a receipt becomes: more than its text takes.
+    // A receipt counts with the size of its parsed tree, which is larger than its text.
     rank::RankLine receipt;
     receipt.attempt = 1;
     receipt.seq = 1;

@@ -17,7 +17,7 @@ using ::testing::Not;
 class JoinTokensTest : public ::testing::Test {
  protected:
     JoinTokensTest() { serve(tokens); }
-    /// A join file that is its token alone.
+    /// A join file with only a token.
     static void serve(JoinTokens& tokens) {
         tokens.serve("shared", [](const std::string&, const std::string& token) { return token; });
     }

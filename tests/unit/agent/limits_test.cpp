@@ -53,7 +53,8 @@ TEST_F(MailboxTest, ALineThatFoundNoRoomIsSentAgainAndStored) {
     const std::size_t taken = fill(100'000, 4);
     clock.advanceMs(50);
     controller->drain();
-    // The intake has its own bound: it took what it has room for and closed the connection.
+    // The intake has its own limit: it took the lines for which it had room, then closed the
+    // connection.
     EXPECT_THAT(door(id)->closed, ::testing::Contains(1));
     const auto acked = static_cast<std::uint64_t>(store->ackedSeq(id, 1, "rank0").value());
     EXPECT_GT(acked, 0u);
@@ -79,7 +80,7 @@ TEST_F(MailboxTest, RoomIsCountedInBytes) {
     EXPECT_TRUE(door(id)->listener.onLine(2, sender(id, 1), metricsLine(1))) << "it is free again";
 }
 
-/// A real door, and what came through it.
+/// A real door, and the messages that passed it.
 class DoorTest : public ::testing::Test {
  protected:
     DoorTest() {
@@ -91,7 +92,7 @@ class DoorTest : public ::testing::Test {
         listener.onClosed = [](rank::ConnectionId, const rank::Sender&, const std::string&) {};
         door = std::move(maker.open(path, "r-abcde", 3, listener).value());
     }
-    /// True when the door closes the connection that says it.
+    /// Whether the door closes the connection that sends this hello.
     bool isRefused(const std::string& hello) const {
         const UniqueFd socket = std::move(connectUnix(path).value());
         EXPECT_EQ(::send(socket.get(), hello.data(), hello.size(), MSG_NOSIGNAL),
@@ -131,7 +132,7 @@ TEST_F(DoorTest, ALineOfALaterAttemptEndsTheConnection) {
     EXPECT_EQ(hellos, 1);
 }
 
-// 129 workers: 6.5 ms between two looks.
+// With 129 workers 6.5 ms pass between two looks.
 TEST_F(AgentTest, ManyWorkersAreLookedAtLessOftenThanTheirLinesAreStored) {
     engine.machine.cpus = 400;
     inspector.reply->runs = {someInspected()};

@@ -1,4 +1,4 @@
-// A follower of a log looks when there is something to see, and ends with its run.
+// A follower of a log reads only when there is something to read, and ends with its run.
 #include "daemon/agent/log_follower.h"
 
 #include "tests/unit/agent/fakes.h"
@@ -9,7 +9,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-/// The files' logs, counted; news are told by the test.
+/// Logs in files with counted calls; the test announces news.
 class CountedLogs final : public job::WorkerLogs {
  public:
     explicit CountedLogs(std::string root) : files_(std::move(root)) {}
@@ -106,7 +106,7 @@ TEST_F(LogFollowerTest, WorkersAreListedWhenSomeMayHaveComeAndAtTheRunsEnd) {
     counted.tellNews(job::LogNews::kLines);
     EXPECT_THAT(texts(follower.next(100)), ElementsAre("c"));
     EXPECT_EQ(counted.numLists, 2);
-    write("d", "rank2");  // not told yet
+    write("d", "rank2");  // not announced yet
     leave(id);
     endGang(id, 1, kExitInput);
     const LogFollower::Turn last = follower.next(100);

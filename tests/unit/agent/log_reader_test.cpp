@@ -1,4 +1,4 @@
-// Workers' logs, merged, cut and gone on with.
+// Workers' logs: merged, cut and continued.
 #include "backend/core/utf8.h"
 #include "tests/unit/agent/fakes.h"
 

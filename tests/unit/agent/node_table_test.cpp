@@ -75,7 +75,7 @@ class NodeTableTest : public ::testing::Test {
     void say(const FakeSession& session, std::map<std::string, engines::State> gangs = {}) {
         EXPECT_TRUE(table.report(session, {std::move(gangs), std::nullopt}).ok());
     }
-    /// While the head goes: it looks at its nodes all the time.
+    /// Lets time pass while the head looks at its nodes.
     void pass(std::int64_t ms) {
         for (std::int64_t left = ms; left > 0; left -= 500) {
             clock.advanceMs(std::min<std::int64_t>(left, 500));
@@ -105,7 +105,7 @@ TEST_F(NodeTableTest, AnAgentWhoseNameIsTakenIsRefused) {
     EXPECT_TRUE(attached.ok());
     attach("node1");
     EXPECT_TRUE(absl::IsAlreadyExists(attached));
-    pass(3'000);  // the first says nothing any more
+    pass(3'000);  // the first agent is silent now
     attach("node1");
     EXPECT_TRUE(attached.ok());
 }
@@ -188,7 +188,7 @@ TEST_F(NodeTableTest, AnAgentWhosePlaceAnotherHasTakenIsTold) {
     EXPECT_TRUE(table.report(*second, {}).ok());
 }
 
-/// Ends what is placed while the ends of logs are read.
+/// Ends the placed gang while the ends of logs are read.
 class EndingLogs final : public job::WorkerLogs {
  public:
     std::vector<int> attempts(const std::string&) const override { return {}; }
@@ -306,8 +306,8 @@ TEST_F(NodeTableTest, ANodeWhoseAgentIsRefusedForItsBuildIsNotLostForAWhile) {
     EXPECT_EQ(table.nodes().front().trouble, "") << "it is there";
     table.detach(*session);
     table.noteRefused("node1", "build a came to build b", true);
-    table.noteRefused("node2", "build a came to build b", true);  // known to an earlier head alone
-    table.noteRefused("node3", "build a came to build b");        // its workers ended with it
+    table.noteRefused("node2", "build a came to build b", true);  // only an earlier head knew it
+    table.noteRefused("node3", "build a came to build b");  // its workers ended with the agent
     pass(599'000);
     for (const char* name : {"node1", "node2"}) {
         EXPECT_FALSE(table.standing(name).isLost) << name;

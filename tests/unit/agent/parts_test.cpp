@@ -1,4 +1,4 @@
-// The agent's small parts: verdicts, jobs, directories, the inspector's words, the live table.
+// Small parts of the agent: verdicts, jobs, directories, the inspector's sentences, the live table.
 #include "daemon/agent/run/done_words.h"
 #include "tests/unit/agent/fakes.h"
 
@@ -68,7 +68,7 @@ TEST(Verdict, AScriptIsDoneWhenAllOfItsRanksEndedWell) {
     gang.workers.back().exitCode = 1;
     gang.worker = "rank1";
     EXPECT_EQ(judge(facts, gang).kind, Verdict::Kind::kRestart);
-    // Its exit codes are its own: 4 says nothing about the input.
+    // A script's exit codes have their own meaning: 4 says nothing about the input.
     gang.workers.back().exitCode = kExitInput;
     EXPECT_EQ(judge(facts, gang).kind, Verdict::Kind::kRestart);
 }
@@ -132,7 +132,7 @@ TEST(Verdict, ARunIsFinishedOnlyWhenEachOfItsRanksSaidSo) {
         Verdict verdict = judge(facts, gang);
         EXPECT_EQ(verdict.kind, Verdict::Kind::kRestart);
         EXPECT_EQ(verdict.reason, "rank1 ended without saying that it was done");
-        // Its node is lost: nobody knows how it ended.
+        // The node of the rank is lost, so nobody knows how the rank ended.
         gang.workers.back().exitCode.reset();
         gang.cause = engines::Cause::kNodeLost;
         gang.reason = "node2 is lost";
@@ -156,7 +156,7 @@ TEST(Verdict, AResumedScriptThatReadNothingHasFailed) {
     EXPECT_EQ(verdict.reason,
               "the script ended and had read no batch behind step 60, where this attempt went on, "
               "although the run's stream is not at its end there");
-    facts.idleRanks.clear();  // it was at its end
+    facts.idleRanks.clear();  // the rank was at the end of the stream
     EXPECT_EQ(judge(facts, gang).kind, Verdict::Kind::kFinished);
 }
 
@@ -168,7 +168,7 @@ TEST(Verdict, WhatTheEngineSaysOfAScriptIsNotHidden) {
     gang.cause = engines::Cause::kEngineFailed;
     gang.reason = "no processes can be started";
     EXPECT_THAT(judge(facts, gang).reason, ::testing::HasSubstr(gang.reason));
-    gang = gangOf(0, 0);  // its ranks left, and the daemon ended the feed
+    gang = gangOf(0, 0);  // the ranks left, and the daemon ended the feed
     gang.worker.clear();
     gang.cause = engines::Cause::kCancelled;
     gang.reason = "cancelled";
@@ -214,7 +214,7 @@ TEST(Verdict, WhatASurvivorTakesForBadInputIsNoReasonToGiveUp) {
     const Verdict verdict = judge(someFacts(), gang);
     EXPECT_EQ(verdict.kind, Verdict::Kind::kRestart);
     EXPECT_NE(verdict.reason.find("rank0 was ended by SIGKILL"), std::string::npos);
-    gang.worker = "rank1";  // the first one: then it is
+    gang.worker = "rank1";  // rank1 was the first to fail
     EXPECT_EQ(judge(someFacts(), gang).kind, Verdict::Kind::kFailed);
 }
 
@@ -479,7 +479,7 @@ TEST_F(AgentTest, WhatDataWorkersDidIsSummedOverTheAttempts) {
     for (const int attempt : {1, 2}) {
         ASSERT_TRUE(directory.prepare(attempt).ok());
         words.begin(attempt);
-        words.account("feed", account(1, 0.5, "lz4"));  // said again and again: the last counts
+        words.account("feed", account(1, 0.5, "lz4"));  // only the last report counts
         words.account("feed", account(attempt, 0.5 * attempt, attempt == 1 ? "none" : "zstd:-5"));
         words.account("rank0", account(100, 100, "none"));
     }
@@ -515,7 +515,7 @@ TEST_F(AgentTest, WhatWorkersTookIsSummedByRoleOverTheAttempts) {
         ASSERT_TRUE(directory.prepare(attempt).ok());
         words.begin(attempt);
         words.cost(gang);
-        words.cost(gang);  // looked at again: the last counts
+        words.cost(gang);  // counted again: the last count is kept
     }
     DoneWords adopted(directory, clock);
     adopted.read(2);

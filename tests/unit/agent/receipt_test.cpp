@@ -1,4 +1,4 @@
-// The receipt of a run that has ended, where the store cannot take it.
+// The receipt of a run that has ended while the store cannot take it.
 #include "backend/stream/plan.h"
 #include "backend/stream/state/stream_state.h"
 #include "daemon/agent/run/run_end.h"
@@ -13,7 +13,7 @@ using values::RunState;
 
 class ReceiptTest : public AgentTest {
  protected:
-    /// A run whose rank has said that it is done.
+    /// A run whose rank has reported that it is done.
     std::string done() {
         inspector.reply->runs = {someInspected()};
         stream::Plan plan;

@@ -1,4 +1,4 @@
-// Runs that a new daemon finds: at work, ended, never placed, waiting, being stopped.
+// Runs that a new daemon finds: training, ended, never placed, waiting, stopping.
 #include "tests/unit/agent/fakes.h"
 
 namespace millrace::agent {

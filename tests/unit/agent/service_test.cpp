@@ -1,4 +1,4 @@
-// Submits and what services ask: RunService, RunWatch, MetricFollower.
+// Submits, and the queries of services: RunService, RunWatch, MetricFollower.
 #include <thread>
 
 #include "tests/unit/agent/fakes.h"
@@ -79,7 +79,7 @@ TEST_F(AgentTest, AGroupThatIsThereInPartIsMadeWholeByARetry) {
 }
 
 TEST_F(AgentTest, WhatIsQueuedInTheStoreIsStartedAndStoppedWithoutAnotherList) {
-    // As a daemon left it that ended between the commit and its own queue.
+    // Simulates a daemon that ended between the commit and its own queue.
     inspector.reply->runs = {someInspected(), someInspected("keep-30")};
     const values::SubmitReply outcome = service->submit(order("k5")).value();
     makeController();
@@ -285,7 +285,7 @@ TEST_F(AgentTest, WhatASubmitSaidOutlivesThePurgeOfItsRun) {
     EXPECT_EQ(detail->specText, asked.specText);
 }
 
-// One that is still writing when its run is purged; each file is new once the one before is gone.
+// A worker still writes when its run is purged; it makes a new file after each removal.
 TEST_F(AgentTest, FilesThatComeWhileAPurgeGoesOnAreRemovedAsWell) {
     const std::string id = submit();
     endGang(id, 1, kExitInput);

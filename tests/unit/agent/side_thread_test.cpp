@@ -1,4 +1,4 @@
-// SideThread with its thread: as the daemon runs it.
+// SideThread with its thread, as the daemon uses it.
 #include "daemon/agent/run/side_thread.h"
 
 #include <atomic>
@@ -15,11 +15,11 @@ namespace {
 
 using ::testing::ElementsAre;
 
-/// What it finds arrives in a queue that the test empties, as the agent's thread does.
+/// Its results arrive in a queue that the test empties, as the agent's thread does.
 class SideThreadTest : public ::testing::Test {
  protected:
     SideThreadTest() { side_.start(); }
-    /// One piece of what was found.
+    /// One result.
     void dealWithOne() {
         std::optional<SideThread::Then> then = found_.pop();
         ASSERT_TRUE(then.has_value());
@@ -66,7 +66,7 @@ TEST_F(SideThreadTest, TheOwnerNeverWaitsForRoom) {
         ++taken;
     }
     EXPECT_EQ(taken, SideThread::kMostWaiting);
-    found_.close();  // nobody deals with the rest
+    found_.close();  // the rest is dropped
     open_.set_value();
     EXPECT_TRUE(test::eventually([&] { return side_.run(nothing); })) << "there is room again";
 }

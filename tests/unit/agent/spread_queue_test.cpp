@@ -1,5 +1,4 @@
-// Runs whose ranks are spread over nodes, in the queue: which of them takes the nodes that are
-// free.
+// Runs with ranks on several nodes in the queue: which of them gets the free nodes.
 #include "daemon/agent/node_table.h"
 #include "tests/support/poll.h"
 #include "tests/unit/agent/fakes.h"
@@ -33,7 +32,7 @@ class SpreadQueueTest : public AgentTest {
         info.cores = cores;
         ASSERT_TRUE(table->attach(session, info, {}).ok());
     }
-    /// Into the queue; nothing is started before the next look at it.
+    /// Submits a run; nothing starts before the next look at the queue.
     std::string queue() { return service->submit(order())->runs.at(0).id; }
     void look() {
         clock.advanceMs(500);
@@ -46,7 +45,7 @@ class SpreadQueueTest : public AgentTest {
 
 TEST_F(SpreadQueueTest, ANodeThatFellSilentWhileThereWasNothingToDoIsNotThere) {
     attach(16);
-    controller->start();  // its thread has no other reason to look than that time passes
+    controller->start();  // its thread looks only because time passes
     EXPECT_TRUE(test::eventually([this] {
         clock.advanceMs(100);
         return !table->standing("node1").isThere;

@@ -1,4 +1,4 @@
-// What the daemon measures beside a run, on its way into the store.
+// The machine's metrics that the daemon stores beside a run.
 #include "daemon/agent/system_metrics.h"
 
 #include <unistd.h>

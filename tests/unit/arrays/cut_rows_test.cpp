@@ -1,4 +1,4 @@
-// Rows cut out of arrays are what a slice of them is, without an offset.
+// Rows that are cut out of arrays equal a slice of the arrays, and have no offset.
 #include "backend/arrays/cut_rows.h"
 
 #include <arrow/api.h>
@@ -108,7 +108,7 @@ TEST(CutRows, AStoredListIsInTheCutsThatHaveItAlone) {
     EXPECT_EQ(part.dictionary()->length(), 3);
     const auto& list = static_cast<const arrow::ListArray&>(*part.dictionary());
     EXPECT_LE(list.values()->length(), 9);
-    // Another dictionary is shared: what is made once a value is made once for all cuts.
+    // Another dictionary is shared, so work per dictionary entry is done once for all cuts.
     const ArrayPtr texts = coded(built(arrow::StringBuilder(), [](std::int64_t) { return "x"; }));
     const auto other = cutRows(texts, 30, 9, arrow::default_memory_pool());
     ASSERT_TRUE(other.ok());

@@ -1,4 +1,4 @@
-// Decimals become the double that their digits mean.
+// Decimals become the double that is nearest to their digits.
 #include "backend/arrays/decimals.h"
 
 #include <cstdlib>

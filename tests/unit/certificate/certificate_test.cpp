@@ -20,7 +20,7 @@ TEST(Certificate, NoTwoAreTheSame) {
     EXPECT_NE(makeCertificate("a")->keyPem, makeCertificate("a")->keyPem);
 }
 
-// What does not fit a certificate (a name has 64 characters) is said, not made.
+// A name that does not fit a certificate (64 characters) is an error.
 TEST(Certificate, ANameThatNoCertificateHoldsIsAnError) {
     const auto made = makeCertificate(std::string(200, 'x'));
     ASSERT_FALSE(made.ok());

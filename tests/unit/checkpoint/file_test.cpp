@@ -61,7 +61,7 @@ std::string headerOf(const std::string& file) {
     return file.substr(sizeof length, length);
 }
 
-/// The file with another header that fits its length and checksum.
+/// The file with another header whose length and checksum are valid.
 std::string withHeader(const std::string& file, std::string header) {
     const std::string values = file.substr(8 + headerOf(file).size());
     header.resize((header.size() + 7) / 8 * 8, ' ');
@@ -181,7 +181,7 @@ TEST(CheckpointFile, WhoseTensorsAreExchangedIsDamaged) {
                 HasSubstr("tensor b do not fit their checksum"));
 }
 
-// A header that says something else and has the right checksum: nothing of it is believed.
+// A header with wrong content and a valid checksum is rejected.
 TEST(CheckpointFile, WhoseHeaderDoesNotFitItsTensorsIsDamaged) {
     const Scratch scratch;
     const std::string file = smallFile(scratch), header = headerOf(file);

@@ -1,4 +1,4 @@
-// A checkpoint that comes from another machine, and what goes wrong on its way.
+// A checkpoint that arrives from another machine, and faults of the transfer.
 #include "backend/checkpoint/partial_file.h"
 
 #include <gmock/gmock.h>

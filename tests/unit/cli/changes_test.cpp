@@ -1,4 +1,4 @@
-// Commands that change a run (stop, rm, resume) and what is shown of runs that wait or are gone.
+// Commands that change a run (stop, rm, resume), and how waiting and deleted runs are shown.
 #include <gmock/gmock.h>
 
 #include "tests/unit/cli/commands_fixture.h"

@@ -1,5 +1,5 @@
 #pragma once
-// Runs `millrace` words against a fake daemon and keeps what they print.
+// Runs `millrace` commands against a fake daemon and keeps their output.
 #include <sstream>
 #include <string>
 #include <vector>
@@ -60,7 +60,7 @@ class CliTest : public ::testing::Test {
     std::map<std::string, std::string> environment;
     Terminal terminal{false, 100, 0, true};
     std::ostringstream out, err;
-    std::string typed;  ///< what somebody at the terminal answers; "": nobody is there
+    std::string typed;  ///< answers typed at the terminal; "": nobody types
     std::string connectedTo;
 };
 

@@ -1,4 +1,4 @@
-// Commands over several nodes: what they say of the nodes, the daemon and a run's workers.
+// Commands with several nodes: what they show of nodes, daemon and workers.
 #include <filesystem>
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ TEST_F(CommandsTest, TopOnceWaitsForTheFiguresOfEveryNodeThatIsThere) {
     values::NodeSample a, b;
     a.node = "a";
     a.cpuPercent = 43;
-    b.node = "b";  // the first of a probe has no rates
+    b.node = "b";  // a probe's first sample has no rates
     values::NodeSample later = b;
     later.cpuPercent = 21;
     fake.sampleScripts = {{{a}, false, unavailable("lost")}, {{b, later}, true}};
@@ -98,7 +98,7 @@ TEST_F(CommandsTest, ShowSaysWhenTheReceiptComesAndWhereTheWholeHistoryIs) {
 TEST_F(CommandsTest, NodesSayInUnitsHowLongTheyAreUp) {
     fake.nodeInfos.resize(1);
     fake.nodeInfos[0].name = "a";
-    fake.nodeInfos[0].state = "away";  // no sample is waited for
+    fake.nodeInfos[0].state = "away";  // no sample is awaited
     fake.nodeInfos[0].startedMs = clock.wallMs() - 1'177'000;
     EXPECT_EQ(run({"nodes"}), kExitOk);
     EXPECT_THAT(out.str(), ::testing::ContainsRegex("UP\n.* 19 m 3[789] s\n"));
@@ -108,7 +108,7 @@ TEST_F(CommandsTest, NodesSayWhetherTheHeadTrains) {
     fake.nodeInfos.resize(1);
     fake.nodeInfos[0].name = "login";
     fake.nodeInfos[0].isHead = true;
-    fake.nodeInfos[0].state = "away";  // no sample is waited for
+    fake.nodeInfos[0].state = "away";  // no sample is awaited
     EXPECT_EQ(run({"nodes"}), kExitOk);
     EXPECT_THAT(out.str(), Not(HasSubstr("trains no run")));
     fake.nodeInfos[0].isClosed = true;

@@ -1,5 +1,5 @@
 #pragma once
-// The command line over a daemon with a base and a variation of it, and a spec with a mistake.
+// The command line with a daemon that has a base and a variation, and a spec with a mistake.
 #include <fstream>
 #include <string>
 

@@ -400,7 +400,7 @@ TEST_F(CommandsTest, UpIsContentWithADaemonThatRunsAlready) {
 }
 
 TEST_F(CommandsTest, AnInterruptEndsTheLoaderThatIsAsked) {
-    // Says its process id and never answers.
+    // Prints its process id and never answers.
     std::ofstream(directory_ / "millrace-loader")
         << "#!/bin/sh\necho $$ > '" << directory_ / "pid" << "'\nexec tail -f /dev/null\n";
     std::filesystem::permissions(directory_ / "millrace-loader", std::filesystem::perms::owner_all);

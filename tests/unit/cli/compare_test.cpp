@@ -1,4 +1,4 @@
-// `compare`: runs side by side, and what does not compare.
+// `compare`: runs side by side, and runs that cannot be compared.
 #include <gmock/gmock.h>
 
 #include "backend/core/text.h"
@@ -13,7 +13,7 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Hashes of two versions are never called equal or different.
+// Hashes of different versions are called neither equal nor different.
 TEST_F(CommandsTest, CompareSaysWhereOrderHashesAreOfTwoVersions) {
     fake.runs[0].summary.orderHashVersion = 1;
     fake.runs[1].summary.orderHashVersion = 2;
@@ -180,12 +180,12 @@ TEST_F(CommandsTest, CompareLeavesOutWhatFollowsFromOtherKeys) {
     EXPECT_THAT(out.str(), Not(AnyOf(HasSubstr(hash), HasSubstr(table + "rows"))));
     EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--json"}), kExitOk);
     EXPECT_TRUE(json()["differences"].contains(hash)) << "documents are whole";
-    // A table that is counted in one run only.
+    // A vocabulary that is counted in one run only.
     fake.runs[1].params.erase(hash);
     EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk) << err.str();
     EXPECT_THAT(out.str(), HasSubstr(table + "rows"));
     EXPECT_THAT(out.str(), Not(HasSubstr(hash)));
-    // Other files and the same spec: then it is all that there is to see.
+    // With other files and the same spec, the hash is the only difference to show.
     fake.runs[1].params = fake.runs[0].params;
     fake.runs[1].params[hash] = "bbbb";
     EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk) << err.str();

@@ -1,4 +1,4 @@
-// Requests that `run` sends or refuses, and the log lines of a run.
+// Requests that `run` sends or refuses, and the display of a run's log lines.
 #include <gmock/gmock.h>
 
 #include "tests/unit/cli/commands_fixture.h"

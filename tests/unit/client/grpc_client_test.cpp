@@ -27,7 +27,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// As the daemon says it.
+// In the daemon's words.
 grpc::Status own(grpc::StatusCode code, const std::string& sentence) {
     return {code, sentence, std::string(rpc::kDaemonsWord)};
 }
@@ -93,7 +93,7 @@ class FakeRuns final : public v1::Runs::Service {
     std::atomic<int> numBusy{0};
 };
 
-// A daemon's door at a path that is too long for sun_path.
+// A daemon's socket at a path that is too long for sun_path.
 class FakeDaemon {
  public:
     explicit FakeDaemon(const std::string& path) : listener_(*listenUnix(path)) {

@@ -128,7 +128,7 @@ TEST_F(InstanceLockTest, ThePlaceOfCheckpointsIsLookedAtBeforeARunIs) {
 
 class OwnDirectoryTest : public InstanceLockTest {
  protected:
-    /// As an agent does that starts, makes what it keeps and ends.
+    /// Acts as an agent that starts, writes its files and ends.
     void serve(bool isBound, bool keepsLog = false) {
         DaemonConfig agent = config("node", "");
         agent.isBound = isBound;

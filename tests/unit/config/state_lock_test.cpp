@@ -46,7 +46,7 @@ class StateLockTest : public ::testing::Test {
     Result<StateLock> take(bool takesOver = false) {
         return StateLock::take(path_, terms(takesOver));
     }
-    /// What a holder wrote that no flock of this machine stands for.
+    /// Writes a holder into the file without a flock on this machine.
     void hold(const LockHolder& holder, int ageS = 0) {
         const UniqueFd fd(::open(path_.c_str(), O_RDWR | O_CREAT, 0600));
         ASSERT_TRUE(holder.write(fd.get(), path_).ok());

@@ -21,8 +21,8 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// A field that only one direction knows comes back empty; a member without a field makes the counts
-// differ.
+// A field that only one direction converts comes back empty; a member without a field makes the
+// counts differ.
 template <class Value, class Message>
 void expectWhole() {
     const Message sent = wholeMessage<Message>();
@@ -120,7 +120,7 @@ TEST(Convert, AnswersAboutSpecsAreReadButForWhatOnlyTheCommandLineShows) {
 }
 
 TEST(Convert, AForgottenFieldWouldBeFound) {
-    // A reader that knows only the id, as one that somebody forgot to extend.
+    // A conversion that reads only the id, as if somebody forgot to extend it.
     const auto poor = [](const v1::RunUpdate& message) {
         values::RunUpdate update;
         update.run = fromProto(message.run());

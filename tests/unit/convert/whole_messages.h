@@ -1,6 +1,6 @@
 #pragma once
-// Messages with every field set, and what of them a value carries: so that a field or a member that
-// somebody adds and forgets to convert is found by name.
+// Messages with every field set, and a check of which fields a value keeps. It names a field or
+// member that was added without its conversion.
 //
 // Threads: none.
 #include <cstddef>
@@ -27,7 +27,7 @@ inline void setAll(Message& message, int& count) {
     }
 }
 
-// No two texts or numbers are alike, none is the default.
+// All texts and numbers differ, and none is the default.
 inline void setField(Message& message, const FieldDescriptor& field, int& count) {
     const auto& in = *message.GetReflection();
     const bool isList = field.is_repeated();
@@ -53,7 +53,7 @@ inline void setField(Message& message, const FieldDescriptor& field, int& count)
         case FieldDescriptor::CPPTYPE_BOOL:
             return set(&R::AddBool, &R::SetBool, true);
         case FieldDescriptor::CPPTYPE_ENUM:
-            // The last, which is the value's default of none of them.
+            // The last value of an enum, which is not the default of any.
             return set(&R::AddEnumValue, &R::SetEnumValue,
                        field.enum_type()->value(field.enum_type()->value_count() - 1)->number());
         case FieldDescriptor::CPPTYPE_STRING:
@@ -65,7 +65,7 @@ inline void setField(Message& message, const FieldDescriptor& field, int& count)
     }
 }
 
-// Whatever a member of an aggregate is made from.
+// Converts to the type of any member of an aggregate.
 struct Anything {
     template <class T>
     operator T() const;  // NOLINT: implicit on purpose
@@ -81,7 +81,7 @@ Message wholeMessage() {
     return message;
 }
 
-/// What is different between two messages; "" when nothing is.
+/// The differences of two messages, or "".
 inline std::string differenceOf(const google::protobuf::Message& a,
                                 const google::protobuf::Message& b) {
     std::string report;
@@ -90,7 +90,7 @@ inline std::string differenceOf(const google::protobuf::Message& a,
     return differencer.Compare(a, b) ? "" : report;
 }
 
-/// The fields of a message that its value does not carry, by name.
+/// The names of a message's fields that its value does not keep.
 template <class Message, class Read>
 std::vector<std::string> leftOut(Read read) {
     std::vector<std::string> names;
@@ -106,7 +106,7 @@ std::vector<std::string> leftOut(Read read) {
     return names;
 }
 
-/// How many members an aggregate has.
+/// Number of members of an aggregate.
 template <class Value, class... Found>
 constexpr std::size_t numMembers() {
     if constexpr (requires { Value{Found{}..., filling::Anything{}}; }) {

@@ -1,5 +1,5 @@
-// What bounds a process against its input and its surroundings: depth and size of JSON, what an
-// exit code says, directories of others.
+// Limits of a process for its input and environment: depth and size of JSON, exit codes,
+// directories of other users.
 #include <cerrno>
 #include <cstdlib>
 #include <new>

@@ -1,4 +1,4 @@
-// Things that several threads make and one takes.
+// InOrder: several threads make items, one takes them in order.
 #include "backend/core/in_order.h"
 
 #include <atomic>
@@ -22,7 +22,7 @@ TEST_P(MakeInOrder, AllAreTakenInTheirOrderAndNoMoreThanAheadStandMade) {
     const Status status = makeInOrder<Number>(
         kCount, GetParam(), kAhead, "make",
         [&](std::size_t i) -> Result<Number> {
-            // One more: it is counted as taken once the taker has it in its hand.
+            // Makes one more item; it counts as taken once the taker holds it.
             if (++begun > taken + kAhead + 1) {
                 isTooMany = true;
             }

@@ -1,4 +1,4 @@
-// Slices of a document against what a parser finds in it.
+// Slices of a document equal what a parser finds in it.
 #include "backend/core/json_slices.h"
 
 #include <gtest/gtest.h>

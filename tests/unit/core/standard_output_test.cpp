@@ -1,4 +1,4 @@
-// What becomes of output that a descriptor does not take.
+// Output that a descriptor does not accept.
 #include "backend/core/standard_output.h"
 
 #include <csignal>

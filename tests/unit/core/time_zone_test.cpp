@@ -72,7 +72,7 @@ TEST(TimeZone, TheFootersRuleHoldsForAllYearsAfterTheLastChange) {
     EXPECT_EQ(offset(berlin, 1729990799), 7200) << "2024-10-27 00:59:59";
     EXPECT_EQ(offset(berlin, 1729990800), 3600);
     EXPECT_EQ(offset(berlin, 2540800800), 7200) << "2050-07-07, beyond what fat files list";
-    // 400 years, and 4,000, are whole weeks: the same dates.
+    // 400 years and 4,000 years are whole weeks, so dates repeat.
     EXPECT_EQ(offset(berlin, 1711846799 + 12622780800), 3600);
     EXPECT_EQ(offset(berlin, 1711846800 + 12622780800), 7200);
     EXPECT_EQ(offset(berlin, 1711846799 + 10 * 12622780800), 3600);

@@ -1,4 +1,4 @@
-// Bytes on their way into text.
+// Conversion of bytes to text.
 #include "backend/core/utf8.h"
 
 #include <gtest/gtest.h>

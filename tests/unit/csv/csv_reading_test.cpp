@@ -1,4 +1,5 @@
-// Cutting and reading against plain code: bitmaps, records, numbers and times, the first pass.
+// Cutting and reading compared with plain code: bitmaps, records, numbers and times, the first
+// pass.
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -57,7 +58,7 @@ TEST(CsvBits, VariantsAreEqual) {
     }
 }
 
-/// Cut in pieces: `piece` bytes more of the text are known each time.
+/// Cuts the text in pieces: each time `piece` more bytes are known.
 PlainFile cutInPieces(const std::string& text, const files::ReadOptions& options,
                       std::size_t piece) {
     PlainFile file;
@@ -118,7 +119,7 @@ TEST(CsvRecords, AreThoseOfPlainCodeInAnyPieces) {
     }
 }
 
-/// What fast code takes is what csv_values.h says it is.
+/// Text that the fast code accepts has the form that csv_values.h describes.
 void checkFast(const std::string& value) {
     const std::string padded = value + std::string(32, '1');
     const char* const text = padded.data();
@@ -179,7 +180,7 @@ TEST(CsvFast, NumbersAsProgramsWriteThem) {
     EXPECT_GT(taken, 200'000);
 }
 
-/// Halfway between two doubles, and next to it: the digits behind decide.
+/// At half way between two doubles and next to it, the further digits decide.
 TEST(CsvFast, TiesGoToEven) {
     for (const char* value :
          {"9007199254740993.0", "9007199254740995.0", "4503599627370496.5", "4503599627370497.5",
@@ -191,7 +192,7 @@ TEST(CsvFast, TiesGoToEven) {
     }
 }
 
-/// The facts of a file as plain code finds them.
+/// The facts of a file, computed by plain code.
 void checkFacts(const std::string& text, const RandomCsv& csv, int threads) {
     DataDirectory dir;
     const std::string path = dir.text("t.csv", text);
@@ -248,7 +249,7 @@ void checkFacts(const std::string& text, const RandomCsv& csv, int threads) {
 TEST(CsvScan, FactsAreThoseOfPlainCode) {
     for (unsigned seed = 0; seed < 200; ++seed) {
         RandomCsv csv(seed);
-        // Some are of several blocks.
+        // Some files have several blocks.
         const std::string text = csv.file(1 + seed % 12, seed % 100 == 7 ? 12'000 : 1 + seed);
         checkFacts(text, csv, 1 + static_cast<int>(seed % 4));
         ASSERT_FALSE(HasFatalFailure()) << seed;

@@ -59,7 +59,7 @@ class GzipTextTest : public ::testing::Test {
 
 TEST_F(GzipTextTest, PiecesInAnyOrderAreThoseOfTheText) {
     const std::string text = someText(3 << 20);
-    // Two members, as `cat a.gz b.gz` makes them.
+    // Two members, as in `cat a.gz b.gz`.
     write(packed(text.substr(0, 2 << 20)) + packed(text.substr(2 << 20)));
     for (const bool hasPoints : {true, false}) {
         const auto points = hasPoints ? std::make_shared<GzipPoints>() : nullptr;

@@ -1,5 +1,5 @@
 #pragma once
-// CSV read a character at a time: what the reader is held against. And random files to read.
+// CSV read one character at a time, as the reference for the reader; and random files.
 #include <cstdint>
 #include <random>
 #include <string>
@@ -92,7 +92,7 @@ inline std::string plainValue(const std::string& field, char quote) {
     return value + field.substr(i + 1);
 }
 
-/// A dialect, and files in it.
+/// A dialect and random files in it.
 class RandomCsv {
  public:
     explicit RandomCsv(unsigned seed) : random_(seed) {
@@ -109,7 +109,7 @@ class RandomCsv {
 
     std::size_t below(std::size_t n) { return random_() % n; }
 
-    /// A header c0, c1, ... and rows; columns are of one kind mostly.
+    /// A header c0, c1, ... and rows; most values of a column have one kind.
     std::string file(std::size_t columns, std::size_t rows) {
         std::string text;
         for (std::size_t c = 0; c < columns; ++c) {
@@ -206,8 +206,8 @@ class RandomCsv {
         }
         return text + (below(5) == 0 ? "\u00e9" : "");
     }
-    /// In quotes where that is needed, and sometimes where it is not; without quotes, what would
-    /// need them is left out.
+    /// Quoted if needed, and sometimes if not; without quotes, characters that need them are left
+    /// out.
     std::string written(const std::string& value) {
         const std::string marks = std::string("\r\n#") + options.csvDelimiter +
                                   (options.csvQuote == 0 ? '\r' : options.csvQuote);

@@ -51,7 +51,7 @@ TEST(FrameChunk, ComesAsItWasSentHoweverItIsCut) {
     }
 }
 
-// A library of messages reads it as well: the schema says the truth.
+// protobuf reads it too: the schema is correct.
 TEST(FrameChunk, IsTheMessageThatTheSchemaSays) {
     const segment::CodedFrame coded = frameOf(300);
     v1::FrameChunk message;

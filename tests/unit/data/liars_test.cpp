@@ -134,7 +134,7 @@ class LiarsTest : public segment::StreamTest {
         return joined.status();
     }
 
-    /// The stream with a liar, and then with an honest worker as well.
+    /// Runs the stream with a false worker, then adds an honest one.
     void runWith(const std::function<void(const Joined&)>& liar) {
         segment::SequencerOptions options;
         options.epochs = 2;
@@ -199,7 +199,7 @@ TEST_F(LiarsTest, AnotherTokenIsRefusedAndLearnsNothingElse) {
     EXPECT_EQ(messageOf(status).find("99"), std::string::npos) << status;
 }
 
-/// What a relay hears that asks for a ring with this file.
+/// The answer to a relay that asks for a ring with this file.
 Status ringRefusal(const transport::JoinFile& file, const std::string& build) {
     const auto channel = transport::openChannel(file);
     EXPECT_TRUE(channel.ok()) << channel.status();
@@ -240,7 +240,7 @@ TEST_F(LiarsTest, ADataWorkersTokenOpensNoRing) {
     for (const auto& refusalOf : {ringRefusal, followRefusal}) {
         transport::JoinFile worker = file_.ofDataWorker();
         EXPECT_TRUE(worker.relayToken.empty());
-        worker.relayToken = worker.token;  // a program of its own shows what it has
+        worker.relayToken = worker.token;  // a false program shows the token that it has
         const Status status = refusalOf(worker, kBuild);
         EXPECT_EQ(status.code(), absl::StatusCode::kUnauthenticated);
         EXPECT_NE(messageOf(status).find("a data worker's"), std::string::npos) << status;

@@ -1,4 +1,4 @@
-// Codecs of a feed's link: given, or chosen once by what a worker measured and how fast it came.
+// Codecs of a feed's link: given, or chosen once by a worker's measurements and the link's speed.
 #include "daemon/worker/data/link_codecs.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using frame::CodecChoice;
 
 constexpr CodecChoice kNone{Codec::kNone, 0}, kZstd{Codec::kZstd, 1};
 
-// A megabyte a column: zstd makes a tenth of it in 10 ms.
+// One megabyte per column; zstd reduces it to a tenth in 10 ms.
 frame::CodecMeasures measures(std::size_t columns) {
     return {columns,
             {{kNone, 1'000'000, 1'000'000, 1e5, 1e5}, {kZstd, 1'000'000, 100'000, 7e6, 3e6}}};

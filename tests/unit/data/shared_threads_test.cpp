@@ -1,4 +1,4 @@
-// Workers of one machine share its cores.
+// Workers on one machine share its cores.
 #include <gtest/gtest.h>
 
 #include "daemon/worker/data/data_worker.h"

@@ -1,4 +1,5 @@
-// Slabs on their way to a feed: shown before they are named, known by session, refused otherwise.
+// Slabs that are passed to a feed: announced before they are used, known by session, refused
+// otherwise.
 #include "daemon/worker/data/slab_channel.h"
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// What a feed hands to its data workers of a store: seen to change, and looked at when it is
-// refused.
+// A store's credentials that a feed hands to its data workers: it notices changes, and looks again
+// when they are refused.
 #include "daemon/worker/data/store_watch.h"
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Arrow IPC as files hand it over: whose thread holds its buffers, and what damage does.
+// Arrow IPC files: the thread that holds their buffers, and damaged files.
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -30,7 +30,7 @@ using test::texts;
 using ::testing::HasSubstr;
 using ArrayPtr = std::shared_ptr<arrow::Array>;
 
-/// Counts what other threads than its maker's ask of it.
+/// Counts calls from threads other than its maker's.
 class OwnThreadPool final : public arrow::ProxyMemoryPool {
  public:
     OwnThreadPool() : arrow::ProxyMemoryPool(arrow::default_memory_pool()) {}
@@ -73,7 +73,8 @@ ArrayPtr castTo(const ArrayPtr& values, const std::shared_ptr<arrow::DataType>& 
     return *arrow::compute::Cast(*values, type);
 }
 
-/// Every kind whose buffers hold places; `hasDictionary`: a stream cannot have one.
+/// Every type whose buffers hold offsets; `hasDictionary`: with a dictionary, which a stream cannot
+/// have.
 std::shared_ptr<arrow::RecordBatch> manyKinds(bool hasDictionary) {
     const ArrayPtr words =
         texts({"a", "a text that is longer than twelve bytes", "\x01", "of four"});

@@ -1,4 +1,4 @@
-// The clock that is not asked for the processor's time at every reading.
+// A clock that does not ask the kernel for the processor time at every reading.
 #include "backend/dataset/column_cost.h"
 
 #include <atomic>
@@ -22,7 +22,7 @@ void work(std::int64_t ns) {
     }
 }
 
-// However many laps there are, together they are the thread's time: an error does not add up.
+// Any number of laps sums to the thread's time: errors do not accumulate.
 TEST(CostClock, LapsAddUpToTheProcessorsTime) {
     constexpr std::int64_t kAll = 20'000'000;
     const std::int64_t start = askedNs();
@@ -38,7 +38,7 @@ TEST(CostClock, LapsAddUpToTheProcessorsTime) {
     const std::int64_t took = askedNs() - start;
     EXPECT_GT(laps, 100);
     EXPECT_GE(CostClock::threadNs(), last);
-    // Beside one wrong guess, the thread may be put aside between two readings of this test.
+    // Besides one wrong guess, the thread may lose its core between two readings of this test.
     EXPECT_NEAR(static_cast<double>(sum), static_cast<double>(took),
                 static_cast<double>(20 * CostClock::kTrustNs));
 }

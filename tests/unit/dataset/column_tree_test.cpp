@@ -1,4 +1,4 @@
-// Fields of structs by path, and the sentence for every type that cannot be a feature.
+// Fields of structs by path, and the error for every type that cannot be a feature.
 #include "backend/arrays/column_tree.h"
 
 #include <arrow/array/array_nested.h>

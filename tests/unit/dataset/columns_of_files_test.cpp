@@ -1,4 +1,4 @@
-// Columns that differ between the files of a dataset, and those without a name of their own.
+// Columns that differ between the files of a dataset, and columns without a name.
 #include <arrow/array/array_primitive.h>
 #include <arrow/buffer.h>
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Files as many writers make them: every one reads as Arrow's own reader reads it. Types,
-// encodings, codecs, page versions and row groups are multiplied out.
+// Files of all combinations of types, encodings, codecs, page versions and row groups: each one
+// reads as Arrow's own reader reads it.
 #include <filesystem>
 #include <numeric>
 #include <set>
@@ -34,7 +34,7 @@ namespace {
 
 using namespace test;
 
-/// Every scalar, and every one that may be in a list also as list, large list and fixed list.
+/// Every scalar type, and each that a list may have also as list, large list and fixed list.
 std::vector<Sample> samples() {
     std::vector<Sample> all = scalars();
     for (const Sample& one : scalars()) {
@@ -51,7 +51,7 @@ std::vector<Sample> samples() {
     return all;
 }
 
-/// `values` in `depth` structs, each of which is null in some rows; their only field is `f`.
+/// `values` inside `depth` structs, each of which is null in some rows and has the only field `f`.
 ArrayPtr within(ArrayPtr values, int depth) {
     for (int d = 0; d < depth; ++d) {
         arrow::TypedBufferBuilder<bool> valid;
@@ -90,7 +90,7 @@ void writeTable(const std::string& path, const arrow::Table& table, std::int64_t
     ASSERT_TRUE(sink->Close().ok());
 }
 
-/// A row group as Arrow's reader reads it.
+/// A row group, read by Arrow's reader.
 std::shared_ptr<arrow::Table> readGroup(const std::string& path, int group) {
     auto reader = *parquet::arrow::OpenFile(*arrow::io::ReadableFile::Open(path),
                                             arrow::default_memory_pool());
@@ -107,7 +107,7 @@ ArrayPtr storedAs(const ArrayPtr& array, const TypePtr& type) {
     return cast.ok() ? cast->make_array() : nullptr;
 }
 
-/// Scalars as Arrow's casts bring them to the pinned type.
+/// Scalars, converted to the pinned type by Arrow's casts.
 ArrayPtr pinnedScalars(ArrayPtr array, const expr::DataType& type) {
     if (array->type_id() == arrow::Type::EXTENSION) {
         array = static_cast<const arrow::ExtensionArray&>(*array).storage();
@@ -144,7 +144,7 @@ ArrayPtr pinnedValues(const ArrayPtr& array, const expr::DataType& type) {
                                               lists.null_count(), lists.offset());
 }
 
-/// A column of it, fields of structs by path, brought to the pinned type.
+/// A column of the table, or a struct's field by path, converted to the pinned type.
 ArrayPtr expected(const arrow::Table& table, const std::string& column,
                   const expr::DataType& type) {
     const auto chunks = table.GetColumnByName(column.substr(0, column.find('.')));
@@ -160,7 +160,7 @@ ArrayPtr expected(const arrow::Table& table, const std::string& column,
     return pinnedValues(array, type);
 }
 
-/// Some rows of a split: none of a stretch, all of another, every third else.
+/// Some rows of a split: none of one range, all of another, else every third.
 std::vector<std::int64_t> someRows(std::int64_t rows) {
     std::vector<std::int64_t> some;
     for (std::int64_t row = 0; row < rows; ++row) {

@@ -1,5 +1,5 @@
 #pragma once
-// Datasets of CSV files that a test has written, and their columns.
+// Datasets of CSV files that a test has written, and access to their columns.
 #include <cstdint>
 #include <memory>
 #include <string>

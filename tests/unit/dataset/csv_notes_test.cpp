@@ -1,5 +1,5 @@
-// CSV values that are null or numbers without the user's word, and what is said of columns that are
-// text because of a few values.
+// CSV values that are null or numbers without an option, and notes on columns that are text because
+// of a few values.
 #include <gmock/gmock.h>
 
 #include "backend/spec/data_format.h"

@@ -1,4 +1,4 @@
-// Random CSV files in random dialects: values, nulls and errors are those of plain code.
+// Random CSV files in random dialects: values, nulls and errors equal those of plain code.
 #include <algorithm>
 
 #include <arrow/array/array_base.h>
@@ -129,7 +129,7 @@ struct Case {
     std::vector<PlainRecord> rows;
 };
 
-/// Columns of rows [first, first + count), or the first row that is wrong.
+/// Columns of rows [first, first + count), or the first bad row.
 void check(const Case& one, const std::string& path,
            const Result<std::vector<std::shared_ptr<arrow::Array>>>& read,
            const std::vector<std::size_t>& columns, std::size_t first, std::size_t count) {
@@ -161,7 +161,7 @@ void check(const Case& one, const std::string& path,
     }
 }
 
-/// Random columns of random rows of a stretch whose first row is `begin`.
+/// Reads random columns of random rows from a range that begins at row `begin`.
 void readSome(Case& one, const std::string& path, SplitReader& reader, std::size_t stretch,
               std::size_t begin, std::size_t rows) {
     const std::size_t skip = one.csv.below(4) == 0 ? one.csv.below(rows) : 0;

@@ -1,4 +1,4 @@
-// CSV as people write it: which types follow, what is refused with file and line, what is null.
+// CSV as people write it: the types of columns, errors with file and line, nulls.
 #include <algorithm>
 
 #include <arrow/array/array_binary.h>

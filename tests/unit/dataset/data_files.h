@@ -50,7 +50,7 @@ struct Column {
     std::shared_ptr<arrow::Array> values;
 };
 
-/// A directory of its own, removed at the end.
+/// A temporary directory, removed at the end.
 class DataDirectory {
  public:
     DataDirectory() {

@@ -272,7 +272,7 @@ TEST(Dataset, AChangedFileStopsTheRunAndIsNamed) {
               absl::StatusCode::kNotFound);
 }
 
-/// A reader of a planned file, which has read its first rows.
+/// A reader of a planned file that has read its first rows.
 class ReaderOfAChangingFile : public testing::Test {
  protected:
     void start(const std::string& name, const std::string& format) {
@@ -287,7 +287,7 @@ class ReaderOfAChangingFile : public testing::Test {
         dir_.parquet("a.parquet", {{"x", ints({1, 2, 3, 4})}}, 2);
         start("a.parquet", "parquet");
     }
-    /// Both what is read next and the end of an epoch name the file, the change and a way out.
+    /// The next read and the end of an epoch both name the file, the change and a way out.
     void expectChanged(const std::string& what) {
         SplitReader other(dataset_);
         for (const Status& status :
@@ -380,7 +380,8 @@ TEST(Dataset, FactsComeFromTheDiskCacheWhileTheFileIsTheSame) {
     const files::ReadOptions options = as("csv");
     const files::DataFile file = *files::statFile(path, path);
     ASSERT_TRUE(FactsCache(cacheDir.path()).get(file, options).ok());
-    // Other content under the same identity: told by the cache, not by the file.
+    // The content changes under the same identity: the answer comes from the cache, not from the
+    // file.
     const auto time = std::filesystem::last_write_time(path);
     test::write(path, "\n\n\n\n");
     std::filesystem::last_write_time(path, time);
@@ -403,7 +404,7 @@ TEST(Dataset, FactsOfManyFilesAreOnePackADirectory) {
     const auto first = *FactsCache(cacheDir.path()).getAll(files, options, 2);
     const auto packs = std::filesystem::directory_iterator(cacheDir.path());
     EXPECT_EQ(std::distance(begin(packs), end(packs)), 3);
-    // Gone, but for what the cache says.
+    // The files are removed; only the cache has their facts.
     for (const files::DataFile& file : files) {
         std::filesystem::remove(file.path);
     }
@@ -412,7 +413,7 @@ TEST(Dataset, FactsOfManyFilesAreOnePackADirectory) {
     for (std::size_t i = 0; i < files.size(); ++i) {
         EXPECT_EQ(*(*again)[i], *first[i]);
     }
-    // A torn pack is none.
+    // A torn pack is ignored.
     for (const auto& entry : std::filesystem::directory_iterator(cacheDir.path())) {
         std::filesystem::resize_file(entry.path(), entry.file_size() - 1);
     }

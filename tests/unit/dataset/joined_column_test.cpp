@@ -1,4 +1,4 @@
-// Columns put together from pieces against Arrow's own concatenation; tables of several threads.
+// Columns joined from pieces compared with Arrow's concatenation; tables read by several threads.
 #include "backend/dataset/joined_column.h"
 
 #include <arrow/array/builder_nested.h>

@@ -1,4 +1,5 @@
-// Reading from a store over the wire: listing, reading ahead, retries, and what ends a run.
+// Reading from a store over the network: listing, reading ahead, retries, and errors that end a
+// run.
 #include "backend/objects/object_store.h"
 
 #include <numeric>
@@ -25,8 +26,8 @@ using test::RangeServer;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// One directory of objects and one server for the process; a test that ends the server gets it
-/// back at the same address.
+/// One directory of objects and one server per process; a test that stops the server starts it
+/// again at the same address.
 class Objects : public testing::Test {
  protected:
     static void SetUpTestSuite() {

@@ -1,4 +1,5 @@
-// What is read is brought to its pinned type by the values' meaning, where Arrow's casts change it.
+// Values are converted to the pinned type by their meaning, even where Arrow's casts would change
+// it.
 #include <arrow/array.h>
 #include <arrow/array/builder_binary.h>
 #include <arrow/array/builder_decimal.h>

@@ -1,5 +1,5 @@
 #pragma once
-// Every type of a Parquet or Arrow column that a feature can be made of, with values.
+// Every type of a Parquet or Arrow column that can be a feature, with values.
 #include <memory>
 #include <string>
 #include <vector>
@@ -69,7 +69,7 @@ inline std::vector<Sample> scalars() {
     return samples;
 }
 
-/// The sample's values, over and over.
+/// The sample's values, repeated.
 inline ArrayPtr repeated(const Sample& sample, int times) {
     auto values = arrow::json::ArrayFromJSONString(
         sample.type->id() == arrow::Type::DICTIONARY ? arrow::utf8() : sample.type, sample.values);

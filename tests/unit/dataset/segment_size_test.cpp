@@ -1,4 +1,4 @@
-// How many splits a default segment has, and which bound decided it.
+// The number of splits in a default segment, and the bound that decided it.
 #include <gtest/gtest.h>
 
 #include "backend/dataset/plan_builder.h"
@@ -31,7 +31,7 @@ TEST(Plan, ADefaultSegmentHoldsTheTargetOfRowsWithTheLongestSplits) {
     EXPECT_EQ(sizeOfSplits({{8, 131'072}, {8, 1}}), (SegmentSize{1, Rule::kRows}));
     EXPECT_EQ(sizeOfSplits({{8, 10}, {8, 65'536}, {8, 65'526}, {8, 9}}),
               (SegmentSize{3, Rule::kRows}));
-    // Both bounds: the tighter one decides, and a split beyond them is a segment all the same.
+    // With both bounds the tighter one decides; a split beyond them is a segment nevertheless.
     EXPECT_EQ(sizeOfSplits({{100'000'000, 60'000}, {100'000'000, 60'000}, {100'000'000, 60'000}}),
               (SegmentSize{2, Rule::kBytes}));
     EXPECT_EQ(sizeOfSplits({{10, 60'000}, {200'000'000, 60'000}, {10, 60'000}}),

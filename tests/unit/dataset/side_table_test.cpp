@@ -1,4 +1,4 @@
-// Side tables: what is read of their files, and how often.
+// Side tables: which parts of their files are read, and how often.
 #include "backend/dataset/side_table.h"
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace millrace::dataset {
 namespace {
 
-/// What this thread has read of files so far; -1 where the system does not tell.
+/// Bytes that this thread has read from files; -1 if the system does not report them.
 std::int64_t bytesRead() {
     std::ifstream counters("/proc/thread-self/io");
     std::string name;
@@ -38,7 +38,7 @@ TEST(Dataset, ASideTableThatRestedIsReadOnceForItsHash) {
     EXPECT_LT(end - between, first->bytes / 2);
 }
 
-// Which a thread of its own reads, block by block.
+// A separate thread reads it, block by block.
 TEST(Dataset, ALargeSideFileHasTheHashOfItsBytes) {
     const tests::TempDir dir;
     for (const std::size_t bytes : {std::size_t{5} << 20, (std::size_t{6} << 20) + 12'345}) {

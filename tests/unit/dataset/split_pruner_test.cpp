@@ -1,4 +1,4 @@
-// A pruned split never holds a row that passes: proofs from bounds, nulls and bloom filters.
+// A pruned split never has a row that passes: proofs from bounds, nulls and bloom filters.
 #include "backend/dataset/split_pruner.h"
 
 #include <cmath>
@@ -136,7 +136,7 @@ TEST_F(Pruning, BloomFiltersProveWhatBoundsCannot) {
 }
 
 TEST_F(Pruning, PagesRuleOutTheirRows) {
-    // Two row groups of six rows, pages of two; what a page says is told by row of the split.
+    // Two row groups of six rows with pages of two rows.
     dir_.parquet(
         "a.parquet",
         {{"x", ints({1, 2, 3, 4, 5, 6, 70, 71, 72, 73, 74, 75})},

@@ -15,7 +15,7 @@ namespace {
 constexpr Elementary kFunctions[] = {Elementary::kLn, Elementary::kLog1p, Elementary::kLog2,
                                      Elementary::kLog10, Elementary::kExp};
 
-/// What C's functions of long doubles give: 11 bits more than a double has.
+/// The results of C's long double functions, which have 11 more bits than a double.
 long double exact(Elementary function, double x) {
     const long double wide = x;
     switch (function) {
@@ -69,7 +69,7 @@ std::vector<double> specials() {
     return values;
 }
 
-/// Numbers of all sizes, those that recipes have, and any bits at all.
+/// Numbers of all sizes, numbers typical of recipes, and random bits.
 std::vector<double> manyNumbers(std::uint64_t seed, std::size_t count) {
     std::mt19937_64 bits(seed);
     std::uniform_real_distribution<double> unit(0, 1);
@@ -177,7 +177,7 @@ TEST(Elementary, PowersAreWithinTheBound) {
             y.push_back(b);
         }
     }
-    // Bases and exponents of which most powers are numbers.
+    // Bases and exponents whose powers are mostly finite.
     std::mt19937_64 bits(5);
     std::uniform_real_distribution<double> unit(0, 1);
     for (int i = 0; i < 1'000'000; ++i) {

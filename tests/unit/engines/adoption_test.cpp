@@ -1,4 +1,4 @@
-// A daemon that is killed and started again finds its gangs as they are.
+// A daemon that was killed and started again finds its gangs.
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -17,7 +17,7 @@ using test::readText;
 
 using AdoptionTest = EmbeddedEngineTest;
 
-// While it lives nothing can be opened in this process.
+// While it lives, this process can open no file.
 class NoDescriptors {
  public:
     NoDescriptors() {
@@ -72,7 +72,7 @@ TEST_F(AdoptionTest, TheSameSubmitAfterARestartStartsNothingTwice) {
 }
 
 TEST_F(AdoptionTest, AStartThatWasInterruptedIsFinishedByTheNextSubmit) {
-    // What a daemon leaves that was killed between its note and the last start: gang.json, and one
+    // The state after a daemon was killed between its note and the last start: gang.json, and one
     // of two workers running.
     const Gang two =
         gang({group("rank", "echo x >> " + file("starts") + "; exec sleep 4343", true, 2)});

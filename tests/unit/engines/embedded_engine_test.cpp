@@ -92,7 +92,7 @@ TEST_F(EmbeddedEngineTest, TheFirstFailureIsNamedAndEndsTheOthers) {
 TEST_F(EmbeddedEngineTest, AKilledWorkerIsAFailureWithItsSignal) {
     const std::string id = submit(gang({group("rank", deafScript("up"), true, 2)}));
     ASSERT_TRUE(isReady("up"));
-    // One of the two is up: the gang runs when both are.
+    // One worker is up; the gang runs once both are.
     ASSERT_TRUE(eventually([&] { return stateOf(id).phase == Phase::kRunning; }));
     const auto pid = static_cast<pid_t>(workerOf(stateOf(id), "rank1").pid);
     ASSERT_GT(pid, 1);
@@ -139,7 +139,7 @@ TEST_F(EmbeddedEngineTest, AKilledGuardianTakesItsWorkerAndAllItsChildrenWithIt)
     EXPECT_TRUE(nothingLeft()) << "also the child with a session of its own";
 }
 
-// A process of the gang that no search by environment, session or parent finds.
+// A process of the gang that is not found by environment, session or parent.
 TEST_F(EmbeddedEngineTest, AKilledGuardianTakesAlsoWhatCleanedItsEnvironment) {
     const Result<std::string> own = delegatedGroup();
     if (!own.ok()) {
@@ -285,7 +285,7 @@ TEST_F(EmbeddedEngineTest, OnlyWhatHasEndedIsForgotten) {
     const std::string part = submit(gang({group("data3", "echo part")}, "r-abcde.a1.d3"));
     waitForEnd(part);
     EXPECT_TRUE(absl::IsFailedPrecondition(engine->forget(whole)));
-    EXPECT_TRUE(engine->list().ok());  // tells the end: nobody follows it any more
+    EXPECT_TRUE(engine->list().ok());  // reports the end: nobody follows it any more
     EXPECT_TRUE(engine->forget(part).ok());
     EXPECT_TRUE(engine->forget(part).ok());
     EXPECT_FALSE(std::filesystem::exists(file("runs/r-abcde/a1/data3")));
@@ -438,13 +438,13 @@ TEST_F(EmbeddedEngineTest, ItsOwnWordsOfAWorkerAreTheGuardiansAndNotTheWorkers) 
     EXPECT_FALSE(engine->log(id, "../..", 100).ok());
 }
 
-// Stopped as by a debugger or the kernel's freezer: its socket takes connections until its queue is
-// full, and answers nothing.
+// Stopped as by a debugger or the kernel's freezer: its socket accepts connections until its queue
+// is full, and never answers.
 class StoppedGuardianTest : public EmbeddedEngineTest {
  protected:
     StoppedGuardianTest() {
         Gang slow = gang({group("one", "exec sleep 4343")}, "r-stopp.a1");
-        slow.orphanLease = std::chrono::seconds(2);  // asked every half second
+        slow.orphanLease = std::chrono::seconds(2);  // asked each half second
         stopped = submit(slow);
         running = submit(gang({group("two", "exec sleep 4343")}));
         const auto record = readGuardianRecord(file("runs/r-stopp/a1/one"));
@@ -468,7 +468,7 @@ TEST_F(StoppedGuardianTest, StopsNobodyElseThoughItsQueueIsFull) {
          one = connectUnixNonBlocking(guardian.controlSocket)) {
         waiting.push_back(std::move(*one));
     }
-    restart();  // without a connection to it from before
+    restart();  // without an earlier connection to it
     EXPECT_TRUE(test::eventually([&] { return isSilent(); }));
     EXPECT_EQ(stateOf(running).phase, Phase::kRunning);
     EXPECT_EQ(engine->list()->size(), 2U);
@@ -482,7 +482,7 @@ TEST_F(StoppedGuardianTest, IsAWorkerThatIsSilentUntilItGoesOn) {
     EXPECT_TRUE(test::eventually([&] { return !isSilent(); }));
 }
 
-// As the guardian says it where its files find no room.
+// As the guardian reports it if there is no room for its files.
 TEST_F(EmbeddedEngineTest, AWorkerThatFindsNoRoomIsStartedByTheSameSubmitLater) {
     const std::string program = file("exec.sh"), full = file("full");
     std::ofstream(program) << "#!/bin/sh\ncase \"$*\" in */rank0\\ *) if [ -e " << full

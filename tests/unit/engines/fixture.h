@@ -1,5 +1,5 @@
 #pragma once
-// An embedded engine over a directory of its own, with real processes.
+// An embedded engine with its own directory and real processes.
 #include <memory>
 
 #include "backend/core/clock.h"
@@ -12,7 +12,7 @@ class EmbeddedEngineTest : public test::MarkedProcessTest {
  protected:
     EmbeddedEngineTest() { restart(); }
 
-    /// What a killed and restarted daemon has: a new object over the same directory.
+    /// Simulates a killed and restarted daemon: a new object over the same directory.
     void restart() {
         engine.reset();
         auto opened =
@@ -64,7 +64,7 @@ class EmbeddedEngineTest : public test::MarkedProcessTest {
     std::string logOf(const std::string& worker) const {
         return test::readText(workerFile(worker, "out.log"));
     }
-    /// Goes on for ever and ignores SIGTERM, with a child in a session of its own.
+    /// Runs for ever and ignores SIGTERM, with a child in its own session.
     std::string deafScript(const std::string& ready) const { return foreverScript(ready, ""); }
 
     SystemClock clock;

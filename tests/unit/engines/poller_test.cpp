@@ -7,7 +7,7 @@
 namespace millrace::engines {
 namespace {
 
-// An engine that says what the test tells it to.
+// An engine that reports what the test wants.
 class ScriptedEngine final : public Engine {
  public:
     Status submit(const Gang&) override { return unavailable("away"); }

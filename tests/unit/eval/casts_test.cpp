@@ -1,4 +1,4 @@
-// Casts of numbers: all at once where all fit, and told by the first that does not.
+// Casts of numbers: all at once if all fit, else the error names the first that does not.
 #include <cmath>
 #include <limits>
 
@@ -91,7 +91,7 @@ TEST(Casts, AValueThatDoesNotFitFailsUnlessItIsNull) {
     EXPECT_FALSE(castValues(wide, {expr::TypeKind::kDouble}, {expr::TypeKind::kFloat}, false).ok());
 }
 
-/// The texts as integers of `To`, "null" for what does not fit.
+/// The texts as integers of `To`; "null" for a value that does not fit.
 template <class To>
 std::string wholeNumbers(const std::vector<std::string>& texts) {
     arrow::StringBuilder builder;

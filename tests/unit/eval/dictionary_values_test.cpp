@@ -1,4 +1,4 @@
-// Expressions over texts that came as a dictionary give what they give of plain texts.
+// Expressions over texts in a dictionary give the same as over plain texts.
 #include "backend/eval/dictionary_values.h"
 
 #include <arrow/array/array_dict.h>

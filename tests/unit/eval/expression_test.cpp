@@ -64,7 +64,7 @@ ArrayPtr decimals(int precision, int scale, const std::vector<std::int64_t>& val
     return builder.Finish().ValueOrDie();
 }
 
-/// All rows' values as text, or what is wrong.
+/// All rows' values as text, or the error.
 std::string rowsOf(const std::string& text, MemoryColumns& data) {
     const auto expr = expr::compileExpression(text, data.schema());
     const auto result = expr.ok() ? evaluate(*expr, data) : Result<ArrayPtr>(expr.status());
@@ -189,7 +189,7 @@ TEST(Expression, DecimalsAreTheNearestDoublesAndKeepTheirDigitsAsIntegers) {
     EXPECT_EQ(shown("try_cast(id as int32)"), "[\n  null,\n  null,\n  null,\n  null\n]");
 }
 
-// A forgotten one would have been another's, or fail at the first row.
+// A function without a kernel would use another's, or fail at the first row.
 TEST(Expression, EveryFunctionHasOneKernel) {
     const Status status = checkFunctionKernels();
     EXPECT_TRUE(status.ok()) << status;

@@ -1,4 +1,4 @@
-// Hashes and ids of columns are those that the xxhash library makes of the canonical bytes.
+// Hashes and ids of columns equal those that the xxhash library computes from the canonical bytes.
 #include "backend/eval/hash_rows.h"
 
 #include <limits>
@@ -87,7 +87,7 @@ TEST(HashRows, OfIntegersOfAllWidthsAreTheLibrarys) {
                                            arrow::default_memory_pool()));
 }
 
-// Each length also as the last text, behind whose bytes nothing may be read.
+// Each length is also the last text, beyond whose bytes nothing may be read.
 TEST(HashRows, OfTextsOfAllLengthsAreTheLibrarys) {
     std::mt19937_64 random(8);
     for (int last = 0; last <= 300; ++last) {

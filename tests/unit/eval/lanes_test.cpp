@@ -1,4 +1,5 @@
-// The evaluator's own kernels: the same for any number of rows at once and with any vectors.
+// The evaluator's kernels give the same for any number of rows at once and with any vector
+// instructions.
 #include "backend/eval/lanes.h"
 
 #include <cmath>
@@ -66,7 +67,7 @@ MemoryColumns manyColumns() {
          {"u", made(arrow::TimestampBuilder(stamp, arrow::default_memory_pool()), 11, 0, time)}});
 }
 
-/// Some neighbours of another input.
+/// A range of rows of another input.
 class PartInput : public ExprInput {
  public:
     PartInput(ExprInput& whole, std::int64_t first, std::int64_t rows)
@@ -203,7 +204,7 @@ TEST(Lanes, WhatStandsUnderNullsFailsNothing) {
     }
 }
 
-// However many fail, and whichever operand fails first elsewhere.
+// The first row decides, however many rows fail and whichever operand fails first elsewhere.
 TEST(Lanes, TheSentenceIsThatOfTheFirstRowThatFails) {
     std::vector<std::int64_t> a(kRows, 1), b(kRows, 1);
     b[5000] = 300;
@@ -264,7 +265,7 @@ TEST(CivilDays, AreThoseOfTheCalendar) {
     EXPECT_EQ(weekdayOf(-106'751'992), (3 + 7 - 106'751'992 % 7) % 7);
 }
 
-// Arrow's calendar is the oracle, over 12,000 years.
+// Arrow's calendar is the reference for 12,000 years.
 TEST(Times, PartsAreThoseOfArrowsCalendar) {
     const ArrayPtr times = made(
         arrow::TimestampBuilder(arrow::timestamp(arrow::TimeUnit::MICRO),

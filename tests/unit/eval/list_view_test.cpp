@@ -1,4 +1,4 @@
-// Parts of lists as lists of their own, whatever their elements are.
+// Parts of lists as separate lists, for elements of any type.
 #include "backend/eval/list_view.h"
 
 #include <arrow/api.h>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kElements = 60;
 
-// Numbers from 0 on, as the type has them; some null where `hasNulls`.
+// Numbers from 0 on in this type; some are null if `hasNulls`.
 ArrayPtr elementsOfType(const std::shared_ptr<arrow::DataType>& type, bool hasNulls) {
     std::unique_ptr<arrow::ArrayBuilder> builder;
     EXPECT_TRUE(arrow::MakeBuilder(arrow::default_memory_pool(), type, &builder).ok());
@@ -29,7 +29,7 @@ ArrayPtr elementsOfType(const std::shared_ptr<arrow::DataType>& type, bool hasNu
     return *builder->Finish();
 }
 
-// Lists of 0 to 9 elements, the third of them null; or of four each, where the size is fixed.
+// Lists of 0 to 9 elements, every third null; or of four elements each, if the size is fixed.
 ArrayPtr listsOf(const ArrayPtr& elements, bool isFixed) {
     constexpr int kSize = 4;
     if (isFixed) {
@@ -91,7 +91,7 @@ TEST(ListView, ElementsThatBeginFurtherOnAreCopied) {
     expectParts(lists, "elements with an offset");
 }
 
-// The pool that is named holds what is made.
+// The given pool holds the result.
 TEST(ListView, CopiesAreOfThePool) {
     const auto pool = arrow::MemoryPool::CreateDefault();
     const ArrayPtr lists = listsOf(elementsOfType(arrow::int64(), false), false);

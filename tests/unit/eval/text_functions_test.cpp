@@ -1,4 +1,4 @@
-// Functions of texts against a plain account of what they mean, and against Arrow's kernels.
+// Text functions compared with a plain implementation and with Arrow's kernels.
 #include <functional>
 #include <optional>
 #include <random>

@@ -1,4 +1,4 @@
-// Parts are found in texts where Arrow's kernels find them, with any vectors.
+// Substrings are found where Arrow's kernels find them, with any vector instructions.
 #include "backend/eval/text_search.h"
 
 #include <random>

@@ -1,5 +1,5 @@
-// millrace-exec --dir: the guardian outlives its owner, keeps the log and the exit record, and can
-// be spoken to.
+// millrace-exec --dir: the guardian outlives its owner, keeps the log and the exit record, and
+// answers requests.
 #include <fcntl.h>
 #include <poll.h>
 
@@ -19,7 +19,7 @@ class ExecDirectoryTest : public test::MarkedProcessTest {
  protected:
     std::string work() const { return file("w"); }
 
-    /// Starts `script` in the worker directory; the stub's exit code.
+    /// Starts `script` in the worker directory; returns the stub's exit code.
     int start(const std::string& script, std::vector<std::string> options = {},
               std::string* error = nullptr, const std::vector<std::pair<int, int>>& fds = {}) {
         SubprocessOptions o;

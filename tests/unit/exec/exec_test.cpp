@@ -1,4 +1,4 @@
-// millrace-exec without a directory: exit codes come through, nothing is left over.
+// millrace-exec without a directory: it passes exit codes on and leaves nothing behind.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

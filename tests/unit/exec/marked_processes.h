@@ -1,6 +1,6 @@
 #pragma once
-// Real processes under test: each carries a mark of this test in its environment, so that what is
-// left over can be found in /proc, and is ended when the test is.
+// Real processes under test: each carries a mark of this test in its environment, so that the test
+// can find those that are left in /proc and end them.
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -70,8 +70,8 @@ class MarkedProcessTest : public ::testing::Test {
     bool nothingLeft(std::chrono::milliseconds limit = std::chrono::seconds(20)) const {
         return eventually([&] { return marked().empty(); }, limit);
     }
-    /// A script that starts a child of its own session, says so in `FILE`, and goes on for ever.
-    /// `onTerm`: what it does with SIGTERM ("" ignores it).
+    /// A script that starts a child in another session, reports that in `FILE`, and runs for ever.
+    /// `onTerm`: its answer to SIGTERM ("" ignores it).
     std::string foreverScript(const std::string& ready, const std::string& onTerm) const {
         return "setsid sleep 4343 & trap '" + onTerm + "' TERM; echo up > " + file(ready) +
                "; while :; do sleep 0.05; done";

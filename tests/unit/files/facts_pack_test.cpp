@@ -1,4 +1,4 @@
-// Facts of files on disk and back; what is damaged is as good as none.
+// Facts of files, written to disk and read back; damaged facts are ignored.
 #include "backend/files/facts_pack.h"
 
 #include <fstream>

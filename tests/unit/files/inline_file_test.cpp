@@ -1,4 +1,4 @@
-// Local files as Arrow reads them: small ones are read whole by the second read, which nobody sees.
+// Local files as Arrow reads them: the second read of a small file reads all of it.
 #include "backend/files/inline_file.h"
 
 #include <fcntl.h>

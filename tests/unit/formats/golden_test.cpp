@@ -77,7 +77,7 @@ TEST(Golden, AReceiptSaysOfWhichVersionItsOrderHashIs) {
     }
 }
 
-// Nothing can be added to what it says: it is refused, and not as damaged.
+// No version can be added to this format's text: it is refused, but not called damaged.
 TEST(Golden, AStateOfVersion1IsRefusedWithASentence) {
     const Status status = stream::readState(fileText("cursor-1.json")).status();
     EXPECT_THAT(std::string(messageOf(status)), ::testing::StartsWith("state: version 1: "));
@@ -137,15 +137,15 @@ TEST(Golden, AStoreIsOpenedWithAllThatIsInIt) {
     EXPECT_EQ((*store)->metrics(*id, "loss")->points.size(), 2u);
 }
 
-// The bytes of a zstd frame are its library's: only what is inside is held.
+// The zstd library decides the bytes of its frames, so the test compares only their content.
 TEST(Golden, ScoresAreRead) {
     const Result<scores::Scores> read = scores::readScores(directory() + "/scores-400.a1.zst");
     ASSERT_TRUE(read.ok()) << read.status();
     EXPECT_EQ(*read, evaluationScores());
 }
 
-// What the next versions will say is left aside by today's readers, so that each format needs to be
-// raised once.
+// Today's readers ignore fields that later versions will add, so that each format's version needs
+// one increment only.
 TEST(Golden, RoomThatIsHeldIsRefusedByNobody) {
     Json job = Json::parse(fileText("job.json"));
     job["nodes"] = Json::array({{{"address", "10.0.0.1"}}});

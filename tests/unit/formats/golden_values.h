@@ -1,6 +1,6 @@
 #pragma once
-// What the golden files of tests/golden/formats hold, as values: the maker writes them, the tests
-// find them there again.
+// The content of the golden files of tests/golden/formats as values: the maker writes them, the
+// tests expect them.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -124,7 +124,7 @@ inline Json checkpointMeta() {
             {"identity", {{"run", "r-abc23"}, {"stream_hash", std::string(32, 'a')}}}};
 }
 
-/// Writes the checkpoint of that meta with one tensor.
+/// Writes a checkpoint with these values and one tensor.
 inline Status writeCheckpoint(const std::string& path) {
     const std::size_t bytes = weights().size() * sizeof(float);
     return checkpoint::writeCheckpointFile(path, checkpointMeta(),

@@ -1,5 +1,6 @@
-// Writes tests/golden/formats anew, with today's programs: only where a version was raised on
-// purpose (docs/formats/compatibility.md). The first argument is the directory to write to.
+// Writes tests/golden/formats again with today's programs; do this only after you have raised a
+// version on purpose (docs/formats/compatibility.md). The first argument is the directory for the
+// files.
 #include <cstdio>
 #include <filesystem>
 
@@ -48,7 +49,7 @@ Status fillStore(const std::string& path) {
     return store->setState(id, {values::RunState::kFinished, "", 1});
 }
 
-// One file, as small as it gets.
+// One file, as small as possible.
 Status writeStore(const std::string& path) {
     for (const char* end : {"", "-wal", "-shm"}) {
         std::filesystem::remove(path + end);

@@ -1,4 +1,4 @@
-// Coded frames: back to the same bytes, damage is an error, the chooser follows the link.
+// Coded frames decode to the same bytes, damage is an error, and the chooser follows the link.
 #include "backend/frame/codec.h"
 
 #include <random>
@@ -23,7 +23,7 @@ FrameLayout layout() {
     return *FrameLayout::make(std::move(columns), std::string(32, 'b'));
 }
 
-// Rows with small ids (they compress) and dense noise (it does not).
+// Rows with small ids, which compress, and dense noise, which does not.
 FrameBuffer frameOf(const FrameLayout& layout, std::uint32_t rows, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     const std::uint32_t requests = (rows + 3) / 4;
@@ -168,7 +168,7 @@ TEST(CodecChooser, CountsWhatCodecsMakeOfAFrame) {
         EXPECT_EQ(measure.bytes, 2 * 4'000 * 4 * sizeof(float));
         EXPECT_LE(measure.codedBytes, measure.bytes);  // noise is stored as it is
     }
-    // At a byte a second nothing counts but size.
+    // At one byte a second only the size counts.
     const CodecPlan slow = chooser.choose(1);
     EXPECT_NE(slow[user].codec, Codec::kNone);
     EXPECT_EQ(slow.size(), columns.numColumns());

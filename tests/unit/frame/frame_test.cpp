@@ -277,7 +277,8 @@ TEST(FrameConcat, RefusesOtherLayoutsAndRanges) {
     EXPECT_FALSE(concatRows(other, fine, {}).ok());
 }
 
-/// Reads everything a checked frame offers: out of bounds would be seen by the sanitizer.
+/// Reads everything that a checked frame offers, so that the sanitizer would see a read out of
+/// bounds.
 std::uint64_t readAll(const FrameView& view) {
     std::uint64_t sum = 0;
     for (std::size_t c = 0; c < view.numColumns(); ++c) {

@@ -1,5 +1,5 @@
 #pragma once
-// A bridge on a fake daemon, and what it delivered.
+// A bridge with a fake daemon, and a record of its deliveries.
 #include <QCoreApplication>
 #include <QSignalSpy>
 #include <QTest>
@@ -45,7 +45,7 @@ class BridgeTest : public testing::Test {
         bridge->connectTo("unix:/fake.sock");
         return until([this] { return isComplete && bridge->isSettled(); });
     }
-    /// Deliveries go on until nothing has come for a while.
+    /// Waits until no delivery has arrived for a while.
     bool becomesQuiet() {
         return until([this] {
             const std::uint64_t before = bridge->numDeliveries();

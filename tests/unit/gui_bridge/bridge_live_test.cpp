@@ -255,7 +255,7 @@ TEST_F(BridgeLiveTest, AGuiThatIsBehindKeepsTheNewestLinesAndCountsTheRest) {
     const auto logs = followLogs("r-a", 100);
     ASSERT_TRUE(until([&] { return daemon.numStreams("logs") == 1; }));
     ASSERT_TRUE(becomesQuiet());
-    // No event is handled meanwhile: the GUI thread is busy for more than a second.
+    // The GUI thread is busy for more than a second and handles no event.
     daemon.addLines("r-a", someLines(0, 12'000));
     const auto start = std::chrono::steady_clock::now();
     while (std::chrono::steady_clock::now() - start < std::chrono::milliseconds(2'500)) {
@@ -279,7 +279,7 @@ TEST_F(BridgeLiveTest, AGuiThatIsBehindHoldsPointsBackAndLosesNone) {
         return points["r-a"].size() == 100'000;
     }));
     EXPECT_EQ(steps("r-a"), range(1, 100'000));
-    EXPECT_LE(most, 21'000U);  // a delivery's bound and the chunk that reached it
+    EXPECT_LE(most, 21'000U);  // a delivery's bound and the chunk that reached the bound
 }
 
 TEST_F(BridgeLiveTest, TheEndOfTheBridgeReleasesAStreamThatWaitsForRoom) {

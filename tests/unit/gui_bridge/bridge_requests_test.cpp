@@ -12,7 +12,7 @@ using values::RunState;
 class BridgeRequestsTest : public BridgeTest {
  protected:
     using Names = std::vector<std::string>;
-    /// Asks for a filter's check; the answer's message goes to `answers`.
+    /// Asks for the check of a filter; the answer's message goes to `answers`.
     void askFilter(const std::string& filter, QObject* context, const std::string& slot = "") {
         bridge->parseFilter(
             filter, context,
@@ -66,7 +66,7 @@ TEST_F(BridgeRequestsTest, ANewerRequestOfASlotVoidsTheOlderOnes) {
     ASSERT_TRUE(until([&] { return answers.size() >= 3; }));
     ASSERT_TRUE(until([&] { return bridge->isSettled(); }));
     EXPECT_THAT(answers, testing::UnorderedElementsAre("abcde", "other slot", "no slot"));
-    // "a" may have begun; those in between were dropped before they did.
+    // "a" may have begun; later requests were dropped before they began.
     EXPECT_LE(daemon.numCalls("parseFilter"), 5);
 }
 

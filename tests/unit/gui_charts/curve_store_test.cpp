@@ -269,7 +269,7 @@ TEST(CurveExtremes, KeepSpikesAndTheNewestPointInFewPoints) {
     EXPECT_EQ(indices.back(), 9999U);
 }
 
-// Points of a time each, in ms.
+// Points with a time each, in ms.
 CurveStore timesOf(const std::vector<double>& times) {
     CurveStore store;
     for (const double time : times) {
@@ -300,14 +300,14 @@ TEST(CurveStore, KnowsAPauseFromTheIntervalsThatAreUsualAboutIt) {
 TEST(CurveStore, FindsNoPauseInPointsThatWereThinnedOut) {
     std::mt19937_64 random(3);
     std::vector<double> times;
-    for (int bucket = 0; bucket < 500; ++bucket) {  // the least and the greatest of ten seconds
+    for (int bucket = 0; bucket < 500; ++bucket) {  // minimum and maximum of ten seconds
         double a = static_cast<double>(random() % 10'000),
                b = static_cast<double>(random() % 10'000);
         times.push_back(bucket * 10'000 + std::min(a, b));
         times.push_back(bucket * 10'000 + std::max(a, b));
     }
     for (int i = 0; i < 2'000; ++i) {
-        times.push_back(5'000'000 + i * 100.0);  // and what came live
+        times.push_back(5'000'000 + i * 100.0);  // and the live points
     }
     const CurveStore store = timesOf(times);
     for (std::size_t i = 0; i < store.size(); ++i) {

@@ -185,7 +185,7 @@ TEST_F(PlotWidgetTest, LeavesTheCurvesFreeInChartsThatTheMouseIsNotOver) {
     const QImage oneBefore = one.grab().toImage(), twoBefore = two.grab().toImage();
     mouse(one, QEvent::MouseMove, at(one, 0.3, 0.5));
     const QImage oneAfter = one.grab().toImage(), twoAfter = two.grab().toImage();
-    // To the right of the line and its mark, where the box would be.
+    // To the right of the line and its mark, where the box would be drawn.
     const QRect beside(two.plotArea().adjusted(0.3 * two.plotArea().width() + 8, 0, 0, 0).toRect());
     EXPECT_NE(oneBefore.copy(beside), oneAfter.copy(beside));
     EXPECT_EQ(twoBefore.copy(beside), twoAfter.copy(beside));
@@ -352,7 +352,7 @@ TEST_F(PlotWidgetTest, HidesACurveByItsLegendAndFitsTheOthers) {
     settle(plot);
     EXPECT_GT(plot.yRange().high, 1000);
     QSignalSpy hidden(&plot, &PlotWidget::curveHiddenChanged);
-    // The second entry, looked for as a user's eye would: from the left, in the legend's row.
+    // Searches the second entry as a user would: from the left, in the row of the legend.
     for (int x = 30; x < 300 && hidden.isEmpty(); x += 4) {
         const QPointF where(x, plot.height() - 14);
         mouse(plot, QEvent::MouseMove, where);

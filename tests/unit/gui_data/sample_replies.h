@@ -1,5 +1,5 @@
 #pragma once
-// Replies of a daemon about a small dataset and a recipe of four steps.
+// Answers of a daemon about a small dataset and a recipe of four steps.
 #include <map>
 #include <string>
 #include <vector>

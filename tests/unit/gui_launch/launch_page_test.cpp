@@ -152,7 +152,7 @@ TEST_F(LaunchPageTest, AsksTheDaemonOnceForManyKeys) {
     EXPECT_EQ(world.daemon.numCalls("check"), before + 1);
 }
 
-/// A page whose daemon counts: 30 % are kept of "keep-30", 10 % of "keep-10", all of the others.
+/// A page whose daemon counts: "keep-30" keeps 30 %, "keep-10" 10 %, all others everything.
 class LaunchPreviewTest : public LaunchPageTest {
  protected:
     LaunchPreviewTest() {
@@ -160,7 +160,7 @@ class LaunchPreviewTest : public LaunchPageTest {
             return answer(request);
         };
     }
-    /// The daemon's answers are this test's: none may be under way when it goes.
+    /// The test owns the daemon's answers, so none may be under way when it ends.
     void TearDown() override {
         EXPECT_TRUE(until([this] { return world.page->isSettled(); }));
     }
@@ -449,7 +449,7 @@ TEST_F(LaunchPageTest, AsksNothingWhenTheOpenSpecIsSaved) {
     EXPECT_EQ(world.notices.size(), before);
 }
 
-/// A run of "keep-30" with two --sets, opened to be changed. The daemon resolves a spec to its
+/// A run of "keep-30" with two --sets, opened to be changed. The daemon resolves a spec with its
 /// seed.
 class ChangedRunTest : public LaunchPageTest {
  protected:

@@ -1,5 +1,5 @@
 #pragma once
-// A Launch page on a fake daemon that knows the MovieLens example.
+// A Launch page with a fake daemon that knows the MovieLens example.
 #include <QElapsedTimer>
 #include <QFile>
 #include <QTableView>
@@ -123,7 +123,7 @@ class LaunchWorld {
         if (reply.errors.empty()) {
             reply.runs.push_back({"", "{}", "h", "s", 80'668, 1, 10, planHash});
             for (const std::string& variation : local.variations) {
-                // Only these change what becomes of the rows.
+                // Only these keys change which rows are kept.
                 const bool isOther = variation.starts_with("keep");
                 reply.runs.push_back({variation, "{}", "h", isOther ? "s-" + variation : "s",
                                       80'668, 1, 10, planHash});

@@ -190,7 +190,7 @@ TEST(YamlColors, HaveEnoughContrastInBothThemes) {
 
 TEST(YamlHighlighter, RepaintsTheLinesThatAChangeAboveConcerns) {
     QTextDocument document;
-    document.documentLayout();  // a document that nobody shows tells no changes
+    document.documentLayout();  // a document that no widget shows reports no changes
     document.setPlainText(QStringLiteral("recipe:\n  - deriv:\n      a: x + 1\n      b: y\n"));
     YamlHighlighter highlighter(&document);
     highlighter.setColors(darkColors());

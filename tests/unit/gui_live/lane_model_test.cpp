@@ -156,7 +156,7 @@ TEST_F(LaneModelTest, ARunThatStandsStillSaysWhyAndForHowLongAndHowOldItsRatesAr
     EXPECT_FALSE(model.lane(0).secondsLeft(133'000));
 }
 
-// The terminal's model and this one are told the same: they show the same.
+// The terminal's model and this one get the same events and show the same.
 TEST_F(LaneModelTest, ShowsTheProgressThatTheTerminalShows) {
     session::LiveModel terminal;
     values::RunSummary run = runOf("a", RunState::kRunning);

@@ -104,7 +104,7 @@ TEST(LaneTrackerTest, GivesAPauseItsTimeBeforeTheWaitThatFollowsIt) {
 TEST(LaneTrackerTest, AReportThatComesLateDistortsNothing) {
     LaneTracker tracker;
     tracker.update(runAt(kStart + 1'000, Phase::kTraining, 1'000, 0), 0);
-    // It waited all the time; the first of the two reports was 900 ms on its way.
+    // The run waited all the time; the first of the two reports arrived 900 ms late.
     tracker.update(runAt(kStart + 2'900, Phase::kWaiting, 1'000, 1'000), 0);
     tracker.update(runAt(kStart + 3'000, Phase::kWaiting, 1'000, 2'000), 0);
     tracker.update(runAt(kStart + 4'000, Phase::kTraining, 2'000, 2'000), 0);
@@ -182,8 +182,8 @@ TEST(LaneTrackerTest, WhatALostAttemptDidNotReportIsTheStartOfTheNext) {
     EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kTraining), 500);
 }
 
-/// A run that trains, waits, evaluates and restarts at random, as the daemon tells it: its reports,
-/// some of them late, and what is stored of them every two seconds.
+/// A run that trains, waits, evaluates and restarts at random: its reports, some of them late, and
+/// the points that are stored every two seconds.
 class RandomRun {
  public:
     explicit RandomRun(std::uint64_t seed) : random_(seed) {
@@ -203,7 +203,7 @@ class RandomRun {
             spend(static_cast<double>(ms));
         }
         nowMs_ += ms;
-        // On its way for up to 150 ms, but never before the one before.
+        // A report takes up to 150 ms, but never overtakes another.
         progress.timeMs =
             std::max(progress.timeMs + 1, nowMs_ + static_cast<std::int64_t>(random_() % 150));
         if (nowMs_ - storedMs_ >= 2'000) {
@@ -218,7 +218,7 @@ class RandomRun {
         }
         return run_;
     }
-    /// What it counted since its last report is told with its end.
+    /// Ends the run; the end reports what it counted since the last report.
     const values::RunSummary& end() {
         spend(130);
         nowMs_ += 130;
@@ -227,7 +227,7 @@ class RandomRun {
         run_.progress.timeMs = 0;
         return run_;
     }
-    /// Every `nth` stored point of each part, not the same ones of all.
+    /// Every `nth` stored point of each part; the parts have different points.
     values::MetricHistory history(std::size_t nth) const {
         values::MetricHistory history;
         for (std::size_t i = 0; i < stored_.size(); ++i) {
@@ -262,7 +262,7 @@ class RandomRun {
     std::array<std::vector<values::MetricPoint>, values::metric::kSystemTimes.size()> stored_;
 };
 
-// The law of the strip: each phase has the time that was counted, within 2 % of the whole.
+// The law of the strip: each phase has its counted time, within 2 % of the whole.
 void expectCounted(const LaneTracker& tracker, const values::PhaseTimes& times) {
     const std::array<double, 5> expected{times.busyMs, times.stallMs, times.checkpointMs,
                                          times.evaluateMs, times.startMs};
@@ -418,8 +418,8 @@ std::array<double, kNumLanePhases> sharesIn(const LaneTracker& tracker, double f
     return shares;
 }
 
-// A strip that was watched and one that is drawn from the store show the same, a report's distance
-// (200 ms) aside: each cell of waiting and training as a whole, everything else where it was.
+// A strip that was watched and a strip from the store show the same, up to the distance of two
+// reports (200 ms): cells of waiting and training together, everything else at its place.
 TEST(LaneTrackerTest, IsTheSameWhetherItWasWatchedOrIsReadFromTheStore) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         SCOPED_TRACE(seed);
@@ -472,7 +472,7 @@ TEST(LaneTrackerTest, StaysBoundedAndExactOverADay) {
     EXPECT_NEAR(timeIn(tracker, LanePhase::kCheckpoint), times.checkpointMs, 1);
 }
 
-// Shows a run that ended after 20 s, from its totals and its stored points alone.
+// Shows a run that ended after 20 s, from its totals and its stored points.
 void showEnded(LaneTracker& tracker, double busyMs, double evaluateMs,
                const std::vector<LaneTracker::Point>& stored) {
     values::RunSummary ended = runAt(0, Phase::kTraining, busyMs, 0, RunState::kFinished);
@@ -482,7 +482,7 @@ void showEnded(LaneTracker& tracker, double busyMs, double evaluateMs,
     tracker.setHistory(stored);
 }
 
-// Evaluations that are shorter than the distance of stored points are as long as they were.
+// Evaluations that are shorter than the distance of stored points keep their length.
 TEST(LaneTrackerTest, ShowsShortEvaluationsThatAreOnlyStored) {
     std::vector<LaneTracker::Point> stored;
     for (int i = 1; i <= 10; ++i) {
@@ -496,7 +496,7 @@ TEST(LaneTrackerTest, ShowsShortEvaluationsThatAreOnlyStored) {
     EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kEvaluating), 8'000) << "asked again";
 }
 
-// Stored points do not say which phase they fell into: what goes on over their border is joined.
+// Stored points do not name their phase: a phase that continues over their border is joined.
 TEST(LaneTrackerTest, AnEvaluationThatIsOnlyStoredIsOnePiece) {
     std::vector<LaneTracker::Point> stored;
     const auto evaluated = [](double ms) { return std::clamp(ms - 3'400.0, 0.0, 3'200.0); };

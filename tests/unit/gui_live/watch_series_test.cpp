@@ -58,7 +58,7 @@ TEST(WatchSeriesTest, JoinsHistoryAndLiveWithoutHoleOrDouble) {
     EXPECT_EQ(stepsOf(series, "eval.auc"), (std::vector<double>{4, 5}));
 }
 
-// A feed tells its rates each second, also while no step is taken.
+// A feed reports its rates each second, even if no step is taken.
 TEST(WatchSeriesTest, HasTheSamePointsLiveAndFromTheStore) {
     WatchSeries live, late;
     values::MetricSeries stored;
@@ -68,7 +68,7 @@ TEST(WatchSeriesTest, HasTheSamePointsLiveAndFromTheStore) {
         point.timeMs = second * 1'000;
         point.value = second % 3 == 0 ? 0 : 50'000;
         apply(live, std::nullopt, {point});
-        apply(live, std::nullopt, {point});  // told again
+        apply(live, std::nullopt, {point});  // reported again
         values::MetricPoint& kept = stored.points.emplace_back();
         kept.step = point.step;
         kept.timeMs = point.timeMs;
@@ -195,7 +195,7 @@ TEST(WatchSeriesTest, TheEdgesOfALongBandStayTogether) {
     std::vector<values::MetricLine> live;
     for (std::int64_t step = 1; step <= 100'000; ++step) {
         live.push_back(ranksAt(step));
-        // The edges are thinned out to extremes of their own: never of the same points.
+        // The edges have their extremes at other points than the values.
         live.back().values[0].ranks->greatest += static_cast<double>(step * 7919 % 13);
     }
     series.apply(std::nullopt, live, names);

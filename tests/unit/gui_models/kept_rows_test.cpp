@@ -14,7 +14,7 @@ namespace {
 
 using testing::ElementsAre;
 
-/// Shows the number of the source.
+/// Shows the number of each row in the source.
 class SourceRows final : public KeptRows {
  public:
     using KeptRows::announce;

@@ -71,7 +71,7 @@ TEST(RunColors, MoreRunsThanColoursDifferByADash) {
 
 TEST(RunColors, RunsThatMetBeforeDifferWhenTheyAreShownTogether) {
     RunColors colors;
-    // One after the other each gets the look that its id wishes.
+    // Shown one after the other, each run gets the look of its id.
     std::vector<Shown> runs = named(0, 12);
     for (const Shown& run : runs) {
         colors.assign("runs", {run});

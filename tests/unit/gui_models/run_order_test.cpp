@@ -52,7 +52,7 @@ TEST_F(RunOrderTest, RunsOfOneSubmitStandInItsOrderWhereTheColumnDoesNotTellThem
     for (std::size_t i = 0; i < group.size(); ++i) {
         group[i].uid = "0190" + std::to_string(i);
     }
-    std::reverse(group.begin(), group.end());  // as they happen to be heard of
+    std::reverse(group.begin(), group.end());  // in any order of arrival
     table.apply(true, group, {});
     for (const char* key : {"created", "metric:loss", "name"}) {
         for (const Qt::SortOrder direction : {Qt::DescendingOrder, Qt::AscendingOrder}) {

@@ -277,7 +277,7 @@ TEST_F(RunRowsTest, ShowsAnotherTableAndComesBack) {
     EXPECT_EQ(rows.rowCount(), 5);
 }
 
-// What the rows must be, computed the plain way.
+// The expected rows, computed by plain code.
 std::vector<std::string> expectedRows(const RunTable& table, const RunFilter& filter, bool isNested,
                                       const QSet<QString>& folded, bool isDescending) {
     const auto isMatch = [&](const RunSummary& run) {

@@ -1,5 +1,5 @@
 #pragma once
-// Runs for the tests of the run models.
+// Runs for tests of the run models.
 #include <random>
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// The parts of the details of a run, each by itself.
+// The parts of a run's details, each alone.
 #include <QLabel>
 #include <QToolButton>
 

@@ -119,7 +119,7 @@ TEST_F(DetailsTest, WhatIsOnItsWayToTheHeadIsShownUntilItIsThere) {
     EXPECT_EQ(overview.handOver(), "");
 }
 
-// The daemon tells a run's last counters after its end, without a new revision.
+// The daemon sends a run's last counters after its end, without a new revision.
 TEST_F(DetailsTest, ARunThatHasEndedShowsTheStallOfTheWholeRun) {
     open(5);
     ASSERT_TRUE(choose("r-00000"));
@@ -135,7 +135,7 @@ TEST_F(DetailsTest, ARunThatHasEndedShowsTheStallOfTheWholeRun) {
     EXPECT_EQ(tabs().overview().figure("input stall"), "") << "nothing was read";
 }
 
-// How much a widget's picture on its page stands out from its most usual colour.
+// How clearly a widget's picture on its page differs from its most frequent colour.
 double ink(QWidget& page, const QWidget& widget) {
     const QImage image = page.grab({widget.mapTo(&page, QPoint()), widget.size()}).toImage();
     std::map<int, int> levels;

@@ -1,4 +1,4 @@
-// The parts of the page Runs, each by itself.
+// The parts of the page Runs, each alone.
 #include <QClipboard>
 #include <QFile>
 #include <QFileDialog>

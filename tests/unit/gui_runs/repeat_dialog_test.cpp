@@ -36,7 +36,7 @@ class RepeatTest : public RunsTest {
         MutexLock lock(mutex_);
         return submits_;
     }
-    /// The hash of each variation; from the scene where it is not said.
+    /// The hash of each variation; the scene's hash if it is not given.
     std::map<std::string, std::string> hashes;
     std::vector<values::SpecError> errors;
 

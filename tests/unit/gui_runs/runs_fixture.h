@@ -1,5 +1,5 @@
 #pragma once
-// The page Runs on a fake daemon.
+// The page Runs with a fake daemon.
 #include <QApplication>
 #include <QClipboard>
 #include <QSignalSpy>
@@ -43,15 +43,15 @@ class RunsTest : public testing::Test {
             table.apply(d.isReset, d.changed, d.removed);
         });
     }
-    /// The daemon has these runs. Ids are r-00000, r-00001, ...; the first of five is the base of
-    /// the others.
+    /// Gives the daemon runs with ids r-00000, r-00001, ...; the first of five is the base of the
+    /// others.
     void store(int numRuns, std::int64_t nowMs) {
         stored = client::sceneRuns(numRuns, nowMs);
         for (const values::RunDetail& run : stored) {
             daemon.putDetail(run);
         }
     }
-    /// The table has them; there is no page.
+    /// Gives the table these runs, without a page.
     void load(int numRuns) {
         store(numRuns, 1'800'000'000'000);
         bridge.connectTo("unix:/fake.sock");
@@ -78,7 +78,7 @@ class RunsTest : public testing::Test {
     bool settle() {
         return until([this] { return page->isSettled(); });
     }
-    /// Selects and waits until its details are there.
+    /// Selects a run and waits for its details.
     bool choose(const std::string& id) {
         page->view().select({id});
         return until([this, id] {

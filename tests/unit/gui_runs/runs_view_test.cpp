@@ -72,7 +72,7 @@ TEST_F(RunsViewTest, NoHeadingIsCutHoweverManyMetricsAreShown) {
     }
     EXPECT_EQ(view().pinnedView().horizontalHeader()->height(), header.height());
     EXPECT_GT(header.height(), 2 * header.fontMetrics().height());
-    // A column that somebody made narrow shows both ends of each line.
+    // A column that the user made narrow shows both ends of each line.
     view().rowsView().horizontalHeader()->resizeSection(columnOf("rate"), 70);
     EXPECT_TRUE(header.shownText(columnOf("rate")).contains(QChar(0x2026)));
 }

@@ -1,4 +1,4 @@
-// Questions of ssh connections: from their thread to the dialog, and the answers back.
+// Questions of ssh connections: from their thread to the dialog, and their answers back.
 #include <QLineEdit>
 #include <QPushButton>
 #include <QSignalSpy>
@@ -19,7 +19,7 @@ ssh::Question questionOf(ssh::QuestionKind kind, const std::string& text,
     return {kind, host, text};
 }
 
-// A question that a connection puts on a thread of its own.
+// A question that a connection asks on its own thread.
 class Asked {
  public:
     Asked(const SshQuestions& questions, ssh::Question question)

@@ -89,7 +89,7 @@ TEST(Theme, IsSwitchedByChoiceAndByToggling) {
     EXPECT_EQ(changed.count(), 2);
 }
 
-// One of each kind, on a card.
+// One widget of each kind, on a card.
 class Sample {
  public:
     Sample() {
@@ -102,7 +102,7 @@ class Sample {
             card_.body()->addWidget(one);
         }
         card_.resize(300, 400);
-        card_.show();  // palettes reach what is seen
+        card_.show();  // palettes reach visible widgets
     }
     QImage picture() {
         QCoreApplication::processEvents();

@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kLimitMs = 20'000;
 
-// A page that remembers what the window did with it.
+// A page that records the window's calls.
 class PlainPage final : public Page {
  public:
     PlainPage(PageName name, const PageContext& context) : Page(context, nullptr), name_(name) {
@@ -309,7 +309,7 @@ TEST_F(WindowTest, ASpecThatCannotBeReadIsSaid) {
     EXPECT_EQ(window().notices().cards().front()->toast().kind, Toast::Kind::kError);
 }
 
-// Qt runs neither of two shortcuts that both want a key.
+// If two shortcuts use one key, Qt runs neither.
 TEST_F(WindowTest, NoKeyOfAPageIsAKeyOfTheWindow) {
     open({}, &makePage);
     const auto keysOf = [](const QObject& owner) {

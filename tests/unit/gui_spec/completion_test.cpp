@@ -17,7 +17,7 @@ KnownColumns sampleColumns() {
 struct Answer {
     CompletionList list;
     QStringList labels;
-    QString after;  ///< the text with the first one taken
+    QString after;  ///< the text after the first completion was taken
     bool has(const char* label) const { return labels.contains(QString::fromUtf8(label)); }
 };
 

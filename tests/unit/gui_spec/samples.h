@@ -1,5 +1,5 @@
 #pragma once
-// Specs for the tests of the console's spec models.
+// Specs for tests of the console's spec models.
 #include <QFile>
 #include <QString>
 

@@ -13,7 +13,7 @@ namespace {
 
 const QString kKeepValue = QStringLiteral("recipe.negatives.keep");
 
-/// A model with its text, as the page holds them together.
+/// A model with its text, as the page has them.
 class SheetModelTest : public testing::Test {
  protected:
     SheetModelTest() : tester_(&model, QAbstractItemModelTester::FailureReportingMode::Fatal) {
@@ -212,7 +212,7 @@ TEST_F(SheetModelTest, FollowsRandomTexts) {
             }
         }
         model.setText(some.join(u'\n'));
-        // The base always has its row; every further one is a line of the text at most.
+        // The base always has its row; every other row needs a line of the text.
         EXPECT_GE(model.rowCount(), 1);
         EXPECT_LE(model.rowCount(), 1 + some.size());
         EXPECT_TRUE(model.isBase(0) && model.nameOf(0).isEmpty());

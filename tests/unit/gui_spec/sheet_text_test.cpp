@@ -12,7 +12,7 @@
 namespace millrace::gui {
 namespace {
 
-/// Edits `text` with what the editor of its sheet answers.
+/// Edits `text` with the answer of its sheet's editor.
 template <class Edit>
 QString edited(const QString& text, Edit edit) {
     const SpecSyntax syntax(text);
@@ -162,7 +162,7 @@ TEST(SheetText, RemovesRowsAndKeepsTheCommentsOfOthers) {
     EXPECT_TRUE(isYaml(none));
 }
 
-/// Random rows in random styles.
+/// Random rows in random YAML styles.
 QString randomSpec(QRandomGenerator& random) {
     static const QStringList kKeys = {QStringLiteral("batch.rows"), QStringLiteral("labels.liked"),
                                       QStringLiteral("model.hidden"),

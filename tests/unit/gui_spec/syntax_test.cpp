@@ -41,7 +41,7 @@ std::string plainOf(const spec::YamlNode& node) {
                                : "~";
 }
 
-/// Nothing where the reader's YAML refuses the text.
+/// Empty if the reader's YAML refuses the text.
 std::optional<std::string> readersView(const QString& text) {
     spec::SpecErrors errors;
     const auto tree = spec::parseYaml(text.toStdString(), false, errors);

@@ -180,7 +180,7 @@ TEST_F(LaneListTest, PaintsAnyNumberOfLanesInAnySize) {
     }
 }
 
-// At 1280 x 720 the lanes have 840 pixels beside the machines.
+// At 1280 x 720 the lanes have 840 pixels next to the machines.
 TEST(LaneColumnsTest, TheTimeLeftAndTheEpochHaveRoomInASmallWindow) {
     const QFontMetrics metrics{QFont()}, small(captionFont(QFont()));
     const int unit = metrics.horizontalAdvance('0');

@@ -112,8 +112,7 @@ TEST_F(NodeDeckTest, AScrollBarThatComesCoversNoCard) {
     EXPECT_EQ(deck.card("node-10")->width(), deck.viewport()->width());
 }
 
-// Whatever happens to a deck, each card has the height that its content needs, and its whole width
-// is in sight.
+// Each card always has the height that its content needs, and its whole width is visible.
 TEST_F(NodeDeckTest, EachCardHasRoomForItsContentWhateverHappens) {
     NodeDeck deck(model);
     deck.resize(320, 600);

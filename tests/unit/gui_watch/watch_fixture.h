@@ -1,5 +1,5 @@
 #pragma once
-// The page Watch on a fake daemon.
+// The page Watch with a fake daemon.
 #include <QSignalSpy>
 #include <QTest>
 #include <memory>
@@ -24,7 +24,7 @@ class WatchTest : public testing::Test {
     static constexpr int kLimitMs = 20'000;
 
     WatchTest() {
-        // The bridge asks from several threads at once: nothing of the test changes here.
+        // The bridge asks from several threads at once, so this changes nothing of the test.
         daemon.onMetricRange =
             [this](const values::MetricRangeRequest& request) -> Result<values::MetricHistory> {
             const auto found = history.find(request.run);

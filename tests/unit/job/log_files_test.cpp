@@ -1,4 +1,4 @@
-// The guardians' files as one stream, and a worker's last words.
+// The guardians' files as one stream, and a worker's last lines.
 #include "backend/job/log_files.h"
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// The log of a worker elsewhere: what a node sends comes out as the same stream.
+// The log of a worker on another node: the lines that the node sends become the same stream.
 #include "backend/job/log_mirror.h"
 
 #include <filesystem>
@@ -21,7 +21,7 @@ class LogMirrorTest : public ::testing::Test {
     static std::string folderIn(const std::string& root) {
         return RunPaths(root, "r-abc23").attempt(1).worker("data0");
     }
-    /// As a guardian rotates.
+    /// Rotates as a guardian does.
     void rotate(const std::string& more) const {
         const std::uint64_t offset = there.end(key);
         std::filesystem::rename(folderIn(node) + "/out.log", folderIn(node) + "/out.log.1");
@@ -31,7 +31,7 @@ class LogMirrorTest : public ::testing::Test {
         std::filesystem::create_directories(folderIn(node));
         std::ofstream(folderIn(node) + "/out.log", std::ios::binary | std::ios::app) << text;
     }
-    /// All that is new, in pieces.
+    /// All new lines, in pieces.
     void send(std::size_t piece) const {
         for (std::uint64_t from = here.end(key);;) {
             const LogBlock block = *there.read(key, from, piece);

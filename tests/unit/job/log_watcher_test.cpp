@@ -28,7 +28,7 @@ class LogWatcherTest : public ::testing::Test {
         std::filesystem::create_directories(folder);
         std::ofstream(folder + "/" + file, std::ios::app) << "a line\n";
     }
-    /// Calls that come from now on.
+    /// The calls from now on.
     static bool isToldAgain(const std::atomic<int>& told) {
         return test::eventually([&told, before = told.load()] { return told > before; });
     }
@@ -80,7 +80,7 @@ TEST_F(LogWatcherTest, OtherRunsAndOtherFilesAreNoNews) {
     const auto other = watcher.subscribe(of(kOther), [this](LogNews) { ++toldOther; });
     write(kRun, 1, "spool");
     write(kOther, 1);
-    // What the system tells comes in the order in which it happened.
+    // The system reports events in the order in which they happened.
     ASSERT_TRUE(test::eventually([&] { return toldOther > 0; }));
     EXPECT_EQ(told, 0);
 }

@@ -16,7 +16,7 @@ ConfigSubject subjectOf(const std::string& host) {
             [](const std::string& command) { return command == "test box = box"; }};
 }
 
-// "key=value" of every line that applies.
+// "key=value" for every line that applies.
 std::vector<std::string> applied(const std::string& text, const ConfigSubject& subject) {
     std::vector<std::string> found;
     const Result<std::vector<ConfigLine>> lines = parseConfig(text, "config", "/none", subject);
@@ -52,7 +52,7 @@ TEST(ConfigFile, MatchAsksWhatItKnows) {
         "Match canonical\n  Port 6\nMatch localuser a* !exec no\n  Port 7\n";
     EXPECT_THAT(applied(text, subjectOf("box")),
                 ElementsAre("port=1", "port=3", "port=5", "port=7"));
-    // By the name that stands for it so far.
+    // Uses the host name as it is at this line.
     EXPECT_THAT(applied("HostName real\nMatch host real\n Port 1\n", subjectOf("box")),
                 ElementsAre("hostname=real", "port=1"));
 }

@@ -1,4 +1,4 @@
-// Counted vocabularies of real files: what decides them, the cache, and a stop.
+// Counted vocabularies of real files: their content, the cache, and a stop.
 #include "daemon/worker/loader/counting.h"
 
 #include <csignal>
@@ -18,7 +18,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// 300 rows in three files: users 0 to 9, the higher the more often.
+/// 300 rows in three files: users 0 to 9; a higher user is more frequent.
 class CountingTest : public ::testing::Test {
  protected:
     CountingTest() {
@@ -30,7 +30,7 @@ class CountingTest : public ::testing::Test {
             }
         }
     }
-    /// The base, its values pending.
+    /// The base spec, whose values are not counted yet.
     ResolvedRun resolved(const std::string& vocabulary = "auto", const std::string& more = "",
                          const std::string& where = "true") const {
         ResolveRequest request;
@@ -44,7 +44,7 @@ class CountingTest : public ::testing::Test {
         EXPECT_TRUE(reply.errors.empty()) << spec::toStatus(reply.errors, "spec");
         return reply.runs.empty() ? ResolvedRun{} : std::move(reply.runs.front());
     }
-    /// Counts into `run` and returns the notes.
+    /// Counts into `run`; returns the notes.
     std::vector<std::string> count(ResolvedRun& run, bool mayCount = true) const {
         const CountingOptions options{run.filesVersion, cache_.path(), mayCount, cacheBytesMost_};
         std::vector<std::string> notes;
@@ -210,7 +210,7 @@ TEST_F(CountingTest, AStopEndsItAndNothingIsKept) {
         }
     }
     ResolvedRun run = resolved();
-    const Watch watch;  // blocks the signals, so that this one waits for the counting
+    const Watch watch;  // blocks the signals in this thread, so that it waits for the counting
     ::raise(SIGTERM);
     CountingOptions options{run.filesVersion, cache_.path()};
     std::vector<std::string> notes;

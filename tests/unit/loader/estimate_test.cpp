@@ -1,4 +1,4 @@
-// Ratio estimates over splits: what they say and how often their intervals hold.
+// Ratio estimates over splits: their values, and how often their intervals hold.
 #include "daemon/worker/loader/questions/estimate.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Stage counters, what is made of them for people, and the metrics of a run.
+// Stage counters, their text for people, and the metrics of a run.
 #include "daemon/worker/loader/stream/explain.h"
 
 #include <sstream>

@@ -21,7 +21,8 @@ class HearingOwner final : public FeedOwner {
     std::vector<rank::Metrics> heard;
 };
 
-// Charts had a wall at the end of each run: the rows of some milliseconds as the rate of a second.
+// Without this, charts showed a spike at the end of each run: the rows of some milliseconds as a
+// rate per second.
 TEST(FeedFigures, ARateIsOfASecondAndNotOfAMoment) {
     const FeedJob job;
     const segment::StageCounters counters;

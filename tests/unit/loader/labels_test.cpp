@@ -1,5 +1,5 @@
-// What `check` says before a run: NaN that a label compares as the greatest number, steps that are
-// larger than an epoch.
+// Warnings of `check` before a run: NaN that a label compares as the greatest number, steps that
+// are larger than an epoch.
 #include "daemon/worker/loader/labels.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// The look for features that tell the label: what it finds, and where it ends.
+// The search for features that reveal the label: its findings, and its limits.
 #include "daemon/worker/loader/questions/leaks.h"
 
 #include <fstream>
@@ -16,7 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// Ten files of 1,000 rows; `told` is the label, `other` has nothing to do with it.
+/// Ten files of 1,000 rows; `told` equals the label, `other` is unrelated to it.
 class LeaksTest : public ::testing::Test {
  protected:
     LeaksTest() {

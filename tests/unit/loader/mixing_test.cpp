@@ -1,4 +1,4 @@
-// Whether files are sorted by user or request: which sentences are said, and what is looked at.
+// Whether files are sorted by user or request: the notes, and the part of the files that is read.
 #include "daemon/worker/loader/mixing.h"
 
 #include <functional>
@@ -25,7 +25,7 @@ class MixingTest : public ::testing::Test {
     static int sorted(int row) { return row / 20; }  // 5 in a segment
     static int mixed(int row) { return row * 7 % 30; }
 
-    // The notes on files whose rows have these users and requests.
+    // The notes for files whose rows have these users and requests.
     std::vector<std::string> notes(const std::function<int(int)>& user,
                                    const std::function<int(int)>& request,
                                    const MixingBounds& bounds = {},

@@ -1,4 +1,4 @@
-// What an agent says of gangs that were placed on another node.
+// An agent's reports of gangs that were placed on another node.
 #include "daemon/nodes/agent_reports.h"
 
 #include <filesystem>

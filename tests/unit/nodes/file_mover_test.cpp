@@ -1,4 +1,4 @@
-// Checkpoints between a node and its head, by real calls.
+// Checkpoints between a node and its head, through real calls.
 #include "daemon/nodes/file_mover.h"
 
 #include <filesystem>
@@ -68,7 +68,7 @@ class FileMoverTest : public ::testing::TestWithParam<const char*> {
         agent->open(first);
         EXPECT_TRUE(test::eventually([&] { return !agent->take().empty(); }));
     }
-    /// The agent's, or that of one which is started again.
+    /// Makes the mover of an agent, also of one that is started again.
     void makeMover(std::uint64_t rateMb = 1'000) {
         mover.reset();
         mover = std::make_unique<FileMover>(
@@ -84,17 +84,17 @@ class FileMoverTest : public ::testing::TestWithParam<const char*> {
     std::string headFile(std::int64_t step, int attempt = 2) const {
         return headRun().checkpoints() + "/" + nameOf(step, attempt);
     }
-    /// As rank 0 does.
+    /// Writes a checkpoint as rank 0 does.
     std::string write(std::int64_t step, std::size_t bytes = 5'000) const {
         const std::string path = paths().checkpoints() + "/" + nameOf(step);
         tests::writeCheckpointFile(path, {step, 2, "r-abcde", "s", bytes});
         return path;
     }
-    /// As the Slot's turns do: until the head has all.
+    /// Takes turns as the Slot does, until the head has everything.
     bool handOver() {
         return test::eventually([&] { return !mover->handOver(kGang).has_value(); });
     }
-    /// As rank 0 does after an evaluation: 24 bytes a row.
+    /// Writes scores as rank 0 does after an evaluation: 24 bytes per row.
     scores::Scores evaluate(std::int64_t step, std::size_t rows, float score = 0.5F) const {
         scores::Scores scores{step, rows, std::string(32, 'a'), {}, {{"liked", {}, {}}}, 2};
         for (std::size_t row = 0; row < rows; ++row) {

@@ -1,4 +1,4 @@
-// Agents of the hosts that the configuration names; ssh is a script of the test's.
+// Agents of the hosts in the configuration; ssh is a script of the test.
 #include "daemon/nodes/host_agents.h"
 
 #include <sys/stat.h>
@@ -63,7 +63,7 @@ class HostAgentsTest : public ::testing::Test {
             return strCat("s3cret of ", node, "\n");
         });
     }
-    /// What stands in for ssh; its arguments are in "arguments", its input is in "input".
+    /// A script instead of ssh; it writes its arguments to "arguments" and its input to "input".
     void ssh(const std::string& end) {
         const std::string path = directory / "ssh";
         EXPECT_TRUE(

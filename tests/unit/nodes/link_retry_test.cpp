@@ -1,4 +1,4 @@
-// When an agent that is refused gives up.
+// The time at which a refused agent gives up.
 #include "daemon/nodes/link_retry.h"
 
 #include <gtest/gtest.h>

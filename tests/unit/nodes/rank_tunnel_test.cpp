@@ -1,4 +1,4 @@
-// A rank of another node speaks with its attempt's door through the node's and the head's.
+// A rank of another node talks to its attempt's door through the node's and the head's tunnel.
 #include "daemon/nodes/rank_tunnel.h"
 
 #include <filesystem>
@@ -49,7 +49,7 @@ class RankTunnelTest : public ::testing::TestWithParam<const char*> {
                                              std::make_shared<transport::SharedChannel>()})
                                .value());
     }
-    /// The agent of a node comes, or comes again.
+    /// Attaches the agent of a node, also again.
     void attach(const std::string& name = "node1", const std::string& tunnelKey = kTunnelKey) {
         agents[name].reset();
         agents[name] = std::make_unique<HeadLink>(config.nodesJoinFile(), "build", tunnelKey,
@@ -66,7 +66,7 @@ class RankTunnelTest : public ::testing::TestWithParam<const char*> {
                 return okStatus();
             }).value());
     }
-    /// The attempt's door: it acknowledges everything.
+    /// The attempt's door, which acknowledges every line.
     void openDoor() {
         rank::RankServerOptions options;
         options.socketPath = headPaths().rankSocket();
@@ -120,7 +120,7 @@ TEST_P(RankTunnelTest, AnAgentThatIsBusyGivesSignsOfLife) {
         clock.advanceMs(kLookMs);
         (void)table.standing("node1");
     }
-    // Nobody asks the link for anything.
+    // No call uses the link.
     EXPECT_TRUE(test::eventually([&] { return table.standing("node1").isThere; }));
 }
 
@@ -131,7 +131,7 @@ TEST_P(RankTunnelTest, LinesArriveAndAreAcknowledgedAlsoWithTheNextHead) {
     const auto rank = client();
     ASSERT_TRUE(rank->send(rank::Metrics{1, 0, 64, 0, {{"loss", 0.5}}}).ok());
     EXPECT_TRUE(rank->waitAcked(std::chrono::seconds(30)).ok());
-    openHead();  // all connections end, and are made again
+    openHead();  // all connections end and are made again
     attach();
     ASSERT_TRUE(rank->send(rank::Metrics{2, 0, 128, 0, {{"loss", 0.4}}}).ok());
     EXPECT_TRUE(rank->waitAcked(std::chrono::seconds(30)).ok());
@@ -158,7 +158,7 @@ TEST_P(RankTunnelTest, OnlyAnAttemptWithAPartOnThisNodeHasADoor) {
 
 TEST_P(RankTunnelTest, ANodeSpeaksForItsOwnRanksOnly) {
     attach();
-    table.keep("node1", kKey, {}, {"feed1", "rank0"});  // rank 1 is of another node
+    table.keep("node1", kKey, {}, {"feed1", "rank0"});  // rank 1 is on another node
     openDoor();
     const auto rank = client();
     ASSERT_TRUE(rank->send(rank::Metrics{1, 0, 64, 0, {{"loss", -42}}}).ok());
@@ -198,7 +198,7 @@ TEST_P(RankTunnelTest, AForgottenNodeHasNoTunnelAnyMore) {
     })) << "it is not let in";
 }
 
-/// The log of a worker, on a disk that does not answer until the object is gone.
+/// The log of a worker on a disk that does not answer until the object is destroyed.
 class StuckLog {
  public:
     explicit StuckLog(const std::string& folder) : path_(folder + "/out.log") {
@@ -250,7 +250,7 @@ TEST_P(RankTunnelTest, ASlowDiskOfTheHeadMakesNoNodeLookSilent) {
     head.reset();
 }
 
-// All that was read from `door`, up to its end.
+// Everything that was read from `door` up to its end.
 std::string readAll(const UniqueFd& door) {
     std::string all;
     char buffer[65'536];
@@ -312,7 +312,7 @@ class JoinedOverTls : public RankTunnelTest {
     transport::JoinFile file() const {
         return transport::JoinFile::read(config.nodesJoinFile()).value();
     }
-    /// How a call to the head ends that shows this file.
+    /// The status of a call to the head that uses this file.
     static Status answer(const transport::JoinFile& file) {
         grpc::ClientContext context;
         context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
@@ -337,7 +337,7 @@ TEST_P(JoinedOverTls, ACallWithAnotherTokenReachesNoService) {
     EXPECT_THAT(std::string(messageOf(answer(own))), ::testing::HasSubstr("another token"));
 }
 
-// What is in the file is not enough to be taken for the head.
+// The content of a join file is not enough to act as the head.
 /// TCP connections of this machine to a port of it, as the kernel lists them (proc(5), net/tcp and
 /// tcp6: gRPC takes sockets of version 6 for both).
 int numConnectionsTo(int port) {

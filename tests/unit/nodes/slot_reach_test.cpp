@@ -1,4 +1,4 @@
-// What an agent does with gangs whose processes it cannot reach.
+// An agent with gangs whose processes it cannot reach.
 #include <csignal>
 
 #include <sys/resource.h>
@@ -35,13 +35,13 @@ class ListeningHead final : public Uplink {
     std::vector<v1::HeadOrders> take() override { return std::exchange(orders, {}); }
 
     std::vector<v1::HeadOrders> orders;
-    std::map<std::string, v1::GangReport> last;  ///< by key: what the head knows
+    std::map<std::string, v1::GangReport> last;  ///< the head's knowledge, by key
 
  private:
     bool isOpen_ = false;
 };
 
-// Counts the ways to the head that are open.
+// Counts open connections to the head.
 class CountedTunnel final : public PartTunnel {
  public:
     explicit CountedTunnel(int& count) : count_(count) { ++count_; }

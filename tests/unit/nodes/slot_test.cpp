@@ -1,4 +1,4 @@
-// What an agent does of its own accord: leaving, the lease of a bound one, a head that refuses it.
+// What an agent does by itself: leaving, the lease of a bound agent, a head that refuses it.
 #include "daemon/nodes/slot.h"
 
 #include <functional>
@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 
 const std::string kDataKey = "r-abcde.a1.d0", kPartKey = "r-abcde.a1";
 
-/// A connection that is there as long as the test wants it to be.
+/// A connection that exists as long as the test wants.
 struct FakeUplink final : Uplink {
     bool isOpen() const override { return isUp && isCalled; }
     bool isDue() const override { return isUp && !isCalled; }
@@ -40,7 +40,7 @@ struct FakeUplink final : Uplink {
     std::vector<v1::AgentReport> sent;
 };
 
-/// Checkpoints that go as far as the test wants.
+/// Transfers of checkpoints that get as far as the test wants.
 struct FakeFiles final : HeadFiles {
     Status fetch(const std::string&) override {
         ++numFetches;
@@ -79,10 +79,10 @@ class SlotTest : public ::testing::Test {
         parts.info.name = "node1";
         slot = std::make_unique<Slot>(config, clock, [this] { ++numEnds; }, std::move(parts));
         slot->turn();
-        link->orders.emplace_back();  // the head's first word
+        link->orders.emplace_back();  // the head's first message
         slot->turn();
     }
-    /// A data worker, as the head places one.
+    /// Places a data worker as the head does.
     void order() {
         agent::NodeOrders orders;
         const agent::DataWorkerName name{"r-abcde", 1, 0};
@@ -95,7 +95,7 @@ class SlotTest : public ::testing::Test {
         order();
         ASSERT_TRUE(engine->states.contains(kDataKey));
     }
-    /// Part 0 of an attempt, likewise; its state, as the head hears of it.
+    /// Places part 0 of an attempt likewise; returns its state as the head receives it.
     const v1::GangReport* placePart() {
         engines::Group ranks;
         ranks.name = "rank";

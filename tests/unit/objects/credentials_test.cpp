@@ -1,4 +1,4 @@
-// Credentials that are renewed while a process reads: its own, and those that it is handed.
+// Credentials that are renewed while a process reads: its own, and those that a feed hands to it.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -18,7 +18,7 @@ namespace {
 
 using test::RangeServer;
 
-/// A process's own ones.
+/// The credentials of the process itself.
 class Own final : public CredentialsSource {
  public:
     Credentials current() override { return {"own", "secret", ""}; }
@@ -29,7 +29,7 @@ class Own final : public CredentialsSource {
 
 class Handed : public testing::Test {
  protected:
-    /// What a reader gets whose `refused` were refused, once `meanwhile` has happened.
+    /// The credentials that a reader gets after `refused` were refused and `meanwhile` has run.
     template <class Meanwhile>
     std::optional<Credentials> after(const Credentials& refused, Meanwhile meanwhile) {
         std::optional<Credentials> others;
@@ -69,7 +69,7 @@ TEST_F(Handed, WhereNoneAreHandedTheProcesssOwnCount) {
     EXPECT_EQ(handed_.question(), std::nullopt);
 }
 
-// The SDK itself keeps for five minutes what it read from the file.
+// The SDK keeps credentials from the file for five minutes.
 TEST(ProfileOfAProcess, IsReadAgainWhenTheStoreRefusesItsKey) {
     const tests::TempDir directory;
     std::filesystem::create_directories(directory.path() + "/files/lake");

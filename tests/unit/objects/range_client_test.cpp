@@ -1,4 +1,5 @@
-// Ranges over the wire: what is read, what is asked for again, and what each failure is called.
+// Ranges over the network: which are read, which are requested again, and the error of each
+// failure.
 #include "backend/objects/range_client.h"
 
 #include <filesystem>
@@ -20,7 +21,7 @@ namespace {
 using test::RangeServer;
 using ::testing::HasSubstr;
 
-/// The keys that are there, one after the other.
+/// A list of keys, used one after the other.
 class Keys final : public CredentialsSource {
  public:
     explicit Keys(
@@ -80,7 +81,7 @@ class Ranges : public testing::Test {
         return out.substr(0, static_cast<std::size_t>(read.count));
     }
 
-    /// How a read ends that is no longer needed once `wait` has returned.
+    /// The result of a read that is no longer needed once `wait` has returned.
     static Status stopped(const RangeClient& client, const std::function<void()>& wait) {
         Status status;
         std::jthread reader = startThread("read", [&](const std::stop_token& stop) {

@@ -1,4 +1,4 @@
-// What the environment and ~/.aws/config say, and which of them wins.
+// Settings from the environment and ~/.aws/config, and their precedence.
 #include "backend/objects/s3_settings.h"
 
 #include <cstdlib>

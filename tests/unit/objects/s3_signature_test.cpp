@@ -1,4 +1,4 @@
-// Signatures against those of others: Amazon's documented example, and botocore's S3SigV4Auth.
+// Signatures compared with others: Amazon's documented example, and botocore's S3SigV4Auth.
 #include "backend/objects/s3_signature.h"
 
 #include <gmock/gmock.h>

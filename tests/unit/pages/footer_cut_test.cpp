@@ -1,4 +1,4 @@
-// Footers without columns that nobody asks for: what is left equals what Arrow reads of the whole.
+// Footers without unrequested columns: the rest equals what Arrow reads from the whole footer.
 #include "backend/pages/footer_cut.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ using test::DataDirectory;
 
 constexpr int kWideRows = 40;
 
-/// Nine kinds of columns in turns: flat ones, texts, structs within structs, lists, maps.
+/// Nine kinds of columns in turn: flat columns, texts, structs within structs, lists, maps.
 std::shared_ptr<arrow::DataType> typeOf(int column) {
     const auto pair =
         arrow::struct_({arrow::field("a", arrow::int32()), arrow::field("b", arrow::utf8())});
@@ -219,7 +219,7 @@ TEST(FooterCut, DamagedBytesAreNotCutOrCanBeParsed) {
     }
 }
 
-/// Every file's columns, read by readers that were told what is coming and by others.
+/// Reads every file's columns, with readers that were told which columns follow and with others.
 TEST(FooterCut, ReadersOfCutFootersReadTheSame) {
     const DataDirectory directory;
     const auto table = wideTable(120);
@@ -233,8 +233,8 @@ TEST(FooterCut, ReadersOfCutFootersReadTheSame) {
         return dataset::Dataset::open({directory.at("*.parquet")}, "", {"parquet"},
                                       std::make_shared<dataset::FactsCache>(""));
     };
-    // Numbers and texts by the page decoder; decimals, times and lists of texts by Arrow's reader,
-    // which needs the schema beside the columns; and one that was not expected.
+    // The page decoder reads numbers and texts; Arrow's reader reads decimals, times and lists of
+    // texts, and needs their schema; one column was not announced.
     const std::vector<std::string> asked{"f0", "f3", "f5", "f9", "f11", "f13", "f6.inner.b", "f8"};
     const auto plain = open(), told = open();
     ASSERT_TRUE(plain.ok() && told.ok()) << plain.status() << told.status();

@@ -48,7 +48,7 @@ std::vector<Writing> writings() {
              parquet::ParquetDataPageVersion::V2, false, true}};
 }
 
-/// Some of `rows` rows, ascending.
+/// Some of `rows` rows in ascending order.
 std::vector<std::int64_t> someOf(std::mt19937_64& random, std::int64_t rows, double share) {
     std::vector<std::int64_t> chosen;
     for (std::int64_t r = 0; r < rows; ++r) {
@@ -59,7 +59,7 @@ std::vector<std::int64_t> someOf(std::mt19937_64& random, std::int64_t rows, dou
     return chosen;
 }
 
-/// The wished rows of the array, by Arrow.
+/// The requested rows of the array, selected by Arrow.
 ArrayPtr wished(const ArrayPtr& all, const RowStretch& stretch, const RowWish& wish) {
     const ArrayPtr part = all->Slice(stretch.begin, stretch.rows);
     const auto rows = selectRows(part, wish, arrow::default_memory_pool());
@@ -67,7 +67,7 @@ ArrayPtr wished(const ArrayPtr& all, const RowStretch& stretch, const RowWish& w
     return *rows;
 }
 
-// Whole, in stretches and in picks, with repeats and without.
+// Reads all rows, ranges and single rows, with and without repeats.
 void expectWishes(std::mt19937_64& random, const std::shared_ptr<arrow::Buffer>& file,
                   const ArrayPtr& all, const std::string& what) {
     const std::int64_t rows = all->length();
@@ -121,7 +121,7 @@ TEST(PageDecoder, FlatColumnsEqualArrows) {
     }
 }
 
-// Steps that wrap around, of every width in bits.
+// Differences that wrap around, of every width in bits.
 template <class Builder>
 ArrayPtr farApart(std::mt19937_64& random, int rows) {
     using T = typename Builder::value_type;
@@ -159,7 +159,7 @@ TEST(PageDecoder, PackedDifferencesAreNotLeftToArrow) {
     EXPECT_TRUE((*got)->Equals(array));
 }
 
-// Every page that damage makes is refused or read, never beyond its bytes (sanitizers look).
+// Every damaged page is refused or read, and never beyond its bytes (sanitizers check that).
 void expectRefusedOrRead(std::mt19937_64& random, const ArrayPtr& array) {
     const Writing writing{false,
                           1 << 20,
@@ -210,13 +210,13 @@ TEST(PageDecoder, EqualNeighboursAreStoredOnce) {
         ASSERT_TRUE(got.ok()) << got.status();
         ASSERT_EQ((*got)->type_id(), arrow::Type::DICTIONARY);
         const auto& stored = static_cast<const arrow::DictionaryArray&>(**got);
-        // A hundred requests; two that follow each other may have the same list.
+        // A hundred requests; neighbouring requests may have the same list.
         EXPECT_LE(stored.dictionary()->length(), 100);
         EXPECT_GE(stored.dictionary()->length(), 80);
     }
 }
 
-// Texts of other lengths; `distinct` of them.
+// Texts of various lengths with `distinct` different values.
 ArrayPtr drawnTexts(std::mt19937_64& random, const Kind& kind, int rows) {
     arrow::StringBuilder builder;
     for (int r = 0; r < rows; ++r) {
@@ -272,7 +272,7 @@ TEST(PageDecoder, EveryTextOfADictionaryIsStoredOnce) {
     EXPECT_EQ(coded->entries->length(), 51) << "with the null's";
     EXPECT_EQ(coded->codes->null_count(), 0);
     EXPECT_EQ(coded->nullRows(), array->null_count());
-    // A dictionary of more texts than rows are wanted costs more than it saves.
+    // A dictionary with more texts than requested rows costs more than it saves.
     std::vector<std::int64_t> few(50);
     std::iota(few.begin(), few.end(), 100);
     EXPECT_FALSE(codesOf({0, 3'000, 3'000}, {&few, false, true}).has_value());
@@ -357,7 +357,7 @@ TEST(PageDecoder, WhatItDoesNotReadIsLeftToArrow) {
     EXPECT_FALSE(isLeft(test::texts({"a", "b"})));
 }
 
-// Whether texts are UTF-8 is not what is asked.
+// Validity of UTF-8 is not tested here.
 bool isValid(const arrow::Array& array) {
     const auto binaryOf = [](const arrow::Array& texts) {
         const auto data = texts.data()->Copy();
@@ -395,7 +395,7 @@ TEST(PageDecoder, ADamagedChunkIsAnErrorOrOtherValuesButNeverACrash) {
                 const std::uint64_t most = static_cast<std::uint64_t>(file->size()) * 3 / 4;
                 bytes->mutable_data()[4 + random() % most] ^=
                     static_cast<std::uint8_t>(1U << (random() % 8));
-                // Texts as codes in every other round.
+                // Every other round returns texts as codes.
                 const auto got = decoded(std::shared_ptr<arrow::Buffer>(std::move(bytes)),
                                          array->type(), {0, array->length(), array->length()},
                                          {nullptr, false, round % 2 == 1});

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kRows = 6000;
 const Writing kIndexed{.hasDictionary = false, .pageBytes = 2000, .hasIndex = true};
 
-// What is read of it at a place is counted.
+// Counts the bytes that are read at each position.
 class CountingFile final : public arrow::io::RandomAccessFile {
  public:
     explicit CountingFile(std::shared_ptr<arrow::Buffer> bytes) : file_(std::move(bytes)) {}

@@ -1,4 +1,5 @@
-// Levels and headers of damaged pages: told, and never more memory than the pool gives.
+// Levels and headers of damaged pages: they are errors, and never take more memory than the pool
+// gives.
 #include "backend/pages/page_levels.h"
 
 #include <algorithm>

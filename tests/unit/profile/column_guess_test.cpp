@@ -1,4 +1,4 @@
-// How init uses columns that have the shapes of real data sets.
+// The role that init gives to columns like those of real data sets.
 #include "backend/profile/column_guess.h"
 
 #include <cmath>

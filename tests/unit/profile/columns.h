@@ -1,5 +1,5 @@
 #pragma once
-// Profiles of columns made in memory, for tests of what is guessed from them.
+// Profiles of columns in memory, for tests of guesses.
 #include <memory>
 #include <string>
 

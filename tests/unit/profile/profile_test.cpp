@@ -1,4 +1,5 @@
-// Sketches against exact answers; profiles, requests, advice and first specs of small datasets.
+// Sketches compared with exact answers; profiles, requests, advice and first specs of small
+// datasets.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -30,7 +31,7 @@ TEST(DistinctSketchTest, StaysWithinItsError) {
             sketch.add(hashOf(static_cast<std::uint64_t>(i)));
             sketch.add(hashOf(static_cast<std::uint64_t>(i)));
         }
-        // Four standard errors; below a few thousand linear counting is better than that.
+        // Four standard errors; below a few thousand values linear counting is better.
         EXPECT_NEAR(sketch.estimate(), static_cast<double>(count),
                     4 * DistinctSketch::kStandardError * static_cast<double>(count) + 0.5);
     }

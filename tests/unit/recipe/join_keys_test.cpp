@@ -1,5 +1,5 @@
-// Keys of side tables of every kind against a plain map: with any number of threads, whatever form
-// the columns come in.
+// Keys of side tables of every kind compared with a plain map: with any number of threads, and
+// columns in any form.
 #include <map>
 #include <random>
 
@@ -62,7 +62,7 @@ Rows firstsOf(const Texts& table, const Texts& asked) {
     return rows;
 }
 
-/// Every text once, in the order in which it comes, and a null where there is one.
+/// A dictionary with every text once, in order of appearance, and with the nulls.
 ArrayPtr asDictionary(const Texts& values, const Texts& unused) {
     std::map<std::string, std::int32_t> numbers;
     Texts different = unused;
@@ -97,7 +97,7 @@ TEST(JoinKeys, TextsMeetInWhateverFormTheyCome) {
     }
 }
 
-/// Texts of one width, or of all up to it where `isOne` is false; bytes of any value but "\x01"
+/// Texts of one width, or of all widths up to it if `isOne` is false; any bytes except "\x01"
 /// alone, which is a null.
 Texts narrowTexts(std::size_t count, std::size_t width, bool isOne, std::uint64_t seed) {
     std::mt19937_64 random(seed);
@@ -279,7 +279,7 @@ TEST(JoinKeys, NumbersAscendByFirstRowsAndTakeRoomForTheKeysAlone) {
 }
 
 TEST(JoinKeys, TheFirstRowThatRepeatsAKeyIsNamedHoweverManyThreads) {
-    constexpr std::size_t kRows = 600'000;  // more than whose keys are hashed at a time
+    constexpr std::size_t kRows = 600'000;  // more than are hashed at a time
     Texts table(kRows);
     Rows integers(kRows);
     for (std::size_t row = 0; row < kRows; ++row) {

@@ -55,7 +55,7 @@ TEST(JoinTable, DecimalsOfTwoPrecisionsMeetByTheirDigits) {
     for (std::size_t row = 0; row < found->size(); ++row) {
         ASSERT_EQ((*found)[row], static_cast<std::int64_t>(row));
     }
-    // As doubles these two would be one key.
+    // As doubles the two would be the same key.
     const auto ids = JoinTable::make({"t", false, nullptr}, {{"a", "b", decimal, decimal}},
                                      {decimals(38, 0, {"9007199254740992", "9007199254740993"})});
     ASSERT_TRUE(ids.ok()) << ids.status();
@@ -68,7 +68,7 @@ TEST(JoinTable, FindsTheFirstRowOfEveryKey) {
     std::vector<std::int64_t> keys;
     std::unordered_map<std::int64_t, std::int64_t> firsts;
     for (std::int64_t row = 0; row < 100'000; ++row) {
-        // Few different keys and many; also such that differ in their high bits alone.
+        // Few and many different keys, and keys that differ only in their high bits.
         const std::int64_t key = row % 3 == 0   ? static_cast<std::int64_t>(random() % 1000)
                                  : row % 3 == 1 ? static_cast<std::int64_t>(random() << 40)
                                                 : static_cast<std::int64_t>(random());
@@ -96,7 +96,7 @@ TEST(JoinTable, FindsTheFirstRowOfEveryKey) {
 }
 
 TEST(JoinTable, ManyEqualHashesSpillIntoTheNextBuckets) {
-    // Texts whose table is nearly full: all of one row count, none lost.
+    // Texts that nearly fill the table: each is there once, and none is lost.
     std::vector<std::string> words;
     for (int i = 0; i < 5000; ++i) {
         words.push_back(strCat("w", i));
@@ -119,7 +119,8 @@ TEST(JoinTable, IsCompact) {
 TEST(JoinTable, OverTheBudgetIsRefusedWithTheNumber) {
     std::vector<std::int64_t> keys(100'000);
     for (std::size_t i = 0; i < keys.size(); ++i) {
-        keys[i] = static_cast<std::int64_t>(i) * 1'000'003;  // far apart: no array by value
+        keys[i] = static_cast<std::int64_t>(i) *
+                  1'000'003;  // far apart, so an array by value does not fit
     }
     MemoryBudget budget(1'000'000);
     const auto refused =
@@ -131,7 +132,7 @@ TEST(JoinTable, OverTheBudgetIsRefusedWithTheNumber) {
     EXPECT_EQ(budget.usedBytes(), 0);
 }
 
-/// Rows of one split joined as of their time with t.csv.
+/// Rows of one split with an as-of join with t.csv.
 struct AsOf : public ::testing::Test {
     AsOf() {
         bench.dir.text("t.csv", "k,at,v\n1,10,100\n1,20,200\n1,30,300\n2,5,1\n,7,9\n2,,8\n");

@@ -1,4 +1,4 @@
-// Rows without a label, and labels and weights at the edge of their range.
+// Rows without a label, and labels and weights at the limits of their range.
 #include "tests/unit/recipe/recipe_fixture.h"
 
 namespace millrace::recipe {

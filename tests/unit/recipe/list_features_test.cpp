@@ -110,7 +110,7 @@ struct HistoryTest : public ::testing::Test {
         history.time = "at";
         embed(bench, "item");
     }
-    /// Three rows at the times 30, 20, null with actions at 10, 20, 30.
+    /// Three rows with the times 30, 20, null, and actions at 10, 20, 30.
     MemoryColumns actions() {
         return MemoryColumns({{"now", times(ints({30, 20, kNull}))},
                               {"item", longs({{1, 2, 3}, {4, 5, 6}, {7, 8, 9}})},
@@ -142,7 +142,8 @@ TEST_F(HistoryTest, OnlyWhatIsBeforeTheRowsTimeStays) {
     MemoryColumns data = actions();
     const auto batch = bench.run(data);
     ASSERT_TRUE(batch.ok()) << batch.status();
-    // At 30: 10 and 20, not 30 itself. A row without a time has no past.
+    // The row at 30 has the actions at 10 and 20, not the one at 30. A row without a time has no
+    // past.
     EXPECT_THAT(firstOf<std::int32_t>(batch->sequences[0].offsets, 4), ElementsAre(0, 2, 3, 3));
     EXPECT_THAT(firstOf<std::int64_t>(batch->sequences[0].values, 3),
                 ElementsAre(hashed(1, 1000), hashed(2, 1000), hashed(4, 1000)));
@@ -207,7 +208,7 @@ TEST_F(HistoryTest, AnEmptySplitHasAllColumns) {
     EXPECT_EQ(batch->weighted[0].offsets[0], 0);
 }
 
-/// Remembers what was asked for at a time.
+/// Records the columns of each request.
 struct AskedColumns : MemoryColumns {
     using MemoryColumns::MemoryColumns;
     Result<std::vector<ArrayPtr>> columns(const std::vector<std::string>& names) override {
@@ -217,8 +218,8 @@ struct AskedColumns : MemoryColumns {
     std::vector<std::vector<std::string>> asked;
 };
 
-// Truncations next to each other read their lists in one go; what one of them has made, or what is
-// asked for behind another step, is not among them.
+// Neighbouring truncations read their lists in one request, except lists that one of them has made,
+// and lists for later steps.
 TEST(TruncatedLists, AreReadTogether) {
     Bench bench;
     const auto truncate = [&](const std::string& column, const std::string& as,

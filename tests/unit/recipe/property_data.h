@@ -1,5 +1,5 @@
 #pragma once
-// Rows drawn at random: values, columns, predicates over them, and the oracle's view of features.
+// Random rows: values, columns, predicates over them, and the oracle's view of features.
 #include <random>
 
 #include <arrow/array/builder_nested.h>
@@ -62,7 +62,7 @@ inline std::vector<Column> columnsOf(const std::vector<TestRow>& rows,
     return columns;
 }
 
-/// Draws data. A column's first letters are its type: i, y, s; li, ly, ls.
+/// Draws data. The first letters of a column's name are its type: i, y, s; li, ly, ls.
 class DataDraw {
  public:
     DataDraw(std::uint64_t seed, std::int64_t rows) : random_(seed) {
@@ -76,7 +76,7 @@ class DataDraw {
         }
     }
 
-    /// Those that every recipe may name, and some more.
+    /// Columns that every recipe may name, and some more.
     std::vector<std::string> fileColumns() const {
         std::vector<std::string> names = {"ia", "ib",     "inow",   "ya",     "yb", "sa",
                                           "sb", "lihist", "lyhist", "litime", "lsa"};

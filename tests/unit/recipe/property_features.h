@@ -1,5 +1,6 @@
 #pragma once
-// Features of drawn columns, and a row's features as text: what oracle and engine are compared by.
+// Features of random columns, and a row's features as text, by which oracle and engine are
+// compared.
 #include "tests/unit/recipe/property_generator.h"
 
 namespace millrace::test {
@@ -8,7 +9,7 @@ inline std::string shown(double value) {
     return std::isnan(value) ? "nan" : strCat(static_cast<float>(value));
 }
 
-/// Features of all columns there are.
+/// Features of all columns.
 inline void addFeatures(spec::RunSpec& spec, const std::vector<std::string>& columns,
                         Generator& draw) {
     for (const std::string& name : columns) {
@@ -39,7 +40,7 @@ inline std::int64_t idOf(const spec::RunSpec& spec, const std::string& column, c
     return hashedId(value, kIdRows, 0).i;
 }
 
-/// A row's output as text, as the oracle has it.
+/// A row's output as text, in the oracle's form.
 inline std::string expected(const spec::RunSpec& spec, const OracleRow& row) {
     std::string out = strCat("row ", row.number, " weight ", shown(row.weight));
     for (const spec::DenseFeature& dense : spec.features.dense) {

@@ -1,5 +1,5 @@
 #pragma once
-// Recipes and features drawn at random, each step with what the oracle knows of it beside.
+// Random recipes and features, each step with the oracle's function for it.
 #include "tests/unit/recipe/property_data.h"
 
 namespace millrace::test {
@@ -33,7 +33,7 @@ class Generator : public DataDraw {
         }
         return steps;
     }
-    /// Columns after the recipe() made last.
+    /// Columns after the last recipe().
     const std::vector<std::string>& columns() const { return columns_; }
 
  private:

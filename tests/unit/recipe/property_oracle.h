@@ -1,6 +1,6 @@
 #pragma once
-// The slow, obviously right recipe that the compiled one is held against: rows as maps of values,
-// one after the other, one thread.
+// The slow, obviously correct recipe for comparison with the compiled one: rows are maps of values,
+// handled one after the other on one thread.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -53,7 +53,7 @@ struct OracleRow {
     const Value& at(const std::string& name) const { return columns.at(name); }
 };
 
-/// An expression as the spec's text and as a function of a row.
+/// An expression as text for the spec and as a function of a row.
 struct OracleExpr {
     std::string text;
     std::function<Value(const OracleRow&)> of;
@@ -68,7 +68,7 @@ struct OracleTable {
     std::vector<std::map<std::string, Value>> rows;
 };
 
-/// A step of the spec with what the oracle knows of it beside.
+/// A step of the spec with the oracle's function for it.
 struct OracleStep {
     spec::Step step;
     OraclePredicate where;  ///< filter, sample
@@ -94,7 +94,8 @@ inline Value hashedId(const Value& value, std::int64_t buckets, std::uint64_t se
         static_cast<std::int64_t>(1 + bytes.hash(seed) % static_cast<std::uint64_t>(buckets - 1)));
 }
 
-/// The partner of a row, or null: by equal keys, and the newest not newer than the row's time.
+/// The partner of a row, or null: the row with equal keys that is the newest not newer than the
+/// row's time.
 inline const std::map<std::string, Value>* partnerOf(const OracleStep& s, const OracleRow& row) {
     const std::map<std::string, Value>* best = nullptr;
     const auto* join = s.step.as<spec::JoinStep>();
@@ -144,7 +145,7 @@ inline bool isDrawn(const std::string& name, const spec::SampleStep& step, const
     return unitInterval(philox64(seed, key.counter(), 0)) < step.keep;
 }
 
-/// One row through one step of each kind; false: it is dropped.
+/// Passes one row through one step; false: the step drops it.
 struct OraclePass {
     const OracleStep& s;
     OracleRow& row;

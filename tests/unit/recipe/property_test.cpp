@@ -1,5 +1,5 @@
-// Random schemas' rows through random recipes: the compiled recipe against the slow oracle. A
-// failure prints the seed, the recipe and the row; MILLRACE_PROPERTY_SEED runs one seed alone.
+// Random rows through random recipes: compares the compiled recipe with the slow oracle. A failure
+// prints the seed, the recipe and the row; MILLRACE_PROPERTY_SEED=N runs only seed N.
 #include <cstdlib>
 
 #include "tests/unit/recipe/property_features.h"

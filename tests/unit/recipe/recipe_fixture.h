@@ -1,5 +1,5 @@
 #pragma once
-// Columns in memory as a split, and recipes compiled over them.
+// Columns in memory as a split, and recipes that are compiled over them.
 #include <map>
 #include <string>
 #include <variant>
@@ -21,11 +21,11 @@
 
 namespace millrace::test {
 
-/// Stands for a null where columns are made from numbers.
+/// Means null where columns are made from numbers.
 inline constexpr std::int64_t kNull = INT64_MIN;
 
-/// Texts as a dictionary as the page decoder makes them, with one entry that belongs to no row;
-/// other arrays as they are.
+/// Texts as a dictionary like the page decoder's, with one entry that no row has; other arrays are
+/// unchanged.
 inline eval::ArrayPtr codedTexts(const eval::ArrayPtr& values,
                                  const std::string& unused = "none's") {
     if (values->type_id() != arrow::Type::STRING) {
@@ -50,7 +50,7 @@ inline eval::ArrayPtr codedTexts(const eval::ArrayPtr& values,
                                                *codes.Finish(), *entries.Finish());
 }
 
-/// Numbers as a dictionary, as PageDecoder gives them: a null is an entry, the codes have none.
+/// Numbers as a dictionary like PageDecoder's: a null is an entry, the codes have no nulls.
 inline eval::ArrayPtr codedNumbers(const eval::ArrayPtr& values) {
     if (!arrays::isWord(*values->type())) {
         return values;
@@ -62,7 +62,7 @@ inline eval::ArrayPtr codedNumbers(const eval::ArrayPtr& values) {
     return coded->make_array();
 }
 
-/// Columns in memory: an expression's input and a split's source. Counts what is read.
+/// Columns in memory: an expression's input and a split's source. Counts the reads.
 class MemoryColumns : public eval::ExprInput, public recipe::ColumnSource {
  public:
     explicit MemoryColumns(std::vector<Column> columns) : columns_(std::move(columns)) {}
@@ -110,15 +110,15 @@ class MemoryColumns : public eval::ExprInput, public recipe::ColumnSource {
         return arrays;
     }
     std::map<std::string, int> reads;
-    bool codesTexts = false;    ///< texts come as dictionaries where they may
-    bool codesNumbers = false;  ///< numbers likewise
+    bool codesTexts = false;    ///< texts are dictionaries where possible
+    bool codesNumbers = false;  ///< numbers are dictionaries where possible
     std::string unusedText = "none's";
 
  private:
     std::vector<Column> columns_;
 };
 
-/// A recipe's run over one split "f.csv" that begins at row `firstRow`.
+/// Runs a recipe over one split "f.csv" that begins at row `firstRow`.
 struct Bench {
     DataDirectory dir;
     spec::RunSpec spec;
@@ -138,7 +138,7 @@ struct Bench {
         ASSIGN_OR_RETURN(const auto compiled, compile(data));
         return compiled->run({1, relativePath, firstRow, data.rows(), &data}, epoch);
     }
-    /// Valid until the next one is added.
+    /// The reference is valid until the next add().
     template <class Kind>
     Kind& add(const std::string& name = "") {
         const std::string given = name.empty() ? std::string(Kind::kKind) : name;

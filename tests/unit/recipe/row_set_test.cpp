@@ -86,7 +86,7 @@ TEST(RowSet, LetsGoOfAColumnThatIsReplaced) {
     EXPECT_EQ(data.reads["x"], 2);
 }
 
-// Numbers that are stored once are evaluated once each, and are a number a row to everybody else.
+// Numbers that are stored once are evaluated once each; all other code sees one number per row.
 TEST(RowSet, NumbersStoredOnceStaySoAndAreGivenByRow) {
     MemoryColumns data({{"x", ints({5, test::kNull, 5, 7, 5, 5, 7})}});
     data.codesNumbers = true;

@@ -1,4 +1,4 @@
-// Side tables that training and evaluation look into: loaded and counted once.
+// Side tables that training and evaluation share: they are loaded and counted once.
 #include "backend/recipe/shared_tables.h"
 
 #include "backend/recipe/table_need.h"
@@ -90,7 +90,7 @@ TEST_F(SharedByParts, EvaluationLoadsNothingAgain) {
     EXPECT_EQ(loads_, 3);
     EXPECT_EQ(budget_.usedBytes(), used);
     EXPECT_LT(eval->tableBytes(), used) << "without the semi join, and the join's once";
-    // One table, but each part's own rule for rows without a partner.
+    // One table, but each part has its own rule for rows without a partner.
     EXPECT_EQ(rowsOf(*train), (std::vector<std::uint64_t>{0, 2}));
     EXPECT_EQ(rowsOf(*eval), (std::vector<std::uint64_t>{0, 1, 2}));
     train.reset();

@@ -1,4 +1,4 @@
-// Counted values: their order, bounds and memory, and the file that holds them.
+// Counted values: their order, limits and memory, and their file.
 #include "backend/recipe/value_counter.h"
 
 #include <thread>
@@ -22,7 +22,7 @@ using ::testing::IsEmpty;
 
 constexpr std::int64_t kPlenty = 64'000'000;
 
-/// Numbers the values and counts each as a row has it.
+/// Numbers the values and counts them as the rows have them.
 void count(ValueCounter& counter, const eval::ArrayPtr& values) {
     const Result<eval::ArrayPtr> numbers = counter.number(values);
     ASSERT_TRUE(numbers.ok()) << numbers.status();
@@ -144,7 +144,7 @@ TEST_F(ValueCounterTest, AFileGivesTheValuesBackUnlessItIsDamaged) {
     EXPECT_FALSE(CountedValues::ofFile("", counted->hash(), "x").ok());
 }
 
-// A binary column's values are the engine's texts, and need not be UTF-8.
+// Values of a binary column are the engine's texts and need not be UTF-8.
 TEST_F(ValueCounterTest, AFileHoldsBytesThatAreNotUtf8) {
     ValueCounter counter("c", budget_);
     counter.setType("string");

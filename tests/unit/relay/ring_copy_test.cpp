@@ -1,5 +1,5 @@
-// From one ring into another one, by way of messages: every entry as it was, and nothing that was
-// changed on the way.
+// Copies one ring into another through messages: every entry arrives unchanged, and an entry that
+// was changed on the way does not arrive.
 #include "daemon/worker/relay/ring_copy.h"
 
 #include <cstring>

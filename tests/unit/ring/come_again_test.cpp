@@ -1,4 +1,4 @@
-// A reader that is hung up on connects again from its own thread, whatever its caller does.
+// A reader whose connection is closed connects again from its own thread, whatever its caller does.
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -24,8 +24,8 @@ FeedServerOptions roomyOptions(const std::string& path) {
     return options;
 }
 
-/// A feed of one rank, whose ring holds the whole stream, that is told when to hang up. Its hellos
-/// are counted.
+/// A feed of one rank whose ring has the whole stream. The test makes it close connections; it
+/// counts hellos.
 class HangingUp {
  public:
     explicit HangingUp(const std::string& path)
@@ -121,7 +121,7 @@ TEST(ComeAgain, ARankThatIsHungUpOnComesAgainWhileItsRingHoldsTheRestOfTheStream
         readTo(reader, n, place);
         feed.await(hellos);
         feed.hangUp();
-        // The caller asks for nothing meanwhile, as in an all-reduce.
+        // The caller asks for nothing meanwhile, as during an all-reduce.
         const FeedHello hello = feed.await(++hellos);
         ASSERT_TRUE(hello.next.has_value());
         EXPECT_EQ(hello.next->number, static_cast<std::int64_t>(place));
@@ -149,7 +149,7 @@ TEST(ComeAgain, AConnectionThatIsLostBeforeItsReaderLooksIsMadeAgain) {
     EXPECT_EQ(nextOf(reader), MILLRACE_FEED_END_OF_EPOCH) << reader.error;
 }
 
-// The link's thread, which says the position, against the reader's, which moves it.
+// The link's thread reports the position while the reader's thread moves it.
 TEST(ComeAgain, HangingUpAtAnyMomentCostsNoBatch) {
     std::mt19937_64 random(7);
     for (int round = 0; round < 40; ++round) {
@@ -185,14 +185,14 @@ TEST(ComeAgain, AReaderThatALaterOneReplacedLeavesTheFeedToIt) {
     readTo(first, n, 3);
     feed.await(1);
     ASSERT_EQ(second.open(folder.file("feed.sock")), 0) << second.error;
-    readTo(first, n, kWhole);  // it has what was in its ring
+    readTo(first, n, kWhole);  // the reader has all batches that its ring had
     readTo(second, m, kWhole);
     EXPECT_EQ(nextOf(second), MILLRACE_FEED_END_OF_EPOCH) << second.error;
     feed.await(2);
     EXPECT_EQ(feed.count(), 2U);
 }
 
-// Another rank may have come to its end, and would not come to the next feed.
+// Another rank may be at its end and would not connect to the next feed.
 TEST(ComeAgain, ARingThatHoldsTheRestOfTheStreamIsReadToItsEndWhenTheFeedDies) {
     TempFolder folder;
     Reader reader;
@@ -225,7 +225,7 @@ TEST(ComeAgain, ClosingAReaderEndsItsTriesForAFeedThatIsGone) {
         readTo(*reader, n, 3);
     }
     std::uint64_t n = 3;
-    readTo(*reader, n, 8);  // what its ring holds, as nobody was told its place
+    readTo(*reader, n, 8);  // the batches of its ring, because nobody was told its position
     auto closed = std::async(std::launch::async, [&] { reader.reset(); });
     EXPECT_EQ(closed.wait_for(std::chrono::seconds(10)), std::future_status::ready);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// A feed and its ranks without memory that they share: rings are lists of entries.
+// A feed and its ranks without shared memory: rings are lists of entries.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace millrace::ring {
 
-/// A ring without memory: entries in the order in which they were asked for.
+/// A ring without memory: entries in the order of their requests.
 class EntryRing final : public StepSink {
  public:
     struct Entry {

@@ -83,7 +83,7 @@ inline frame::FrameBuffer makeFrame(std::uint32_t epoch, std::uint64_t number, s
     return buffer;
 }
 
-/// reserve, copy, commit: number `number` of epoch 0.
+/// Reserves, copies and commits frame `number` of epoch 0.
 inline Status putFrame(FrameSink& sink, std::uint64_t number, std::span<const std::byte> bytes,
                        std::stop_token stop) {
     const auto n = static_cast<std::int64_t>(number);

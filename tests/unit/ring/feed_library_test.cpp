@@ -1,5 +1,6 @@
-// The C interface as its callers meet it: structs of any age, columns before the first batch,
-// states of batches that are still held, what is refused, and what the library keeps its hands off.
+// The C interface as its callers use it: structs of any age, columns before the first batch, states
+// of batches that are still held, refusals, and signals and handlers that the library must not
+// touch.
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -240,7 +241,7 @@ TEST(FeedLibrary, OptionsOfALaterVersionAreRefusedWhereTheyAskForSomething) {
     EXPECT_EQ(millrace_feed_open(path.c_str(), &longer.options, &opened, error, sizeof error), 0)
         << error;
     millrace_feed_close(opened);
-    longer.options.struct_size = offsetof(millrace_feed_options, join);  // as old as it gets
+    longer.options.struct_size = offsetof(millrace_feed_options, join);  // the oldest size
     longer.options.join = 77;
     EXPECT_EQ(millrace_feed_open(path.c_str(), &longer.options, &opened, error, sizeof error), 0)
         << error;
@@ -420,7 +421,7 @@ TEST(FeedLibrary, AFeedOfAnotherVersionIsRefusedNamingBoth) {
     TempFolder folder;
     const std::string path = folder.file("feed.sock");
     Feed feed(serverOptions(path), [](const FeedHello&, RingWriter&, std::stop_token) {});
-    // The writer's side of the hello is tested by RefusesWrongHellosWithASentence.
+    // RefusesWrongHellosWithASentence tests the writer's side of the hello.
     std::string wrong;
     auto writer = RingWriter::open({.ringBytes = 8192}, [&](int fd, std::uint64_t) {
         const std::uint32_t later = kRingVersion + 1;
@@ -479,7 +480,7 @@ TEST(FeedLibrary, ItsThreadTakesNoSignals) {
     int watchers = 0;
     const std::uint64_t wanted = 1ULL << (SIGINT - 1) | 1ULL << (SIGTERM - 1) |
                                  1ULL << (SIGUSR1 - 1) | 1ULL << (SIGCHLD - 1);
-    while (watchers == 0) {  // it names itself when it begins
+    while (watchers == 0) {  // the thread sets its name when it starts
         for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
             std::ifstream status(task.path() / "status");
             std::string line, name;

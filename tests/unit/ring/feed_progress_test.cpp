@@ -22,7 +22,7 @@ StreamState emptyState() {
     return state;
 }
 
-/// The mark of a step that this rank alone got, [number - batches, number) of the epoch.
+/// The mark of a step that only this rank got, [number - batches, number) of the epoch.
 StepMark markOf(std::uint32_t epoch, std::int64_t number, std::int64_t batches, bool isLast,
                 StepMark::Share own, const Sum128& hash, std::int64_t rows) {
     StepMark mark;
@@ -97,7 +97,7 @@ TEST(FeedProgress, CursorsAreThoseOfTheOpenRest) {
             StreamState state;
             ASSERT_EQ(progress.stateAt({0, cursor.next}, state), nullptr);
             EXPECT_EQ(state.rowsDelivered, cursor.next);
-            // A place at a segment's start may be given before empty segments.
+            // A position at a segment's start may be reported before empty segments.
             if (cursor.offset > 0) {
                 EXPECT_EQ(state.cursor, cursor) << state.toText();
             } else {
@@ -115,7 +115,7 @@ TEST(FeedProgress, CursorsAreThoseOfTheOpenRest) {
 }
 
 // The first segment of a stream whose rows keep their order: its first rows are delivered before
-// all of it is known.
+// the whole segment is known.
 TEST(FeedProgress, AnOpenedSegmentIsToldOnlyAtMarksBehindItsRecord) {
     FeedProgress progress;
     progress.begin(emptyState(), 1);

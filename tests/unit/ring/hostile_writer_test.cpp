@@ -17,7 +17,7 @@ class Ill {
     Ill(std::uint64_t seed, RingWriter& ring, std::stop_token stop)
         : random_(seed), ring_(ring), stop_(std::move(stop)) {}
 
-    /// One entry, mostly right. False: the reader is gone.
+    /// Writes one mostly valid entry; returns false if the reader is gone.
     bool write() {
         switch (random_() % 6) {
             case 0:

@@ -1,5 +1,5 @@
-// Steps of which a rank gets one frame, and last steps that nobody is to get, through rings and
-// sockets. What holds for random streams: step_marks_test.cpp.
+// Steps that a rank gets as one frame, and last steps that no rank gets, through rings and sockets.
+// step_marks_test.cpp tests random streams.
 #include <algorithm>
 #include <atomic>
 #include <map>
@@ -19,7 +19,7 @@
 namespace millrace::ring {
 namespace {
 
-/// A feed whose ranks have all come.
+/// A feed whose ranks have all connected.
 class RankedFeed {
  public:
     explicit RankedFeed(FeedServerOptions options) : options_(std::move(options)) {
@@ -34,7 +34,7 @@ class RankedFeed {
         EXPECT_TRUE(server.ok()) << server.status();
         server_ = *std::move(server);
     }
-    /// What deals to them, once they are there.
+    /// The sink that deals frames to the ranks; waits until all are connected.
     std::unique_ptr<RingSink> sink(RingSink::Options dealing) {
         MutexLock lock(mutex_);
         while (ranks_.size() < static_cast<std::size_t>(options_.worldSize)) {
@@ -57,7 +57,7 @@ class RankedFeed {
     std::unique_ptr<FeedServer> server_;
 };
 
-/// All micro-batches of one epoch, from several threads: one asks for places, others fill them.
+/// Delivers all micro-batches of one epoch from several threads: one reserves, others fill.
 Status deliver(RingSink& sink, const Plan& plan, int fillers) {
     struct Slot {
         FrameSlot at;
@@ -224,8 +224,8 @@ TEST(JoinedSteps, ARanksRowsOfAStepComeInTheOrderOfItsMicroBatches) {
     }
 }
 
-/// Threads of all kinds at once: small rings, memory for a few steps, readers that wait for each
-/// other through nothing but the feed.
+/// Many threads at once: small rings, memory for a few steps, readers that wait for each other only
+/// through the feed.
 TEST(JoinedSteps, ManyRanksAndThreadsEndInOneState) {
     for (std::uint64_t seed = 0; seed < 12; ++seed) {
         std::mt19937_64 random(seed);
@@ -276,8 +276,8 @@ TEST(JoinedSteps, ManyRanksAndThreadsEndInOneState) {
     }
 }
 
-/// Where the ring's share of a step is one micro-batch there is nothing to put together: it needs
-/// no memory beside the ring.
+/// If a ring's share of a step is one micro-batch, nothing is assembled and no memory beside the
+/// ring is needed.
 TEST(JoinedSteps, AShareOfOneMicroBatchIsFilledInTheRing) {
     for (const int last : {MILLRACE_LAST_KEEP, MILLRACE_LAST_DROP}) {
         TempFolder folder;
@@ -380,7 +380,8 @@ TEST(JoinedSteps, AFrameThatDoesNotHoldItsMicroBatchesIsRefused) {
         TempFolder folder;
         const std::string path = folder.file("feed.sock");
         Feed feed(serverOptions(path), [&](const FeedHello&, RingWriter& w, std::stop_token stop) {
-            // 8 rows a micro-batch: 17 to 24 rows are three of them, 9 to 16 two.
+            // With 8 rows per micro-batch, 17 to 24 rows are three micro-batches, 9 to 16 rows are
+            // two.
             const std::uint32_t rows = i == 0 ? 16 : i == 1 ? 17 : 16;
             const frame::FrameBuffer frame = makeFrame(0, 0, rows, 4);
             const auto slot = w.reserve(frame.size(), 0, 0, stop);

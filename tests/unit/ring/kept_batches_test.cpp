@@ -99,7 +99,7 @@ TEST(KeptBatches, OneThatIsKeptForEverDoesNotStopTheStream) {
     millrace_batch_release(first);
 }
 
-/// Each of the ring's entries but one holds something small behind a batch that is kept.
+/// All entries of the ring but one hold something small behind a batch that is kept.
 TEST(KeptBatches, ARingThatIsOutOfEntriesIsReplacedAsWell) {
     constexpr std::uint64_t kTotal = 2 * kNumEntries;
     TempFolder folder;
@@ -156,7 +156,7 @@ TEST(KeptBatches, WithoutMemoryForAnotherRingTheStreamEndsWithASentence) {
     }
 }
 
-/// What is told of rings: which are mapped now, and that nothing is told twice.
+/// Records notices about rings: which are mapped now, and that no notice comes twice.
 struct Pins {
     Mutex mutex;
     std::map<void*, std::uint64_t> mapped;
@@ -228,7 +228,8 @@ TEST(KeptBatches, RingsAreToldOfBeforeTheyAreUsedAndBeforeTheyAreUnmapped) {
         EXPECT_GE(others.size(), 2U);
         EXPECT_TRUE(isFrame(kept[0], 0));
     }
-    // The feed is closed: what is kept is still told of when it goes, in the thread that does it.
+    // The feed is closed; a kept batch still causes a notice when it is released, on the thread
+    // that releases it.
     const int before = others.told;
     others.toRelease = kept[1];
     std::jthread([&] { millrace_batch_release(kept[0]); }).join();

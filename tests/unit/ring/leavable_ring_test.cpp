@@ -7,7 +7,7 @@
 namespace millrace::ring {
 namespace {
 
-/// A ring that says what it is told to say.
+/// A ring whose answers the test sets.
 class Answering final : public StepSink {
  public:
     Result<FrameSlot> reserve(std::uint64_t bytes, std::uint32_t /*epoch*/, std::int64_t /*number*/,

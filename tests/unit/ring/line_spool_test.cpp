@@ -1,5 +1,5 @@
-// Lines of a worker in memory and in their file: in order whatever is acknowledged when, and no
-// more of the disk than what they hold.
+// Lines of a worker in memory and in their file: the order holds for any order of acknowledgements,
+// and the file takes no more of the disk than its lines.
 #include "backend/ring/link/line_spool.h"
 
 #include <filesystem>

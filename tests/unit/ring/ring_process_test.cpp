@@ -1,4 +1,4 @@
-// The ring between two real processes. The child is the feed; it leaves by _exit.
+// The ring between two real processes. The child is the feed; it ends with _exit.
 #include <csignal>
 #include <functional>
 #include <random>
@@ -88,7 +88,7 @@ Status produce(const FeedHello& hello, RingWriter& w, std::uint64_t total, std::
     RingSink sink = sinkOf(w, kPerStep, hello);
     for (std::uint64_t n = from; n < total; ++n) {
         if (n == dieAt) {
-            RETURN_IF_ERROR(w.drain({}));  // so that the reader has had its welcome
+            RETURN_IF_ERROR(w.drain({}));  // so that the reader has been welcomed
             ::raise(SIGKILL);
         }
         if (sink.wants(0, static_cast<std::int64_t>(n))) {
@@ -126,7 +126,7 @@ TEST(RingProcess, RandomSizesReleasedOutOfOrder) {
         std::uint64_t n = 0;
         int result = 0;
         const auto next = [&] {
-            // Space returns over the dropped prefix: a full ring needs its oldest batch back.
+            // Space returns with the released prefix: a full ring needs its oldest batch back.
             int found = reader.next(kept.empty() ? 20'000 : 20);
             while (found == MILLRACE_FEED_TIMEOUT && !kept.empty()) {
                 millrace_batch_release(kept.front().second);
@@ -301,11 +301,11 @@ TEST(RingProcess, ResumedFromAnyStateEndsInTheSameState) {
     EXPECT_EQ(state->orderHash, expected);
 }
 
-/// What a forked child does with what it inherited; its exit code.
+/// Runs `body` in a forked child; returns the child's exit code.
 int exitOfChild(const std::function<int()>& body) {
     const pid_t pid = ::fork();
     if (pid == 0) {
-        ::signal(SIGSEGV, SIG_DFL);  // not a sanitizer's
+        ::signal(SIGSEGV, SIG_DFL);  // without the sanitizer's handler
         ::_exit(body());
     }
     int status = 0;
@@ -313,7 +313,8 @@ int exitOfChild(const std::function<int()>& body) {
     return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// DataLoader workers fork a process that holds batches: what they let go of is not theirs.
+// DataLoader workers fork a process that holds batches; releasing them in the child must not affect
+// the parent.
 TEST(RingProcess, AForkedChildTouchesNothingOfItsParents) {
     constexpr std::uint64_t kTotal = 400;
     TempFolder folder;
@@ -351,7 +352,7 @@ TEST(RingProcess, AForkedChildTouchesNothingOfItsParents) {
               }),
               0);
     EXPECT_EQ(exitOfChild([&] { return isFrame(held[0], 0) ? 0 : 1; }), -SIGSEGV);
-    // The feed fills the ring and waits: nothing was given back.
+    // The feed fills the ring and waits: no batch was released.
     std::uint64_t n = 2;
     for (int result = 0; (result = reader.next(200)) == MILLRACE_FEED_BATCH; ++n) {
         millrace_batch_release(reader.event.batch);

@@ -17,7 +17,7 @@
 namespace millrace::ring {
 namespace {
 
-/// One segment that gave all of them, then the end of the epoch.
+/// Writes one segment with all batches, then the end of the epoch.
 Status endEpoch(FrameSink& sink, std::uint64_t total, std::stop_token stop) {
     stream::SegmentRecord record;
     record.count = static_cast<std::int64_t>(total);
@@ -84,7 +84,7 @@ TEST(Ring, GrowsByAContinueRecordAndKeepsOldBatchesValid) {
     for (std::uint64_t n = 0; n < 12; ++n) {
         ASSERT_EQ(reader.next(), MILLRACE_FEED_BATCH) << reader.error;
         kept.push_back(reader.event.batch);
-        if (n >= 7) {  // the larger ones do not all fit together
+        if (n >= 7) {  // the larger batches do not all fit together
             EXPECT_TRUE(isFrame(kept.back(), n));
             millrace_batch_release(kept.back());
             kept.pop_back();
@@ -205,7 +205,7 @@ TEST(Ring, CommitsInAnyOrderAreSeenInOrder) {
             ASSERT_TRUE(sink.commit(slots[n], 0, static_cast<std::int64_t>(n)).ok());
         }
         EXPECT_FALSE(w.commit(slots[2], 0, 2).ok()) << "twice";
-        isGiven(endEpoch(sink, 6, stop));  // the last mark already tells the reader the end
+        isGiven(endEpoch(sink, 6, stop));  // the last mark already tells the reader of the end
     });
     Reader reader;
     ASSERT_EQ(reader.open(path), 0) << reader.error;
@@ -456,7 +456,7 @@ TEST(Ring, ASlowProducerIsNotTakenForAReaderThatKeepsBatches) {
     ASSERT_TRUE(writer.ok());
     std::promise<Status> promise;
     std::future<Status> ended = promise.get_future();
-    // All slots are reserved and none is committed: nobody has given the reader anything.
+    // All slots are reserved and none is committed, so the reader has received nothing.
     std::jthread producers([&](std::stop_token stop) {
         Status status;
         while (status.ok()) {
@@ -470,7 +470,7 @@ TEST(Ring, ASlowProducerIsNotTakenForAReaderThatKeepsBatches) {
     EXPECT_EQ(numWarnings, 0);
 }
 
-// What a feed that is stopped looks like: it takes the connection and says nothing.
+// A stopped feed: it accepts the connection and never answers.
 TEST(FeedReader, AnAbortEndsTheWaitForTheFeedsAnswer) {
     TempFolder folder;
     const std::string path = folder.file("feed.sock");
@@ -528,7 +528,7 @@ TEST(FeedReader, AnAbortWhileTheNextRingIsAwaitedIsAnAbort) {
     std::unique_ptr<RingWriter> writer;
     UniqueFd peer;
     int rings = 0;
-    // A feed that says "continue" and never passes the ring.
+    // A feed that answers "continue" and never passes the ring.
     std::jthread served([&] {
         peer.reset(::accept(listener->get(), nullptr, nullptr));
         char hello[4096];
@@ -568,7 +568,7 @@ TEST(FeedReader, WhatWasCheckedIsWhatIsReadLater) {
     Reader reader;
     ASSERT_EQ(reader.open(path), 0) << reader.error;
     ASSERT_EQ(reader.next(), MILLRACE_FEED_BATCH) << reader.error;
-    // A writer with a bug goes over the header and the directory of a frame that was handed out.
+    // A faulty writer overwrites the header and the directory of a frame that was delivered.
     const std::span<std::byte> bytes = written.get_future().get();
     std::memset(bytes.data(), 0xff, sizeof(frame::FrameHeader) + 2 * sizeof(frame::ColumnEntry));
     EXPECT_EQ(millrace_batch_rows(reader.event.batch), 8U);

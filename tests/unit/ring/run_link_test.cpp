@@ -1,5 +1,5 @@
-// The C library's link to a run's daemon: held against the daemon's side of the rank socket, and
-// its checkpoint file against the room that reads them.
+// The C library's link to a run's daemon, tested with the daemon's side of the rank socket; its
+// checkpoint file, read with backend/checkpoint.
 #include "backend/ring/link/run_link.h"
 
 #include <algorithm>
@@ -86,7 +86,8 @@ class RunLink : public ::testing::Test {
     std::int64_t send(const RunHandle& run, const std::string& line = kMetrics) {
         return millrace_run_send(run.get(), line.c_str(), error_, sizeof error_);
     }
-    /// A checkpoint that a script has written; `source` "": of the content's bytes.
+    /// Writes a checkpoint as a script does, from the file `source`, or from `content` if `source`
+    /// is "".
     std::int64_t write(const RunHandle& run, const std::string& name, const std::string& content,
                        const std::string& source = "", const std::string& directory = "") {
         const std::string folder = directory.empty() ? folder_.path() : directory;
@@ -135,7 +136,7 @@ class RunLink : public ::testing::Test {
     rank::ConnectionId connection_ = 0;
     rank::Sender sender_;
     int numAlive_ = 0;
-    std::int64_t held_ = -1;  ///< as it was said last
+    std::int64_t held_ = -1;  ///< last reported value
     std::vector<rank::RankLine> lines_;
     std::unique_ptr<rank::RankServer> server_;
 };
@@ -151,7 +152,7 @@ TEST_F(RunLink, LinesAreKeptUntilTheyAreStored) {
     EXPECT_EQ(sender_, (rank::Sender{"r-abcde", 2, "rank", 0, ::getpid(), 20}));
     EXPECT_EQ(std::get<rank::Metrics>(lines_[1].body).values.at("loss"), 0.5);
     server_->ack(connection_, 2, 1);
-    // What was not stored comes again over the next connection.
+    // Lines that were not stored are sent again over the next connection.
     server_->close(connection_);
     ASSERT_TRUE(sees([&] { return lines_.size() > 2; }));
     ASSERT_TRUE(sees([&] { return lines_.back().seq == 2U; }));
@@ -159,7 +160,8 @@ TEST_F(RunLink, LinesAreKeptUntilTheyAreStored) {
     EXPECT_EQ(millrace_run_wait(run.get(), 20'000), 0);
 }
 
-// Through memory, a file and a checkpoint: the next attempt sends first what this one could not.
+// Through memory, a file and a checkpoint: the next attempt first sends the lines that this one
+// could not send.
 TEST_F(RunLink, LinesOfTheAttemptBeforeComeFirstHoweverManyTheyAre) {
     const std::string name = "step-00000040.a2.safetensors";
     for (const std::int64_t lines : {3, 3'000}) {
@@ -207,7 +209,7 @@ TEST_F(RunLink, TheProcessIsSaidToLiveWhateverItsThreadsDo) {
     EXPECT_TRUE(sees([&] { return numAlive_ > 5; }));
 }
 
-// As an agent's tunnel does while the head is away.
+// An agent's tunnel behaves like this while the head is away.
 TEST(LineLink, ADaemonThatTakesConnectionsAndSaysNothingIsTriedLessAndLessOften) {
     tests::TempDir folder;
     LineLinkOptions options;
@@ -223,7 +225,8 @@ TEST(LineLink, ADaemonThatTakesConnectionsAndSaysNothingIsTriedLessAndLessOften)
         const UniqueFd socket(::accept(listener.get(), nullptr, nullptr));
         ASSERT_TRUE(socket.isOpen());
     }
-    // At least half of 1 + 2 + 4 + ... ms; with a back-off that each connection resets, 12 ms.
+    // At least half of 1 + 2 + 4 + ... ms; with a back-off that each connection resets it would be
+    // 12 ms.
     EXPECT_GE(steadyNs() - begin, ((1 << (kConnects - 1)) - 1) * 1'000'000LL / 2 - 20'000'000);
 }
 
@@ -253,7 +256,7 @@ TEST_F(RunLink, AStopEndsAllRanksBehindTheFurthestStepThatOneHasBegun) {
     EXPECT_EQ(millrace_run_begin(second.get(), 13), MILLRACE_FEED_ABORTED);
 }
 
-// Ranks go at their own pace while stops and wishes come: nobody begins a step that another one
+// Ranks run at their own pace while stops and requests arrive: no rank begins a step that another
 // does not end with.
 TEST_F(RunLink, WhichStepEachRankHasEndedIsToldWithItsLinesAndOutlivesIt) {
     const std::string page = folder_ / "steps.page";
@@ -316,8 +319,8 @@ TEST_F(RunLink, CheckpointsThatNobodyAnswersForBecomeRareInAllRanksAtTheSameStep
     std::vector<std::int64_t> due, seconds;
     for (std::int64_t step = kEvery; step <= kSteps; step += kEvery) {
         const auto waiting = static_cast<std::int64_t>(due.size()) - 4;
-        // Now one rank comes to a step first, now the other; what rank 1 says of checkpoints does
-        // not count.
+        // Sometimes one rank reaches a step first, sometimes the other; requests of rank 1 for
+        // checkpoints do not count.
         const bool isSecondFirst = step % 3 == 0;
         if (isSecondFirst && millrace_run_checkpoint_due(second.get(), step, kEvery, 9) == 1) {
             seconds.push_back(step);
@@ -363,13 +366,13 @@ TEST_F(RunLink, HeldRanksWaitUntilTheLastStepOfAllMachinesIsNamed) {
     EXPECT_EQ(millrace_run_begin(first.get(), 14), 0);
     EXPECT_EQ(millrace_run_begin(first.get(), 15), MILLRACE_FEED_ABORTED);
     EXPECT_EQ(millrace_run_is_over(second.get(), 15), 1);
-    // Asked again, by another daemon for instance: what was agreed on.
+    // Asked again, for example by another daemon, the ranks report the agreed step.
     server_->stop(connection_, {Kind::kHold});
     ASSERT_TRUE(sees([&] { return held_ == 14; }));
     EXPECT_EQ(millrace_run_begin(second.get(), 14), 0);
 }
 
-// As RanksInThreadsAgree, on two machines.
+// Like RanksInThreadsAgree, on two machines.
 TEST_F(RunLink, RanksOfTwoMachinesAgree) {
     for (int round = 0; round < 200; ++round) {
         constexpr int kMachines = 2, kRanks = 4;
@@ -432,7 +435,7 @@ TEST_F(RunLink, ItsCheckpointIsOneOfOurs) {
     ASSERT_EQ(readCheckpoint(folder_ / name), 0) << error_;
     EXPECT_EQ(values_, read->tensors[0].begin);
     EXPECT_EQ(readFile(folder_ / name)->substr(values_), content);
-    // From a file the same; nothing is a content, too.
+    // A file as source gives the same; an empty content is valid too.
     ASSERT_TRUE(writeFileAtomic(folder_ / "content", content, 0600).ok());
     EXPECT_EQ(write(run, "step-00000041.a2.safetensors", "", folder_ / "content"), bytes);
     EXPECT_EQ(checksum_, hash);

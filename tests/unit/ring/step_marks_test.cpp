@@ -1,6 +1,6 @@
-// Marks of steps over random streams: every rank of every feed sees the same steps and, at each of
-// them, knows the same; and what it knows is where the rest of the stream begins. Steps may be
-// joined for a rank, and an epoch's last one dropped when it is not whole.
+// Marks of steps over random streams: all ranks of all feeds see the same steps and have the same
+// state at each, and the rest of the stream can begin from that state. Steps may be joined for a
+// rank, and an incomplete last step of an epoch may be dropped.
 #include <map>
 #include <random>
 #include <set>
@@ -13,7 +13,7 @@
 namespace millrace::ring {
 namespace {
 
-/// All ranks, dealt to feeds at random.
+/// All ranks, distributed to feeds at random.
 std::vector<std::vector<TestFeed::Reader>> feedsOf(const Plan& plan, std::mt19937_64& random) {
     std::vector<std::vector<TestFeed::Reader>> feeds(1 + random() % 3);
     for (int rank = 0; rank < plan.worldSize; ++rank) {
@@ -23,7 +23,8 @@ std::vector<std::vector<TestFeed::Reader>> feedsOf(const Plan& plan, std::mt1993
     return feeds;
 }
 
-/// All of their hashes; of some, that the rest of the stream begins there.
+/// Checks the hashes of all states, and for some of them that the rest of the stream can begin
+/// there.
 void checkStates(const Plan& plan, const Expected& expected,
                  const std::map<FeedProgress::Place, std::string>& states,
                  std::mt19937_64& random) {
@@ -71,7 +72,7 @@ TEST(StepMarks, AllRanksOfARandomStreamSeeTheSameStepsAndKnowTheSame) {
                         ASSERT_FALSE(hasRows && expected.isLeftOut[i]);
                     }
                 }
-                // Asked again when everything has been read: the same texts.
+                // Asked again after everything was read, the library gives the same texts.
                 for (const auto& [place, text] : reader.states) {
                     StreamState late;
                     if (random() % reader.states.size() == 0) {
@@ -88,8 +89,8 @@ TEST(StepMarks, AllRanksOfARandomStreamSeeTheSameStepsAndKnowTheSame) {
     }
 }
 
-/// The ranks have read different amounts when the feed goes away; the next one begins where all
-/// have been, and may serve them again and again.
+/// The ranks have read different amounts when the feed dies. The next feed begins at the earliest
+/// position, and may die again.
 TEST(StepMarks, RanksThatComeBackAfterALostFeedEndAsUndisturbed) {
     for (std::uint64_t seed = 0; seed < 2'000; ++seed) {
         std::mt19937_64 random(seed);
@@ -189,8 +190,8 @@ TEST(StepMarks, AMissingMicroBatchIsSeenAtTheStepsMark) {
               "not those that its mark tells of");
 }
 
-/// Through rings and sockets: 15 micro-batches, steps of 8, two ranks; the second has its share of
-/// the last step before the first.
+/// Through rings and sockets: 15 micro-batches, steps of 8, two ranks; the second rank has its
+/// share of the last step before the first has.
 TEST(StepMarks, TwoRanksEndAnEpochThatFillsNoStep) {
     TempFolder folder;
     FeedServerOptions options = serverOptions(folder.file("feed.sock"));

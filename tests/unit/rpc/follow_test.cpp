@@ -1,4 +1,5 @@
-// Followers of a run over a real connection: woken by commits, and whole however it breaks.
+// Followers of a run over a real connection: commits wake them, and they get every line even if the
+// connection breaks.
 #include "app/client/grpc_client.h"
 #include "app/session/follower.h"
 #include "daemon/rpc/stream_writer.h"
@@ -28,7 +29,7 @@ class FollowTest : public agent::AgentTest {
         options.withMetrics = true;
         follower_ = std::make_unique<session::Follower>(*client_, wall_, options);
     }
-    // Reads until `count` lines are known, or nothing came for ten seconds.
+    // Reads until `count` lines are known, or until nothing has come for ten seconds.
     void readUntil(std::size_t count) {
         while (lines_.size() < count) {
             follower_->retryNow();
@@ -125,7 +126,7 @@ TEST_F(FollowTest, AFollowerWhoseConnectionBreaksGetsEveryLineOnce) {
         if (round % 2 == 0) {
             readUntil(truth.size());
         }
-        server_.reset();  // whatever was on its way is lost
+        server_.reset();  // data in transit is lost
         train(id, 1, step + 1, step + 7, 0.5);
         for (int i = 0; i < 7; ++i) {
             truth.emplace_back(++step, 0.5);
@@ -160,7 +161,7 @@ TEST_F(FollowTest, WhatARestartMadeVoidWhileTheConnectionWasLostIsDroppedOnce) {
     EXPECT_EQ(told(), truth);
 }
 
-// A stream's turns without a call behind them: its source never has anything to write.
+// Turns of a stream without a call: its source never has anything to write.
 class TurnsOfNothing {
  public:
     explicit TurnsOfNothing(Pace pace)

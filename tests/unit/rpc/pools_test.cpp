@@ -1,4 +1,4 @@
-// Which calls wait for which: a service whose quick calls are held up.
+// Which calls wait for which: a service whose quick calls are blocked.
 #include <future>
 
 #include <grpcpp/test/default_reactor_test_peer.h>
@@ -17,7 +17,7 @@ class PoolsTest : public agent::AgentTest {
         release();
         quick_.end();
     }
-    /// The only thread of the quick calls waits until release().
+    /// Blocks the only thread of the quick calls until release().
     void holdQuickCalls() {
         ASSERT_TRUE(quick_.tryRun([wait = open_.get_future().share()](bool) { wait.wait(); }));
     }

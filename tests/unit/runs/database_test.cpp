@@ -1,4 +1,4 @@
-// The connection below the store: the statements that it keeps.
+// The connection below the store: its cached statements.
 #include "backend/runs/database.h"
 
 #include "tests/unit/runs/fixture.h"
@@ -11,7 +11,7 @@ class DatabaseTest : public ::testing::Test {
     DatabaseTest()
         : db(std::move(Database::open(directory.file("some.db"), Database::Mode::kWrite).value())) {
     }
-    /// Prepares, runs and gives back.
+    /// Prepares a statement, runs it and gives it back.
     void use(const std::string& sql) { ASSERT_TRUE(db->queryInt(sql).ok()) << sql; }
 
     TempDirectory directory;
@@ -47,7 +47,7 @@ TEST_F(DatabaseTest, ALongStatementIsNotKept) {
 
 TEST_F(DatabaseTest, WhatIsKeptHoldsNoTable) {
     ASSERT_TRUE(db->exec("CREATE TABLE a AS SELECT 1 AS x UNION SELECT 2").ok());
-    use("SELECT x FROM a");  // of two rows one was read
+    use("SELECT x FROM a");  // one of two rows was read
     const Status dropped = db->exec("DROP TABLE a");
     EXPECT_TRUE(dropped.ok()) << dropped;
 }

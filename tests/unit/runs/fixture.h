@@ -1,5 +1,5 @@
 #pragma once
-// A run store in a directory of its own, with a clock that moves when told.
+// A run store in a temporary directory, with a clock that the test moves.
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -68,7 +68,7 @@ class RunStoreTest : public ::testing::Test {
         return store->commitLines(batch).status();
     }
 
-    /// A progress line of rank0 one step beyond the newest attempt's start: the attempt begins.
+    /// A progress line of rank0 for the step after the newest attempt's start: the attempt begins.
     Status work(const std::string& id, int attempt) {
         LineBatch batch{id, attempt, "rank0", 0};
         batch.rank = 0;
@@ -82,7 +82,7 @@ class RunStoreTest : public ::testing::Test {
     std::unique_ptr<RunStore> store;
 };
 
-/// Runs `sql` on the database file at `path`, past the store.
+/// Runs `sql` on the database file at `path`, without the store.
 inline void runSql(const std::string& path, const std::string& sql) {
     sqlite3* db = nullptr;
     ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);

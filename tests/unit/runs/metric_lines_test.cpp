@@ -21,7 +21,7 @@ class MetricLinesTest : public RunStoreTest {
         cursor = page.ok() ? page->cursor : cursor;
         return page.ok() ? *page : MetricLines{};
     }
-    // All that is there, into `seen`; a new attempt's drop first.
+    // Reads all new lines into `seen`; a new attempt first drops lines.
     void follow(std::size_t most) {
         for (bool isMore = true; isMore;) {
             const MetricLines page = next(most);
@@ -77,7 +77,7 @@ TEST_F(MetricLinesTest, ASealBetweenTwoReadsHidesNothingAndRepeatsNothing) {
     }
     follow(4);
     ASSERT_TRUE(append(id, 1, 11, 11).ok());
-    ASSERT_TRUE(store->setState(id, {values::RunState::kCancelled, "", 0}).ok());  // seals
+    ASSERT_TRUE(store->setState(id, {values::RunState::kCancelled, "", 0}).ok());  // it seals
     EXPECT_TRUE(store->metricLines(id, cursor, 10)->hasEnded);
     follow(4);
     ASSERT_TRUE(append(id, 1, 12, 12).ok());

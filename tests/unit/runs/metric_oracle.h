@@ -1,6 +1,5 @@
 #pragma once
-// What a run's metrics must be, kept in a plain vector: the measure of the store's chunks and
-// levels.
+// The expected metrics of a run in a plain vector, to check the store's chunks and levels.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -30,8 +29,8 @@ class MetricOracle {
     }
     void begin(int attempt, std::int64_t resumeStep) { resumes_.emplace_back(attempt, resumeStep); }
 
-    /// By step, then as they came; of a step's points those of its newest attempt; nothing that an
-    /// attempt wrote after the step from which a newer one went on.
+    /// By step, then by arrival. A step has the points of its newest attempt, and no points of an
+    /// attempt after the step from which a newer one resumed.
     std::vector<values::MetricPoint> series(const std::string& key, std::int64_t from = INT64_MIN,
                                             std::int64_t to = INT64_MAX) const {
         std::vector<values::MetricPoint> seen;
@@ -85,8 +84,8 @@ inline void expectWhole(const values::MetricSeries& got,
     }
 }
 
-/// Real points in order, both ends, and near every point one that is as low and one as high: no
-/// farther than two buckets of the plot.
+/// The answer has real points in order and both ends; near every true point it has one at least as
+/// low and one at least as high, at most two buckets of the plot away.
 inline void expectThin(const values::MetricSeries& got,
                        const std::vector<values::MetricPoint>& expected, int maxPoints) {
     EXPECT_EQ(got.problem, "");

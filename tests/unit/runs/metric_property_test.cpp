@@ -13,7 +13,7 @@
 namespace millrace::runs {
 namespace {
 
-/// A run that does what runs do, at random: reports, late reports, resumes, ends, reopened stores.
+/// A run with random events: reports, late reports, resumes, ends, reopened stores.
 class MetricPropertyTest : public RunStoreTest, public ::testing::WithParamInterface<int> {
  protected:
     MetricPropertyTest() : random(static_cast<unsigned>(GetParam())), id(create("base")) {
@@ -45,7 +45,7 @@ class MetricPropertyTest : public RunStoreTest, public ::testing::WithParamInter
         LineBatch batch{id, ofAttempt, worker, seq + numLines};
         batch.rank = worker == "feed" ? values::kNoRank : 0;
         for (int i = 0; i < numLines; ++i) {
-            // Now and then a step again, a jump, or one long past.
+            // Sometimes a repeated step, a jump, or a step long past.
             const std::int64_t kind = below(300);
             at += kind == 0 ? below(50) : kind < 20 ? 0 : 1;
             const std::int64_t line = kind == 1 ? below(at + 1) : at;
@@ -157,7 +157,7 @@ class MetricCrashTest : public RunStoreTest {
         return batch;
     }
 
-    // A process of its own that stores batch after batch and says so; it never ends by itself.
+    // A separate process that stores batch after batch and reports each; it never ends by itself.
     [[noreturn]] void writeForEver(const std::string& id, int out) {
         auto own = RunStore::open(path(), clock);
         for (std::int64_t number = 0; own.ok(); ++number) {

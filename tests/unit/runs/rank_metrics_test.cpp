@@ -1,4 +1,4 @@
-// What several ranks measure: summaries by step, ranges of them, and each rank's own values.
+// Metrics of several ranks: summaries by step, ranges of them, and each rank's own values.
 #include <map>
 #include <random>
 
@@ -16,7 +16,7 @@ class RankMetricsTest : public RunStoreTest {
         id = create("base");
         ASSERT_TRUE(store->beginAttempt(id, 1, 0, false, numRanks).ok());
     }
-    // One line of a rank: its stall and, of rank 0, the loss.
+    // One line of a rank: its stall and, for rank 0, the loss.
     LineBatch lineOf(int rank, std::int64_t step, double stall, int attempt = 1) {
         const std::int64_t seq = ++seqs[{attempt, rank}];
         LineBatch batch{id, attempt, strCat("rank", rank), seq};

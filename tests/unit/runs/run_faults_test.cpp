@@ -99,7 +99,7 @@ TEST_F(RunStoreTest, NobodyWaitsForALookForDamage) {
     const std::string id = create("run");
     std::atomic<int> numAsked = 0;
     const auto found = store->check(true, [&] {
-        // While it looks: what takes the store's own connections goes on.
+        // While the look runs, work on the store's own connections continues.
         EXPECT_TRUE(store->list({}).ok());
         EXPECT_TRUE(store->setNote(id, std::to_string(++numAsked)).ok());
         return false;

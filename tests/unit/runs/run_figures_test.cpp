@@ -1,4 +1,4 @@
-// What lists show of a run's metrics without reading a series: best values, the mean rate.
+// A run's figures in lists, which need no series: best values, the mean rate.
 #include "backend/runs/run_figures.h"
 
 #include <cmath>

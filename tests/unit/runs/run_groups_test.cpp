@@ -189,7 +189,7 @@ TEST_F(RunGroupTest, BytesThatAreNoTextAreReplacedOnTheWayInAndOut) {
     const std::string id = create("a");
     ASSERT_TRUE(store->setState(id, {values::RunState::kFailed, "caf\xe9", 0}).ok());
     EXPECT_EQ(store->get(id)->exitReason, "caf\xef\xbf\xbd");
-    // What an older version stored as it came.
+    // Values that an older version stored without a check.
     sql("UPDATE run SET exit_reason = CAST(x'6361e9' AS TEXT)");
     reopen();
     EXPECT_EQ(store->list({})->runs.at(0).exitReason, "ca\xef\xbf\xbd");

@@ -176,7 +176,7 @@ TEST_F(RunMetricsTest, NeitherTheFeedNorARankThatWaitsBeginsAnAttempt) {
         ASSERT_TRUE(append(id, 1, step, step).ok());
     }
     ASSERT_TRUE(store->beginAttempt(id, 2, 3).ok());
-    for (const char* name : {"feed", "feed1"}) {  // the second is a relay of another node
+    for (const char* name : {"feed", "feed1"}) {  // the second worker is a relay on another node
         LineBatch feed{id, 2, name, 1};
         feed.metrics = {{1, 5, 0, 0, 10, {{strCat("loader.", name), 70}}}};
         const auto commit = store->commitLines(feed);

@@ -1,4 +1,4 @@
-// Stores that other versions of Millrace wrote, and damaged ones.
+// Stores of other versions of Millrace, and damaged stores.
 #include <fstream>
 #include <limits>
 #include <sstream>

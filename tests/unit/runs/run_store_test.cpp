@@ -395,7 +395,7 @@ TEST_F(RunStoreTest, ChangedSinceTellsOfEveryChangedRunOnce) {
     EXPECT_TRUE(store->list(query)->runs.empty());
 }
 
-// A client that was away hears, page by page, of all that happened, also while it reads.
+// A client that was away receives all changes, page by page, even while it reads.
 TEST_F(RunStoreTest, AReconnectingClientHasWhatAFreshListHas) {
     std::vector<std::string> ids;
     for (int i = 0; i < 6; ++i) {
@@ -424,7 +424,7 @@ TEST_F(RunStoreTest, AReconnectingClientHasWhatAFreshListHas) {
     int numPages = 0;
     do {
         const values::RunPage page = *store->list(query);
-        // The first page's cursor is the one to go on from.
+        // Continue from the first page's cursor.
         next = next < 0 ? static_cast<std::int64_t>(page.revision) : next;
         for (const values::RunSummary& run : page.runs) {
             known.erase(run.id);

@@ -60,7 +60,7 @@ TEST_F(SettledTest, ACheckpointWaitsForTheSlowestRank) {
     EXPECT_TRUE(end(1, 9).hasSettled);
     EXPECT_EQ(steps(), Steps{8});
     EXPECT_FALSE(end(1, 15).hasSettled);
-    reopen();  // it is not what the daemon remembers
+    reopen();  // the daemon remembers another step
     EXPECT_TRUE(end(1, kAllEnded).hasSettled) << "it is done";
     EXPECT_EQ(steps(), (Steps{16, 8}));
     EXPECT_FALSE(store->checkpoints(id)->front().isWaiting);

@@ -19,7 +19,7 @@ FilterClause onlyClause(std::string_view filter) {
                                                                    : FilterClause{};
 }
 
-// The tree, as brackets: (a & b), (a | b), !a.
+// The tree with brackets: (a & b), (a | b), !a.
 std::string treeOf(const RunFilter& filter) {
     if (filter.kind == RunFilter::Kind::kClause) {
         return filter.clause.key;

@@ -157,7 +157,7 @@ class AllocationTest : public StreamTest {
         return counted;
     }
 
-    /// What a row and a batch more cost: allocations, measured by runs of more of them.
+    /// Allocations per additional row and batch, measured by longer runs.
     struct Growth {
         double perRow = 0;
         double perBatch = 0;
@@ -182,7 +182,7 @@ class AllocationTest : public StreamTest {
         return growth;
     }
 
-    /// None a row, a few a batch.
+    /// None per row, a few per batch.
     static ::testing::AssertionResult isFlat(const Growth& growth) {
         if (growth.perRow < 0.005 && growth.perBatch < 8) {
             return ::testing::AssertionSuccess();

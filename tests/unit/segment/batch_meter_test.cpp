@@ -1,4 +1,4 @@
-// The meter of mixing against maps, on keys alone and on the frames of a stream.
+// The meter of mixing compared with maps, with keys alone and with the frames of a stream.
 #include "backend/segment/batch_meter.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ TEST(BatchMeter, CountsLikeAMapFrameAfterFrame) {
     for (int frame = 0; frame < 500; ++frame) {
         const std::size_t rows = 1 + random() % 300;
         const std::uint64_t range = 1 + random() % 400;
-        // Runs of one key, keys that differ in high or low bits alone, and 0.
+        // Runs of one key, keys that differ only in high or low bits, and 0.
         const int shift = frame % 3 == 0 ? 48 : 0;
         std::vector<std::uint64_t> keys;
         while (keys.size() < rows) {
@@ -86,7 +86,7 @@ class MixedStream : public StreamTest {
                       shuffle, "}\n");
     }
 
-    // From the frames' own carried columns, one at a time. A null is of its own.
+    // From the frames' carried columns, one at a time. Each null is a separate key.
     static BatchMix slowMix(const std::vector<SeenBatch>& batches, std::int64_t microRows) {
         BatchMix mix;
         for (const SeenBatch& batch : batches) {

@@ -103,7 +103,7 @@ TEST(BufferPoolTest, KeepsSmallBlocksToo) {
     EXPECT_EQ(pool.bytes_allocated(), 0);
 }
 
-// Each thread counts by itself.
+// Each thread has its own counts.
 TEST(BufferPoolTest, WhatAnotherThreadGivesBackIsNoLongerInUse) {
     BufferPool pool(0);
     std::vector<PooledBuffer> buffers;

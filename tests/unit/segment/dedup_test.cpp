@@ -1,4 +1,4 @@
-// Lists that are stored once a request: the same rows as without, the contract, the probe.
+// Lists that are stored once per request: the same rows as without, the contract, the probe.
 #include "tests/unit/segment/request_fixture.h"
 
 namespace millrace::segment {
@@ -39,7 +39,7 @@ TEST_F(DedupTest, StoresAListOnceARequestWhereRowsStayTogether) {
         rows += view.rows();
         items += view.header().requests;
     }
-    // Requests of seven rows, one in four thinned out by half; a frame's border cuts some.
+    // Requests of seven rows, one in four reduced to half; some are cut by a frame's border.
     EXPECT_LT(items * 4, rows);
     EXPECT_GT(items * 8, rows);
 }
@@ -64,7 +64,7 @@ TEST_F(DedupTest, BestEffortStoresApartWhatChanges) {
     for (const std::string name : {"history", "tags"}) {
         EXPECT_EQ(listsOf(off.batches(), name), listsOf(best.batches(), name)) << name;
     }
-    // The first rows of the plan tell which columns are worth it.
+    // The first rows of the plan show which columns are worth it.
     const std::vector<SeenBatch> batches = best.batches();
     const auto view = viewOf(batches.front());
     const auto flags = [&view](const std::string& name) {

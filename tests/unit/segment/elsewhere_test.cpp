@@ -8,7 +8,7 @@
 namespace millrace::segment {
 namespace {
 
-/// All that a sink saw, in order.
+/// Everything that a sink received, in order.
 struct Delivered {
     std::vector<SeenBatch> batches;
     std::vector<stream::SegmentRecord> records;
@@ -76,7 +76,7 @@ TEST_F(Elsewhere, AnyNumberOfWorkersGivesTheBytesOfHere) {
             workers_.computesHere = workers % 2 == 0;
             seen_ = {};
             expectSame(deliver(input, 1 + workers % 3), here);
-            // A thread of this process may compute all of them before a worker has started.
+            // This process's thread may compute all segments before a worker has started.
             EXPECT_TRUE(workers_.computesHere || seen_.numTaken > 0);
             EXPECT_LE(seen_.mostOut, elsewhere_.segments);
         }

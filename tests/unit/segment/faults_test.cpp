@@ -1,4 +1,4 @@
-// What goes wrong: damaged and vanished files, a consumer that stops reading, too little memory.
+// Failures: damaged and missing files, a consumer that stops reading, too little memory.
 #include <algorithm>
 #include <filesystem>
 #include <future>
@@ -87,7 +87,7 @@ TEST_F(FaultTest, ADamagedRowGroupEndsTheStreamInItsPlaceWithASentence) {
     }
 }
 
-// Threads that share a segment's splits meet the damaged ones in an order of chance.
+// Threads that share a segment's splits find the damaged ones in random order.
 TEST_F(FaultTest, OfDamagedSplitsOfASegmentTheFirstIsTold) {
     writeParquet("part-0.parquet");
     std::string text = parquetSpec();
@@ -99,7 +99,8 @@ TEST_F(FaultTest, OfDamagedSplitsOfASegmentTheFirstIsTold) {
         const auto size =
             static_cast<long>(std::filesystem::file_size(directory_ / "part-0.parquet"));
         for (const long eighth : {2, 5, 6}) {
-            file.seekp(size * eighth / 8 - 2048);  // the header of its first page is in there
+            file.seekp(size * eighth / 8 -
+                       2048);  // this range includes the header of its first page
             file.write(std::string(4096, '\x5a').c_str(), 4096);
         }
     }

@@ -1,4 +1,4 @@
-// Frames in memory that two processes share: cut, let go of, cut anew, given back.
+// Frames in memory that two processes share: allocated, released, allocated again, given back.
 #include "backend/segment/sequence/frame_arena.h"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// Picked rows give the same frame whether they are copied in runs or from records.
+// Selected rows give the same frame if they are copied in runs or from records.
 #include "backend/segment/frame_gatherer.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ using frame::ColumnSpec;
 using frame::DType;
 using frame::Role;
 
-// Chunks of random values in a layout that has every kind of column.
+// Chunks of random values in a layout with every kind of column.
 class FrameGathererTest : public testing::Test {
  protected:
     static constexpr std::size_t kDense = 5;

@@ -1,5 +1,5 @@
-// The first rows of a stream, computed ahead of the others: nothing but the time of the first frame
-// may depend on them.
+// The first rows of a stream, computed before the others: only the time of the first frame may
+// change.
 #include <algorithm>
 
 #include "tests/unit/segment/request_fixture.h"
@@ -57,7 +57,8 @@ TEST_F(HeadTest, ChangesNoByteOfAnyFrame) {
     }
 }
 
-// Splits that are not much longer than the head come whole: here the first one, or two, of five.
+// Splits that are only a little longer than the head are computed whole: here the first one, or
+// two, of five.
 TEST_F(HeadTest, IsOfWholeSplitsWhereTheseAreSmall) {
     writeFiles();
     std::string text = specText("request: request, dedup: required, lists: [history]", "none");
@@ -119,8 +120,8 @@ TEST_F(HeadTest, ComesBeforeTheRestIsRead) {
         }
         std::int64_t framesBefore = -1;
     };
-    // The record is made when all of the segment is known; a lone thread reads that afterwards.
-    // Of 500 rows seven in eight stay.
+    // The record is made when the whole segment is known; a single thread reads the rest
+    // afterwards. Seven in eight of the 500 rows stay.
     for (const auto& [rows, frames] : {std::pair{128, 1}, {250, 6}}) {
         headRows_ = rows;
         OneSink sink(frames + 1);

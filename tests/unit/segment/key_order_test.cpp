@@ -1,4 +1,4 @@
-// Rows by their keys, against std::sort.
+// Sorting rows by their keys compared with std::sort.
 #include "backend/segment/key_order.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ void expectOrdered(const std::vector<KeyedRow>& rows) {
     }
 }
 
-/// `masks`: which bits of the keys differ.
+/// `masks`: bits in which the keys differ.
 TEST(KeyOrder, IsThatOfKeysAndThenOfRows) {
     std::mt19937_64 random(3);
     for (const std::uint64_t mask : {~0ULL, 0xffULL, 0x7ULL << 61, 0ULL, 0xf00f00f00f00f00fULL}) {

@@ -1,4 +1,4 @@
-// Weighted lists and sequences on their way into frames: gathered, shuffled, joined through tails.
+// Weighted lists and sequences in frames: gathered, shuffled, joined through tails.
 #include <algorithm>
 
 #include <arrow/array/builder_nested.h>
@@ -64,7 +64,7 @@ std::int64_t hashOf(std::int64_t id) {
     return static_cast<std::int64_t>(1 + CanonicalBytes().integer(id).hash() % 999999);
 }
 
-/// What is wrong with a row of a frame; "" nothing.
+/// The error in a row of a frame, or "".
 std::string complaint(const frame::FrameView& view, std::uint32_t row) {
     const auto r = static_cast<std::int64_t>(view.rowNumbers()[row]);
     const auto bag = static_cast<std::size_t>(view.find(frame::Role::kWeighted, "bag"));

@@ -1,4 +1,5 @@
-// A data worker's objects: those of its own orders are fetched before their turn, no others.
+// A data worker's objects: it fetches the objects of its own orders before their turn, and no
+// others.
 #include <filesystem>
 
 #include "backend/segment/sequence/segment_server.h"
@@ -25,7 +26,7 @@ class ObjectsAheadTest : public StreamTest {
         std::string text = specText(batchText());
         text.replace(text.find(directory_.path()), directory_.path().size(), "s3://lake");
         input_ = open(text);
-        // A file is compared with the plan when it is first touched: that is read here.
+        // A file is compared with the plan at its first use; this read does that.
         for (std::uint32_t file = 0; file < kFiles; ++file) {
             ASSERT_TRUE(input_->dataset()->facts(file).ok());
             ASSERT_TRUE(input_->dataset()->checkedFile(file).ok());
@@ -58,7 +59,8 @@ class ObjectsAheadTest : public StreamTest {
     int numDone_ MR_GUARDED_BY(mutex_) = 0;
 };
 
-// One is held and leaves no room, so the others wait: what is read meanwhile is read ahead.
+// One segment is held and leaves no room, so the others wait: objects that are read meanwhile are
+// read ahead.
 TEST_F(ObjectsAheadTest, OrdersThatWaitAreFetchedAndWhatIsWithdrawnGivesItsBytesBack) {
     SegmentServerOptions options;
     options.heldBytesMax = 1;

@@ -60,7 +60,7 @@ class OpenWorkTest : public ::testing::Test {
         open(columns);
         return names;
     }
-    /// The other thread's part while the owner opens the job.
+    /// The other thread's part while the owner has the job open.
     void whenOpen(std::function<void()> action) { action_ = std::move(action); }
 
     static std::int64_t first(const ColumnArrays& arrays, std::size_t column) {
@@ -168,7 +168,7 @@ TEST_F(OpenWorkTest, TheFirstColumnThatFailsIsTold) {
         bytes.replace(column * step + step / 8, step * 3 / 4, std::string(step * 3 / 4, '\x5a'));
     }
     test::write(path_, bytes);
-    open();  // it was damaged before anyone looked at it
+    open();  // it is opened again after the damage
     for (const int helps : {0, 1, 2, 3}) {
         SplitReader owner(dataset_), helper(dataset_), unused(dataset_);
         whenOpen([&] {
@@ -185,7 +185,7 @@ TEST_F(OpenWorkTest, TheFirstColumnThatFailsIsTold) {
 }
 
 TEST_F(OpenWorkTest, WhatTookMostIsReadFirst) {
-    // Text of 40 bytes a row behind a number of few bits.
+    // A text of 40 bytes per row and a number of few bits.
     std::vector<std::int64_t> few(kJobRows);
     std::vector<std::string> texts;
     for (std::int64_t r = 0; r < kJobRows; ++r) {
@@ -244,7 +244,7 @@ TEST_F(OpenWorkTest, ColumnsOfFewBytesStayInTheirOrder) {
     });
     SplitReader known(dataset_), unused(dataset_);
     ASSERT_TRUE(jobs_.read({1}, front_, names, {}, {known, unused}).ok());
-    // The helper claims the first, and what it reads is bytes of the first names.
+    // The helper claims the first names, so it has read the bytes of the first names.
     SplitReader owner(dataset_), helper(dataset_);
     whenOpen([&] { jobs_.help({helper, helper}); });
     ASSERT_TRUE(jobs_.read({1}, front_, names, {}, {owner, unused}).ok());
@@ -317,7 +317,7 @@ TEST_F(OpenWorkTest, NoSplitIsBegunBehindOneThatFails) {
     EXPECT_EQ(ran, (std::vector<std::size_t>{0, 1}));
 }
 
-// A thread that is at an earlier or later segment of its own does not take a whole split.
+// A thread that works on another segment does not take a whole split.
 TEST_F(OpenWorkTest, WhoReadsForAnotherSegmentTakesNoSplit) {
     SplitReader owner(dataset_), ownerHelper(dataset_), late(dataset_), lateHelper(dataset_);
     std::vector<const SplitReader*> ran;

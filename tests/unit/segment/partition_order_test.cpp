@@ -1,4 +1,4 @@
-// batch.order: {by: column}: day after day, shuffled within each.
+// batch.order: {by: column}: one day after the other, shuffled within each.
 #include <filesystem>
 
 #include "backend/stream/read_state.h"
@@ -11,8 +11,8 @@ class PartitionOrder : public StreamTest {
  protected:
     static constexpr int kDays = 4, kRowsPerDay = 370, kSplitRows = 50;
 
-    /// Days are written in descending order of their files' names, each in two files; `day` says
-    /// the directory and `label` every third row.
+    /// Days in descending order of their files' names, two files each; `day` is the directory, and
+    /// `label` marks every third row.
     void SetUp() override {
         for (int day = 0; day < kDays; ++day) {
             const std::string directory = directory_ / strCat("day=", 20 - day);
@@ -81,8 +81,8 @@ TEST_F(PartitionOrder, RowsComeDayByDayAndAreShuffledWithin) {
     EXPECT_LT(neighbours, kDays * kRowsPerDay / 20);
 }
 
-// Days whose rows leave a short rest each: it comes before the next day's own rows, and is not
-// carried from day to day until tails add up to a micro-batch.
+// Each day leaves a short rest: it comes before the next day's rows, and is not carried from day to
+// day until tails fill a micro-batch.
 TEST_F(PartitionOrder, WhatIsLeftOfADayComesBeforeTheNextOnesOwn) {
     const auto input = open(text() + "recipe: [{filter: x < 129}]\n");
     RememberingSink sink;

@@ -100,8 +100,8 @@ class StreamProperty : public StreamTest {
     std::vector<StreamBatch> want_;
 };
 
-/// Gives each row group of `groupRows` rows a value of its own kind: a day that other row groups
-/// have too, several days that no other has, or nulls. So the files can be taken day by day.
+/// Gives each row group of `groupRows` rows a random kind of value: a day that other row groups
+/// have too, several days that no other has, or nulls. So the files can be ordered by day.
 void drawDays(std::vector<TestRow>& file, std::int64_t groupRows, Generator& draw, int& alone) {
     for (std::size_t r = 0; r < file.size();) {
         const bool isNull = draw.chance(10), isSeveral = draw.chance(20);
@@ -222,7 +222,7 @@ std::vector<StreamBatch> StreamProperty::streamed(int threads, int rank, int ran
     return read(sink);
 }
 
-/// Every rank has its residue, and together they have all.
+/// Each rank has its share, and together they have everything.
 void StreamProperty::checkRanks(Generator& draw) {
     const int ranks = 2 + draw.upTo(3);
     stream::OrderHash sum;
@@ -238,7 +238,7 @@ void StreamProperty::checkRanks(Generator& draw) {
     ASSERT_EQ(sum.hex(), hashOf(want_));
 }
 
-/// What was delivered up to the cut, and the rest from its cursor's text, are the whole.
+/// Rows delivered before the cut and rows from the cursor's text are the whole stream.
 void StreamProperty::checkResume(Generator& draw, std::size_t cut) {
     RememberingSink before(cut == want_.size() ? -1 : static_cast<std::int64_t>(cut));
     stream::Cursor cursor;
@@ -258,7 +258,8 @@ void StreamProperty::checkResume(Generator& draw, std::size_t cut) {
     ASSERT_EQ(sum.hex(), hashOf(want_));
 }
 
-/// The start, the end, each epoch's border and its neighbours, and some between; or all.
+/// The start, the end, each epoch's border and its neighbours, and some positions between; or all
+/// positions.
 std::set<std::size_t> StreamProperty::cuts(Generator& draw, bool isThorough) const {
     std::set<std::size_t> cuts = {0, want_.size()};
     for (std::size_t i = 0; i < want_.size(); ++i) {
@@ -285,7 +286,7 @@ void StreamProperty::check(std::uint64_t seed, bool isThorough) {
     for (const OracleStep& step : steps_) {
         strAppend(&described, "\n  - ", step.step.line());
     }
-    // Pieces that hold a row, a few, most or all of a split.
+    // Pieces with one row, a few, most or all rows of a split.
     constexpr std::int64_t kSizes[] = {1, 2, 7, 30, 100, 10'000};
     pieceRows_ = kSizes[seed % std::size(kSizes)];
     strAppend(&described, "\npieces of ", pieceRows_, " rows");

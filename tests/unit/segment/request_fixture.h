@@ -1,5 +1,5 @@
 #pragma once
-// Parquet files of rows that come in requests, with lists of the request and of the row.
+// Parquet files with rows in requests, with lists of the request and of the row.
 #include <arrow/api.h>
 #include <arrow/io/file.h>
 #include <parquet/arrow/writer.h>
@@ -14,8 +14,9 @@ class RequestTest : public StreamTest {
  protected:
     static constexpr std::int64_t kRows = 3000, kRowsOfRequest = 7;
 
-    // Two files of row groups of 500 rows. `history` is one list a request, empty for every
-    // fifth; `tags` is each row's own. Row `broken` of the first file has a history of its own.
+    // Two files with row groups of 500 rows. `history` is one list per request, empty for every
+    // fifth; `tags` differs by row. Row `broken` of the first file has another history than its
+    // request.
     void writeFiles(std::int64_t broken = -1) {
         for (int f = 0; f < 2; ++f) {
             arrow::Int64Builder request, label;
@@ -68,7 +69,7 @@ class RequestTest : public StreamTest {
         return *frame::FrameView::open(std::as_bytes(std::span(batch.bytes)));
     }
 
-    // Each row's list, as a reader of the frame sees it.
+    // Each row's list, as a reader of the frame gets it.
     static Lists listsOf(const std::vector<SeenBatch>& batches, const std::string& name) {
         Lists lists;
         for (const SeenBatch& batch : batches) {

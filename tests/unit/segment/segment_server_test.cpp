@@ -44,7 +44,7 @@ class ServerTest : public StreamTest {
         notes_.push_back(what);
         changed_.notifyAll();
     }
-    /// All so far, once the last of them is there.
+    /// All notes so far, once the last of them is this one.
     std::vector<std::string> notesUntil(const std::string& last) {
         MutexLock lock(mutex_);
         while (std::find(notes_.begin(), notes_.end(), last) == notes_.end()) {
@@ -64,7 +64,7 @@ using Notes = std::vector<std::string>;
 
 TEST_F(ServerTest, AnOrderBeforeWhatIsHeldTakesItsRoomAndALaterOneWaits) {
     SegmentServerOptions options;
-    options.heldBytesMax = 1;  // room for one
+    options.heldBytesMax = 1;  // room for one segment
     const auto server = serve(options, pool_);
     server->order(orderOf(5));
     notesUntil("done 5/0");
@@ -180,7 +180,7 @@ TEST_F(ServerTest, FactsThatCannotBeTheOrdersAreRefused) {
     EXPECT_FALSE(checkFacts(facts, tailOnly, shape).ok());
 }
 
-/// Remembers what it was asked for.
+/// Records its requests.
 class IdleHolder final : public FrameHolder {
  public:
     void take(const stream::SegmentOrder&, const FrameSpan& span,

@@ -105,7 +105,7 @@ TEST_F(SequenceTest, JoinsTailsSoThatOnlyTheLastMicroBatchIsShort) {
     EXPECT_GT(tails, 10);
 }
 
-// Another, slow way to the same sequence: rows as a map, segments by hand, one list as the rest.
+// Another, slow computation of the sequence: rows as a map, segments by hand, the rest as one list.
 TEST_F(SequenceTest, EqualsASlowOracle) {
     const auto input = open(specText(batchText("rows", 1)));
     const auto& files = input->files();
@@ -245,7 +245,7 @@ TEST_F(SequenceTest, WholeRequestsMoveTogether) {
     text.replace(text.find(from), from.size(), from + ", request: block");
     const std::string derive = "derive: {half";
     text.replace(text.find(derive), derive.size(), "derive: {half");
-    // A column of the file: the same for four adjacent rows.
+    // A column of the file with the same value in four adjacent rows.
     for (int f = 0; f < kFiles; ++f) {
         std::ofstream out(directory_ / strCat("part-", f, ".csv"));
         out << "user,value,label,tags,block\n";
@@ -264,7 +264,7 @@ TEST_F(SequenceTest, WholeRequestsMoveTogether) {
             current = block;
         }
     }
-    // Tails move rows to other micro-batches: most blocks, not all, are met once only.
+    // Tails move rows to other micro-batches, so most blocks, but not all, are in one micro-batch.
     EXPECT_GT(finished.size(), 400U);
 }
 

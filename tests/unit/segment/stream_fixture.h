@@ -1,5 +1,5 @@
 #pragma once
-// Small streams for tests: data in files, a spec around it, a sink that remembers.
+// Small streams for tests: data in files, a spec for it, a sink that records.
 #include <fstream>
 #include <map>
 #include <memory>
@@ -29,7 +29,7 @@ struct SeenBatch {
 
 class RememberingSink : public ring::FrameSink {
  public:
-    /// Refuses the frame after this many; below 0: none.
+    /// Refuses the frame after this number of frames; below 0: none.
     explicit RememberingSink(std::int64_t most = -1) : most_(most) {}
 
     Result<ring::FrameSlot> reserve(std::uint64_t bytes, std::uint32_t, std::int64_t,
@@ -71,7 +71,7 @@ class RememberingSink : public ring::FrameSink {
         errorCode = why.code();
         return okStatus();
     }
-    /// In the order in which places were given.
+    /// In the order of their reservations.
     std::vector<SeenBatch> batches() const {
         MutexLock lock(mutex_);
         std::vector<SeenBatch> all;
@@ -198,7 +198,7 @@ class StreamTest : public ::testing::Test {
     }
 
     DeskLimits elsewhere_;    ///< SequencerOptions::elsewhere; without segments no workers
-    WorkersOptions workers_;  ///< of the streams that are run from now on
+    WorkersOptions workers_;  ///< of streams that are run from now on
     /// What their workers did, summed up.
     struct Seen {
         std::int64_t numTaken = 0, numRefused = 0, numGivenUp = 0, numLost = 0, numDamaged = 0,

@@ -1,5 +1,6 @@
 #pragma once
-// The slow, obviously right stream: rows as maps, one thread, segments and the open rest as lists.
+// The slow, obviously correct stream: rows as maps, one thread, segments and the open rest as
+// lists.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -13,7 +14,7 @@
 
 namespace millrace::test {
 
-/// A row that a recipe kept: its file, its number, and all that its features are, as text.
+/// A row that a recipe kept: its file, its number, and its features as text.
 struct StreamRow {
     std::uint32_t file = 0;
     std::uint64_t row = 0;
@@ -44,7 +45,7 @@ inline std::string hashOf(const std::vector<StreamBatch>& batches) {
 
 class StreamOracle {
  public:
-    /// `rows`: of each file of the plan, in order; all outlive the oracle.
+    /// `rows`: the rows of each file of the plan in order; all must outlive the oracle.
     StreamOracle(const spec::RunSpec& spec, const std::vector<OracleStep>& steps,
                  const stream::Plan& plan, const std::vector<std::vector<TestRow>>& rows)
         : spec_(spec), steps_(steps), plan_(plan), rows_(rows) {}
@@ -62,7 +63,7 @@ class StreamOracle {
             std::size_t at = 0;
             const Day day = splits.front().day;
             if (!rest.empty() && dayOfRest != day && rest.size() + rows.size() >= micro) {
-                at = micro - rest.size();  // what is left of an earlier day leaves first
+                at = micro - rest.size();  // the rest of an earlier day leaves first
                 rest.insert(rest.end(), rows.begin(), rows.begin() + offset(at));
                 give(std::exchange(rest, {}));
             }
@@ -83,7 +84,7 @@ class StreamOracle {
     }
 
  private:
-    /// Nulls last; then a row group's least value.
+    /// Nulls last; then the least value of a row group.
     using Day = std::pair<bool, std::int64_t>;
     struct Split {
         Day day;  ///< by which all splits are taken; equal where the order has no column

@@ -1,5 +1,5 @@
-// Every type of the files through the whole loader: its frames are those of the same values written
-// in the type that the column is read as.
+// Every type of a file's column through the whole loader: its frames equal those of the same
+// values, written in the type as which the column is read.
 #include <arrow/array/array_nested.h>
 #include <arrow/array/builder_primitive.h>
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ bool isReal(const arrow::DataType& type) {
     return arrow::is_floating(type.id()) || arrow::is_decimal(type.id());
 }
 
-/// What docs/guides/sources.md says that a column of this type is read as.
+/// The type as which a column of this type is read, by docs/guides/sources.md.
 TypePtr readAs(const arrow::DataType& type) {
     switch (type.id()) {
         case arrow::Type::BOOL:
@@ -180,7 +180,7 @@ bool isSame(const frame::FrameView& x, const frame::FrameView& y, std::size_t co
            std::equal(from.begin(), from.end(), to.begin(), to.end());
 }
 
-/// The features that two frames of one layout do not agree on.
+/// The features in which two frames of one layout differ.
 std::vector<std::string> differing(const frame::FrameView& x, const frame::FrameView& y,
                                    const Types::Features& features) {
     std::vector<std::string> names;

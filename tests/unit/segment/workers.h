@@ -62,7 +62,7 @@ class Workers {
         for (const auto& worker : workers_) {
             worker->server.reset();
         }
-        std::vector<std::function<void()>> last;  // what these hold posts once more
+        std::vector<std::function<void()>> last;  // may post once more when it is destroyed
         {
             MutexLock lock(mutex_);
             std::swap(last, events_);
@@ -166,7 +166,7 @@ class Workers {
             return;
         }
         if (done.status.code() == absl::StatusCode::kCancelled) {
-            return;  // withdrawn: the worker has room again
+            return;  // withdrawn, so the worker has room again
         }
         if (!done.status.ok()) {
             desk_.failed(done.order, done.status);
@@ -185,7 +185,7 @@ class Workers {
     void send(int w, const Order& order, std::int64_t f, const std::shared_ptr<RemoteFrames>& to) {
         auto coded = workers_[static_cast<std::size_t>(w)]->server->frame(order, f);
         if (!coded) {
-            return;  // it was lost, and said so
+            return;  // lost, and it has reported that
         }
         if (!chance(options_.damaged)) {
             const Status came = to->came(f, *coded);

@@ -27,7 +27,7 @@ RunFigure loss(std::int64_t step, double value = 0.5) {
 
 class FollowerTest : public testing::Test {
  protected:
-    // All events until everything has ended (or nothing came for five seconds).
+    // All events until every stream has ended (or nothing came for five seconds).
     std::vector<FollowEvent> followAll(FollowOptions options) {
         std::vector<FollowEvent> events;
         Follower follower(client_, clock_, std::move(options));
@@ -211,7 +211,7 @@ TEST_F(FollowerTest, NodesAreListedAgainAndAgain) {
     }
 }
 
-/// Counts how often the time is read: a thread that spins reads it thousands of times.
+/// Counts reads of the time: a thread that spins reads it thousands of times.
 class CountingClock final : public Clock {
  public:
     std::int64_t wallMs() const override { return clock_.wallMs(); }
@@ -302,7 +302,7 @@ TEST_F(FollowerTest, ASinkGetsTheEventsInTheirOrder) {
 }
 
 TEST_F(FollowerTest, ATryThatIsDueLaterIsMadeAtOnceWhenAskedTo) {
-    FakeClock still;  // on which the pause before the next try never passes
+    FakeClock still;  // on which the pause before the next try never ends
     fake_.metricScripts = {{{}, false, unavailable("lost")}, {{chunkOf({loss(1)}, true)}}};
     Follower follower(client_, still, metricsOf("r-abc23"));
     const auto lost = follower.next(std::chrono::seconds(5));
@@ -329,7 +329,7 @@ class GreetingTest : public FollowerTest {
         };
         return options;
     }
-    // The next change of the link; events in between are kept.
+    // The next change of the link; events before it are kept.
     Link nextLink(Follower& follower) {
         while (auto event = follower.next(std::chrono::seconds(5))) {
             if (const auto* changed = std::get_if<LinkChanged>(&*event)) {
@@ -341,9 +341,9 @@ class GreetingTest : public FollowerTest {
         return {};
     }
 
-    BoundedQueue<Status> answers_{16};  // of the greetings; afterwards all is well
+    BoundedQueue<Status> answers_{16};  // failures of greetings; later ones succeed
     std::vector<FollowEvent> between_;
-    FakeClock still_;  // no pause passes on it
+    FakeClock still_;  // no pause ends on it
 };
 
 TEST_F(GreetingTest, TheStreamsAreOneConnectionAndBeginAgainTogether) {

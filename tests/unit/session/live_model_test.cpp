@@ -89,7 +89,7 @@ TEST(LiveModel, RatesSayHowOldTheyAreFromFiveSecondsOn) {
         changed.run.latestMetrics = {{"samples_per_second", 100, 100, timeMs}};
         return changed;
     };
-    model.apply(withRate(500'000), 1'000);  // the daemon's clock is another one
+    model.apply(withRate(500'000), 1'000);  // the daemon's clock is a different one
     LiveRun& run = model.runs["r-abc23"];
     EXPECT_FALSE(run.oldRatesSeconds(6'000).has_value());
     EXPECT_DOUBLE_EQ(run.oldRatesSeconds(7'000).value(), 6);
@@ -117,7 +117,7 @@ TEST(LiveModel, RunsThatGoStandBeforeThoseThatEnded) {
 
 TEST(LiveModel, RunsOfOneSubmitStandInItsOrder) {
     LiveModel model;
-    for (const char* id : {"r-c", "r-a", "r-b"}) {  // what the map makes of it is another order
+    for (const char* id : {"r-c", "r-a", "r-b"}) {  // the map has another order
         values::RunSummary run = aRun(id, "", RunState::kQueued);
         run.uid = strCat("0190", model.runs.size());
         model.apply(RunChanged{run}, 0);

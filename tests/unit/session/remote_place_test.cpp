@@ -1,4 +1,4 @@
-// What a run on another host needs from there, with a host that is a directory of this machine.
+// Files that a run on another host needs from there; the host is a directory of this machine.
 #include "app/session/remote_place.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Questions on their way: what kind they are, and the door between two processes.
+// Questions of ssh: their kinds, and the socket between two processes.
 #include "app/ssh/askpass.h"
 
 #include <filesystem>
@@ -38,7 +38,7 @@ TEST(Question, KindsAreKnownByWhatSshSays) {
 
 class Door : public ::testing::Test {
  protected:
-    // What ssh's askpass program does.
+    // Does the work of ssh's askpass program.
     std::string ask(const std::string& text) {
         Result<UniqueFd> fd = connectOwnUnix(dir_ / "ask");
         EXPECT_TRUE(fd.ok()) << fd.status();

@@ -1,4 +1,4 @@
-// A connection whose ssh is a script: its end, what is asked through it, and what a host may say.
+// A connection whose ssh is a script: its end, its requests, and malicious answers of a host.
 #include "app/ssh/connection.h"
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// What ssh writes when it ends, as OpenSSH 9.2 says it, and the sentence for it.
+// Errors of OpenSSH 9.2, and our sentence for each.
 #include "app/ssh/failure.h"
 
 #include <gmock/gmock.h>

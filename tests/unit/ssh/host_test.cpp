@@ -1,4 +1,4 @@
-// A host whose ssh is a script: which program is taken, and what is remembered of an attempt.
+// A host whose ssh is a script: the choice of the program, and what is remembered of an attempt.
 #include "app/ssh/host.h"
 
 #include <gmock/gmock.h>

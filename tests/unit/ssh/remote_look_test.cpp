@@ -1,4 +1,4 @@
-// The look, run by this machine's sh as a host's would.
+// The script that looks at a host, run by this machine's sh.
 #include "app/ssh/remote_look.h"
 
 #include <filesystem>

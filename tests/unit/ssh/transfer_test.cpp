@@ -1,5 +1,5 @@
-// Files on their way to a host that is a directory of this machine: odd names, a full disk, tools
-// that are missing there, somebody who gives up.
+// Transfers of files to a host that is a directory of this machine: odd names, a full disk, missing
+// tools, a cancel.
 #include "app/ssh/transfer.h"
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// What an incoming file's `cat` does there; every other one is the usual.
+// The script that replaces `cat` for an incoming file; all other programs are real.
 constexpr const char* kCat = "case $(readlink /proc/$$/fd/1) in *incoming*) ";
 
 class TransferTest : public ::testing::Test {

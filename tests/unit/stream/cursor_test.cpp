@@ -27,7 +27,7 @@ TEST(Cursor, RoundTripsThroughText) {
     EXPECT_EQ(cursor.segmentFirst(), 37);
 }
 
-// It says what version 2 says: texts that people kept go on.
+// The text of version 2, which users have kept, must stay readable.
 TEST(Cursor, OneOfVersion1IsRead) {
     Json json = *parseJson(someCursor().toText(), "cursor");
     EXPECT_EQ(json["version"], 2);

@@ -1,6 +1,5 @@
 // 32 simulated workers and 100,000 segments: losses, delays, answers that come late or twice, a
-// clock that jumps. Whatever happens, each segment is delivered once, in order, from one
-// generation.
+// clock that jumps. In any case each segment is delivered once, in order, from one generation.
 #include <algorithm>
 #include <map>
 #include <queue>
@@ -23,7 +22,7 @@ constexpr int kPlaces = 5;
 constexpr std::int64_t kSegments = 100'000;
 constexpr std::int64_t kAhead = 256;
 
-/// What the model knows of a worker that the master may know wrongly.
+/// The true state of a worker, which the master may not know.
 struct Worker {
     bool isAlive = true;    ///< it computes and answers
     bool isSilent = false;  ///< and says nothing until it wakes: stopped
@@ -79,7 +78,7 @@ class Simulation {
     void push(Event::Kind kind, std::int64_t inNs, const Hand& hand = {}) {
         events_.push({nowNs_ + inNs, numEvents_++, kind, hand});
     }
-    /// The feed's clock, which somebody sets now and then.
+    /// The feed's clock, which is sometimes set.
     std::int64_t clockNs() {
         if (chance(0.0005)) {
             skewNs_ += between(-3'600'000, 3'600'000) * kMs;
@@ -134,7 +133,7 @@ class Simulation {
         const auto mine = worker.hands.find(hand.number);
         const bool isMine = mine != worker.hands.end() && mine->second == hand.generation;
         if (!isMine) {
-            // A withdrawal crossed its answer: it counts for nothing.
+            // A withdrawal crossed the answer, so the answer does not count.
             EXPECT_FALSE(master_.done(hand, clockNs()));
             ++refused_;
             return;
@@ -146,7 +145,7 @@ class Simulation {
         if (event.kind == Event::Kind::kBegin) {
             worker.begun.insert(hand.number);
             EXPECT_TRUE(master_.started(hand));
-            // Now and then one hangs while its worker reports happily.
+            // Sometimes a segment hangs while its worker reports as usual.
             push(Event::Kind::kDone,
                  chance(0.002) ? between(1, 20) * 1000 * kMs : between(40, 160) * kMs, hand);
         } else if (chance(0.001)) {
@@ -281,7 +280,7 @@ class Simulation {
         for (const StreamMaster::Deadly& deadly : decisions.deadly) {
             EXPECT_GE(deaths_[deadly.number], 2);
             ++deadly_;
-            push(Event::Kind::kHere, 0, {0, deadly.number, 0});  // the model goes on all the same
+            push(Event::Kind::kHere, 0, {0, deadly.number, 0});  // the model continues nevertheless
         }
     }
 
@@ -314,7 +313,7 @@ TEST(Master32, EverySegmentIsDeliveredOnceFromOneGeneration) {
     simulation.run();
     const double twice = static_cast<double>(simulation.master().numTwice());
     EXPECT_LE(twice, 0.1 * static_cast<double>(simulation.numOrders()));
-    // The model is worth something only when all of this happened.
+    // The model proves something only if all of this has happened.
     EXPECT_GT(twice, 10);
     EXPECT_GT(simulation.numOrders(), kSegments + 1000);
     EXPECT_GT(simulation.numRefused(), 100);

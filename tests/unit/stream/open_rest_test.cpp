@@ -17,7 +17,7 @@ struct Batch {
     bool operator==(const Batch&) const = default;
 };
 
-/// The first segment of each segment's partition; empty: all are one.
+/// The first segment of each segment's partition; empty: there is one partition.
 using Starts = std::vector<std::int64_t>;
 
 std::int64_t startOf(const Starts& starts, std::int64_t segment) {
@@ -81,7 +81,7 @@ struct Made {
     std::vector<Cursor> cursors;  // cursors[n]: before micro-batch n
 };
 
-/// Runs OpenRest from a cursor; keeps batches from cursor.next on.
+/// Runs OpenRest from a cursor; keeps the batches from cursor.next on.
 Made run(OpenRest rest, const Cursor& from, const std::vector<std::int64_t>& segments,
          std::int64_t b, const Starts& starts = {}) {
     Made made;
@@ -165,8 +165,8 @@ TEST(OpenRest, EqualsTheOracleForRandomPartitionsAndResumesAtAnyCursor) {
     }
 }
 
-// What is left of a partition comes before all others of the first segments that can fill a
-// micro-batch with it, not when a tail happens to be long enough.
+// The rest of a partition comes before all rows of the first segments that can fill a micro-batch
+// with it, not only when a tail is long enough.
 TEST(OpenRest, RowsOfAPartitionLeaveBeforeTheNextOnesOwn) {
     OpenRest rest(10);
     EXPECT_EQ(rest.add(0, 13, 0).count(), 1);
@@ -179,7 +179,7 @@ TEST(OpenRest, RowsOfAPartitionLeaveBeforeTheNextOnesOwn) {
     EXPECT_EQ(next.full, 1);
     EXPECT_EQ(next.tailRows, 7);
     EXPECT_EQ(rest.parts(), (std::vector<RestPart>{{1, 7}}));
-    // Segments that are too small wait with it; the next one takes them both.
+    // Segments that are too small wait with the rest; the next segment takes both.
     EXPECT_EQ(rest.add(2, 2, 2).count(), 0);
     const SegmentShare last = rest.add(3, 1, 3);
     ASSERT_TRUE(last.joined);

@@ -67,7 +67,7 @@ TEST(SplitOrder, GoldenKeysStay) {
     }());
     EXPECT_NE(fileKey(0, "a.parquet"), fileKey(1, "a.parquet"));
     EXPECT_NE(rowKey(7, fileKey(0, "a"), 1), splitKey(7, splitFileKey(0, "a"), 1));
-    // Written down from the first version: a change is a new stream version.
+    // Recorded from the first version: a change needs a new stream version.
     EXPECT_EQ(splitKey(7, splitFileKey(0, "a.parquet"), 0), 10016570365169048247ULL);
     EXPECT_EQ(rowKey(7, fileKey(0, "a.parquet"), 12), 16494129768724738089ULL);
 }

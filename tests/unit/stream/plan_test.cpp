@@ -48,7 +48,8 @@ TEST(Plan, SaysWhichRuleMadeItsSegments) {
     }
 }
 
-// The text is the dump of the tree, which would be too large: sorted keys, the same escapes.
+// The text equals the dump of the whole tree, which would be too large: sorted keys, the same
+// escapes.
 TEST(Plan, TextIsTheDumpOfTheTree) {
     Plan odd = somePlan();
     odd.files[0].path = "/data/\"quoted\" back\\slash \x7f/\t\n\x01.parquet";

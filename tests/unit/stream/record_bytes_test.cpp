@@ -11,7 +11,7 @@
 namespace millrace::stream {
 namespace {
 
-/// The bytes as docs/formats/frame.md says, put together without the writer's code.
+/// The bytes by docs/formats/frame.md, made without the writer's code.
 class Bytes {
  public:
     Bytes(std::uint64_t numSteps, std::uint64_t numCounts) {
@@ -43,7 +43,7 @@ class Bytes {
     std::vector<unsigned char> bytes_;
 };
 
-/// Reads a copy with nothing behind it, so that a sanitizer sees a byte too many.
+/// Reads a copy without bytes behind it, so that a sanitizer sees a read of one byte too many.
 const char* readBytes(const std::vector<unsigned char>& bytes, std::size_t size,
                       SegmentRecord& record) {
     const auto copy = std::make_unique<unsigned char[]>(size);

@@ -13,7 +13,7 @@ using Hand = StreamMaster::Hand;
 constexpr std::int64_t kMs = 1'000'000;
 constexpr std::int64_t kSecond = 1'000 * kMs;
 
-/// A master with segments 0, 1, ... of one file each, and a time that the test moves on.
+/// A master with segments 0, 1, ... of one file each, and a time that the test moves.
 class StreamMasterTest : public ::testing::Test {
  protected:
     StreamMaster& master(const StreamMaster::Options& options = {}) {
@@ -31,7 +31,8 @@ class StreamMasterTest : public ::testing::Test {
         return id;
     }
     StreamMaster::Decisions decide() { return master_->decide(nowNs_); }
-    /// Time passes in steps as a feed's loop makes them, while all but `silent` report.
+    /// Lets time pass in steps like those of a feed's loop, while all workers except `silent`
+    /// report.
     StreamMaster::Decisions pass(std::int64_t ns, WorkerId silent = 0) {
         StreamMaster::Decisions all;
         for (const std::int64_t end = nowNs_ + ns; nowNs_ < end;) {

@@ -15,7 +15,7 @@ StreamState emptyState() {
     return state;
 }
 
-/// What the C library and what the daemon say of a text; they must agree.
+/// The readings of a text by the C library and by the daemon; they must agree.
 bool isRead(const std::string& text) {
     StreamState state;
     const std::string wrong = state.read(text);

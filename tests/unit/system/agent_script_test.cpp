@@ -13,7 +13,7 @@
 namespace millrace {
 namespace {
 
-// A home with programs in it, of which the agent prints its arguments.
+// A home with programs; its agent prints its arguments.
 class AgentScriptTest : public ::testing::Test {
  protected:
     AgentScriptTest() {
@@ -26,7 +26,7 @@ class AgentScriptTest : public ::testing::Test {
         std::ofstream(directory + "/" + name) << "#!/bin/sh\n" << body << "\n";
         std::filesystem::permissions(directory + "/" + name, std::filesystem::perms::owner_all);
     }
-    /// What the agent is started with.
+    /// The arguments with which the agent is started.
     std::string run() {
         SubprocessOptions options;
         options.argv = {"/bin/sh", "-s"};

@@ -55,7 +55,7 @@ TEST_F(MachineCoresTest, VersionOneLimitsToo) {
     EXPECT_EQ(cores(8), 4);
 }
 
-// As in a container: the path is the host's, the directory above all is the container's own.
+// As in a container: the path is the host's, and the top directory is the container's own.
 TEST_F(MachineCoresTest, AGroupWhosePathIsNotHereIsLimitedByTheOneAtTheTop) {
     write("proc/self/cgroup", "4:cpu:/docker/abc\n0::/docker/abc\n");
     write("groups/cpu/cpu.cfs_quota_us", "200000\n");
@@ -63,7 +63,7 @@ TEST_F(MachineCoresTest, AGroupWhosePathIsNotHereIsLimitedByTheOneAtTheTop) {
     EXPECT_EQ(cores(8), 2);
 }
 
-// A group with a quota of one and a half cores below the one of this process.
+// A group below this process's, with a quota of one and a half cores.
 class RealGroup {
  public:
     RealGroup() {
@@ -85,7 +85,7 @@ class RealGroup {
     RealGroup(const RealGroup&) = delete;
     RealGroup& operator=(const RealGroup&) = delete;
     bool isThere() const { return isThere_; }
-    /// What a process in it says of its cores; nothing where none may enter.
+    /// The number of cores that a process in it reports; empty if this user may not enter it.
     std::optional<int> coresInside() const {
         const pid_t child = ::fork();
         if (child == 0) {
@@ -98,7 +98,7 @@ class RealGroup {
     }
 
  private:
-    // The kernel's files are there already and take one write.
+    // The kernel's files exist and take one write.
     bool put(const char* name, const std::string& text) const {
         std::FILE* file = std::fopen((path_ + "/" + name).c_str(), "r+e");
         const bool isWritten = file != nullptr && std::fputs(text.c_str(), file) >= 0;

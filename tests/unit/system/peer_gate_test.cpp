@@ -33,7 +33,7 @@ class PeerGateTest : public ::testing::Test {
         ASSERT_TRUE(gate.ok()) << gate.status();
         gate_ = std::move(*gate);
     }
-    /// Connects as a client does and waits until the gate has handed it on.
+    /// Connects as a client does; waits until the gate has passed the connection on.
     bool comesIn() {
         const int before = numTaken_;
         return connectOwnUnix(path_).ok() && eventually([&] { return numTaken_ > before; });
@@ -51,7 +51,7 @@ TEST_F(PeerGateTest, LetsItsUserIn) {
     EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
-// As systemd-logind does at the user's last logout.
+// systemd-logind does this at the user's last logout.
 TEST_F(PeerGateTest, MakesItsSocketAgainWhenTheRuntimeDirectoryWasRemoved) {
     std::filesystem::remove_all(folder_);
     ASSERT_TRUE(eventually([&] { return comesIn(); }));

@@ -19,7 +19,7 @@ const PidScope kHere{"machine-a", "boot-1", 4026531836, "host-a"};
 
 TEST(PidScope, PidsOfItsOwnNamespaceAreInReach) {
     EXPECT_EQ(reachOf(kHere, kHere, kOld), PidReach::kHere);
-    PidScope renamed = kHere;  // one kernel, whatever its machine id and name became
+    PidScope renamed = kHere;  // one kernel, although machine id and name differ
     renamed.machine = "machine-b";
     renamed.host = "host-b";
     EXPECT_EQ(reachOf(renamed, kHere, kOld), PidReach::kHere);

@@ -32,7 +32,7 @@ TEST(Secrets, AMovedSecretLeavesNothingBehind) {
     const char* place = one.text();
     const Secret two = std::move(one);
     EXPECT_EQ(two.view(), "open sesame");
-    EXPECT_EQ(two.text(), place);  // the page itself went along
+    EXPECT_EQ(two.text(), place);  // the page itself was moved
     EXPECT_EQ(one.view(), "");     // NOLINT(bugprone-use-after-move)
     EXPECT_FALSE(one.append("x"));
 }

@@ -1,4 +1,4 @@
-// Memory of two processes: what one writes the other reads, and nothing else passes for it.
+// Memory of two processes: one reads what the other writes, and other files are refused.
 #include "backend/system/shared_memory.h"
 
 #include <fcntl.h>

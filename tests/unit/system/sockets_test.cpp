@@ -70,7 +70,7 @@ TEST(UnixSocket, NobodyThereIsUnavailableAndNoPathIsNotFound) {
     EXPECT_EQ(connectUnix(dir / "t").status().code(), absl::StatusCode::kNotFound);
 }
 
-// Connections that nobody takes, until the listener's queue is full.
+// Connections that nobody accepts, until the listener's queue is full.
 std::vector<UniqueFd> fillQueue(const std::string& path) {
     std::vector<UniqueFd> held;
     for (int i = 0; i < 10'000; ++i) {
@@ -167,7 +167,7 @@ TEST(UnixSocket, ADirectoryThatOthersMayWriteToIsNotSafeForASocket) {
     EXPECT_TRUE(connectOwnUnix(dir / "s").ok()) << "sticky: nobody can replace it";
 }
 
-// Without descriptors accept() fails while poll() goes on to report the peer that waits.
+// Without descriptors accept() fails while poll() keeps reporting the waiting peer.
 TEST(UnixListener, RestsWhileTheProcessIsOutOfDescriptors) {
     const TempDir dir;
     auto listener = UnixListener::open(dir / "s", "test");
@@ -176,7 +176,7 @@ TEST(UnixListener, RestsWhileTheProcessIsOutOfDescriptors) {
     ASSERT_TRUE(client.ok());
     rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-    logInfo("test: descriptors run out", {});  // UBSan looks at a class for the first time with one
+    logInfo("test: descriptors run out", {});  // UBSan needs one for its first look at a class
     rlimit few = before;
     few.rlim_cur = static_cast<rlim_t>(client->get() + 1);
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);

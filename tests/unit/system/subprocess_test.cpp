@@ -41,7 +41,7 @@ TEST(Subprocess, FeedsInputLargerThanAPipe) {
 TEST(Subprocess, AChildThatDoesNotReadItsInputIsNoError) {
     SubprocessOptions options = shell("exit 0");
     options.input = std::string(1'000'000, 'x');
-    std::signal(SIGPIPE, SIG_DFL);  // which would end this program
+    std::signal(SIGPIPE, SIG_DFL);  // a SIGPIPE would end this program
     EXPECT_EQ(Subprocess::run(options).value().exitCode, 0);
 }
 

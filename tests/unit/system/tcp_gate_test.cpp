@@ -1,4 +1,4 @@
-// What strangers can hold at a door on TCP, and that others come in all the same.
+// What strangers can occupy at a TCP port, and that others still get in.
 #include "backend/system/tcp_gate.h"
 
 #include <cerrno>
@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 
 constexpr milliseconds kLong{3'600'000};
 
-/// Counts what is handed on, and keeps it.
+/// Counts and keeps the connections that are passed on.
 class Taken {
  public:
     void add(int fd) {

@@ -49,7 +49,7 @@ TEST_F(FakeGroupsTest, NoneIsFoundWhereVersion1IsAloneOrTheDirectoryIsTheHosts) 
     EXPECT_EQ(own(), "none");
 }
 
-/// A process that ends with nothing but SIGKILL.
+/// A process that only SIGKILL ends.
 pid_t startDeaf() {
     const pid_t child = ::fork();
     if (child == 0) {

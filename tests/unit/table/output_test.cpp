@@ -1,4 +1,4 @@
-// Places that appear whole or not at all, and tables in the three formats.
+// Directories that appear whole or not at all, and tables in the three formats.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

@@ -25,7 +25,7 @@ std::string byArrow(const std::vector<typename DType::c_type>& values) {
     return encoder->FlushValues()->ToString();
 }
 
-/// Behind what is there already.
+/// Appends to the present bytes.
 template <class T>
 std::string packed(const std::vector<T>& values) {
     arrow::BufferBuilder out;

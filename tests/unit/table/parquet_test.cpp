@@ -1,4 +1,4 @@
-// Row groups that are encoded here, against what Arrow reads and writes.
+// Row groups that our code encodes, compared with Arrow's reader and writer.
 #include <limits>
 #include <random>
 
@@ -25,7 +25,7 @@ using ArrayPtr = std::shared_ptr<arrow::Array>;
 
 class ParquetTest : public ::testing::Test {
  protected:
-    /// Of `type`, from numbers; every seventh is null where `hasNulls`, and 50 rows in a line.
+    /// Values of `type` from numbers; if `hasNulls`, every seventh and 50 rows in a row are null.
     template <class Builder, class Value>
     static ArrayPtr made(const std::shared_ptr<arrow::DataType>& type, std::int64_t rows,
                          bool hasNulls, const Value& value) {
@@ -42,7 +42,7 @@ class ParquetTest : public ::testing::Test {
                std::string(i % 2, '\0');
     }
 
-    /// `varied`: about how many different values there are.
+    /// `varied`: approximate number of different values.
     static BatchPtr batch(std::int64_t rows, bool hasNulls, std::uint64_t varied,
                           std::uint64_t seed = 1) {
         std::mt19937_64 random(seed);
@@ -160,7 +160,7 @@ TEST_F(ParquetTest, ValuesBelowADictionarysLimitAreIndices) {
     }
 }
 
-// A step from each to the next says less than the value; what a codec makes smaller stays with it.
+// Integers with small steps are packed as differences, unless a codec makes the values smaller.
 TEST_F(ParquetTest, IntegersOfSmallStepsArePackedAsDifferences) {
     std::mt19937_64 random(5);
     std::int64_t last = 1'700'000'000'000;
@@ -215,7 +215,7 @@ TEST_F(ParquetTest, TextsThatMostlyDifferStandBehindTheirLengths) {
     }
 }
 
-// Random bits get no smaller; the column is written as it is, and says so.
+// Random bits cannot get smaller; the column is written plain, and its encoding says so.
 TEST_F(ParquetTest, WhatACodecMakesNoSmallerIsLeftAsItIs) {
     std::mt19937_64 random(3);
     const auto bits = [&](std::int64_t) { return static_cast<std::int64_t>(random()); };
@@ -238,7 +238,7 @@ TEST_F(ParquetTest, WhatACodecMakesNoSmallerIsLeftAsItIs) {
     EXPECT_TRUE((*read(path)->CombineChunksToBatch())->Equals(*rows));
 }
 
-// A dictionary's share in a row group is smaller than in the rows that are tried.
+// The dictionary takes a smaller share of a whole row group than of the rows in the trial.
 TEST_F(ParquetTest, IndicesWithoutAnOrderAreLeftAsTheyAre) {
     std::mt19937_64 random(4);
     const auto any = [&](std::int64_t) { return static_cast<std::int64_t>(random() % 1'024); };
@@ -364,7 +364,7 @@ TEST_F(ParquetTest, AnErrorOfOneRowGroupEndsTheTable) {
     const auto good = arrow::schema({arrow::field("price", arrow::int64(), false)});
     const auto clean = batch(1000, false, 10)->column(3), holed = batch(1000, true, 10)->column(3);
     for (const auto& [bad, isShared] : {std::pair(0, false), {2, false}, {0, true}, {2, true}}) {
-        TableOptions options;  // the first group tells how the table is written
+        TableOptions options;  // the first group decides how the table is written
         options.directory = directory_ / "table";
         options.rowGroupRows = 1000;
         options.writer.threads = 3;

@@ -1,4 +1,4 @@
-// Rows of a dataset as a table: the files are the planned ones, from the first row to the end.
+// Rows of a dataset as a table: the planned files, from the first row to the last.
 #include <filesystem>
 
 #include <arrow/api.h>
@@ -64,7 +64,7 @@ class RowsTest : public ::testing::Test {
         return RowStream::open(spec_, plan_, budget_, options);
     }
 
-    /// Row groups that are worth reading by several threads, a column each.
+    /// Row groups that several threads read, a column each.
     void writeGroups(int groups) {
         constexpr std::int64_t kRows = 10'000;
         constexpr int kColumns = 12;

@@ -1,4 +1,4 @@
-// Sort keys and the external sort, against std::stable_sort over plain values.
+// Sort keys and the external sort compared with std::stable_sort over plain values.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -33,7 +33,7 @@ struct Row {
     bool operator==(const Row&) const = default;
 };
 
-// SEMANTICS of the order: nulls last.
+// The documented order: nulls last.
 bool isBefore(const Row& a, const Row& b) {
     if (a.request != b.request) {
         return a.request && (!b.request || *a.request < *b.request);
@@ -159,7 +159,7 @@ TEST_F(ExternalSortTest, SortsTheSameWithSeveralThreads) {
     EXPECT_EQ(sorted(rows, 16'000'000, 2, 4, 2, 5000), order);
 }
 
-/// Few values that come in many runs, so that what bounds a merge is often equal to others.
+/// Few different values in many runs, so that the bounds of a merge are often equal.
 TEST_F(ExternalSortTest, EqualRowsOfManyRunsStayInOrder) {
     for (const int requests : {1, 2, 5}) {
         const std::vector<Row> rows = someRows(5000, requests);
@@ -247,7 +247,7 @@ TEST(SortedOrder, IsThatOfTheKeys) {
         std::vector<std::uint32_t> expected(static_cast<std::size_t>(batch->num_rows()));
         std::iota(expected.begin(), expected.end(), 0U);
         std::ranges::stable_sort(expected, [&keys](auto a, auto b) { return keys[a] < keys[b]; });
-        // In one piece, and in three, one of them empty.
+        // Sorted in one piece, and in three, one of them empty.
         const std::int64_t cut = batch->num_rows() / 3;
         const std::vector<BatchPtr> pieces{batch->Slice(0, cut), batch->Slice(cut, 0),
                                            batch->Slice(cut)};
@@ -265,8 +265,8 @@ TEST(SortedOrder, IsThatOfTheKeys) {
     }
 }
 
-/// Enough rows for parts of parts and a stretch of its own for each thread, with prefixes in common
-/// and all alike.
+/// Enough rows for nested parts and a separate range for each thread, with common prefixes and
+/// equal values.
 TEST(SortedOrder, OfManyTextsIsThatOfTheirBytes) {
     std::mt19937 random(5);
     for (const char* prefix : {"", "the same for all of them "}) {

@@ -55,7 +55,7 @@ TEST(GpuProbe, WhatADeviceDoesNotTellIsAbsentAndNotZero) {
     EXPECT_EQ(old.memoryUsedBytes, 40U);
 }
 
-// Runs where there is a GPU; says why it does not elsewhere.
+// Runs on a machine with a GPU; elsewhere it says why it does not.
 TEST(GpuProbe, ARealGpuHasANameAndMemory) {
     const GpuProbe probe;
     if (probe.gpus().empty()) {

@@ -91,7 +91,7 @@ class SocketPumpTest : public ::testing::Test {
         port = pump->open(UniqueFd(ends[1]));
         pump->attach(*port, link);
     }
-    /// `bytes` that came out at the worker; fewer at the end of the stream.
+    /// The next `bytes` bytes at the worker; fewer at the end of the stream.
     std::string receive(std::size_t bytes) {
         std::string got(bytes, '\0');
         const ssize_t n = ::recv(worker.get(), got.data(), bytes, MSG_WAITALL);
@@ -123,9 +123,9 @@ TEST_F(SocketPumpTest, ASocketIsReadOnlyWhileItsLinkTakesMore) {
     link->awaitSent(1);
     say("b");
     EXPECT_EQ(link->awaitSent(2), "ab");
-    say("c");  // two wait to go out: this one stays where it is
+    say("c");  // two bytes wait to leave, so this one stays
     link->awaitAsked(1);
-    for (const char* const round : {"x", "y", "z"}) {  // the pump's thread goes round between them
+    for (const char* const round : {"x", "y", "z"}) {  // the pump's thread runs once in between
         port->received(round);
         EXPECT_EQ(receive(1), round);
     }

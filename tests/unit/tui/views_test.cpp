@@ -51,7 +51,7 @@ session::LiveModel aModel(int numRuns) {
     return model;
 }
 
-// The first run stood still two minutes ago.
+// The first run stalled two minutes ago.
 session::LiveModel stalled(session::LiveModel model) {
     values::RunSummary run = model.runs["r-abc23"].summary;
     run.trouble = "rank0 stands still after step 390: its process is stopped (SIGSTOP)";
@@ -285,7 +285,7 @@ TEST(WatchView, TheSmallestTerminalBreaksNothing) {
     }
 }
 
-// A head and `count` nodes more, each with a data worker of the run.
+// A head and `count` more nodes, each with a data worker of the run.
 session::LiveModel withNodes(session::LiveModel model, int count) {
     for (int i = 2; i < 2 + count; ++i) {
         values::NodeSample sample;
@@ -332,7 +332,7 @@ TEST(TopView, IdNameAndStateOfARunStayApartOnANarrowScreen) {
     }
 }
 
-// Parts that do not fit are left out whole, and nothing is written over anything else.
+// Parts that do not fit are left out whole, and no part overwrites another.
 TEST(TopView, ANarrowScreenLeavesColumnsOut) {
     const std::map<int, std::string> titles = {
         {40, "NAME +STATE +STEP$"},
@@ -376,7 +376,7 @@ TEST(TopView, ANodeThatWentSilentIsMarked) {
 }
 
 TEST(TopView, TheStateOfANodeIsShown) {
-    for (const int count : {2, 30}) {  // whole, and a row each
+    for (const int count : {2, 30}) {  // whole, and one row each
         session::LiveModel model = withNodes(aCluster(false), count);
         model.nodes["node-2"].info.state = "drained";
         model.nodes["node-3"].info.state = "lost";
@@ -439,7 +439,7 @@ TEST(TopView, ManyRunsScroll) {
     EXPECT_THAT(joined(drawn(view, model, 80, 24)), Not(HasSubstr("r-abc23")));
 }
 
-// A screen in memory: shows into a list, presses keys from a list.
+// A screen in memory: it shows into a list and takes keys from a list.
 class FakeScreen final : public Screen {
  public:
     explicit FakeScreen(std::deque<KeyPress> keys) : keys_(std::move(keys)) {}

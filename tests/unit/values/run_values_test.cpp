@@ -1,4 +1,4 @@
-// What a run's values say of themselves.
+// Texts and predicates of a run's values.
 #include <gtest/gtest.h>
 
 #include "backend/values/receipt.h"

@@ -1,4 +1,4 @@
-// The data workers of an attempt, on a head's own node and on others.
+// The data workers of an attempt, on the head's machine and on other nodes.
 #include "daemon/agent/crew/data_crew.h"
 
 #include <algorithm>

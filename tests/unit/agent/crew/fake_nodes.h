@@ -1,5 +1,5 @@
 #pragma once
-// Nodes that do what the test says.
+// Nodes that follow the test.
 #include <map>
 #include <string>
 #include <utility>
@@ -74,15 +74,15 @@ class FakeNodes final : public Nodes {
         node.isLost = false;
     }
 
-    std::map<std::string, std::vector<std::string>> speakers;  ///< by gang that is kept
+    std::map<std::string, std::vector<std::string>> speakers;  ///< by gang that must be kept
     std::map<std::string, NodeStanding> nodes;
     mutable int numLooks = 0;  ///< calls of standings()
     std::map<std::string, std::pair<std::string, double>> kept;
     std::map<std::string, std::pair<std::string, Placement>> placed;
     std::map<std::string, engines::State> states, lastWords;
     std::vector<std::string> ended, givenUp;
-    std::string whyEnded;      ///< the last
-    bool isForgetful = false;  ///< what is ended is gone at once
+    std::string whyEnded;      ///< the last one
+    bool isForgetful = false;  ///< an ended gang is gone at once
 };
 
 }  // namespace millrace::agent

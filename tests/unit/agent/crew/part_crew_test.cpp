@@ -1,4 +1,4 @@
-// The parts of an attempt on other nodes: where they are, and what is the attempt's first failure.
+// The parts of an attempt on other nodes: their places, and the attempt's first failure.
 #include "daemon/agent/crew/part_crew.h"
 
 #include <filesystem>
@@ -257,7 +257,7 @@ TEST_F(PartCrewTest, APartsFailureIsTheAttempts) {
     const engines::State all = with(going("feed", "rank0"));
     EXPECT_EQ(all.phase, engines::Phase::kStopping);
     EXPECT_EQ(all.worker, "rank1");
-    // What was ended because of it is not the cause, and neither is a survivor that fell later.
+    // Neither workers that were ended because of it nor a survivor that failed later are the cause.
     engines::State own = failed("feed", "rank0", 1, 0, 1'400);
     own.phase = engines::Phase::kStopping;
     EXPECT_EQ(with(own).worker, "rank1");
@@ -294,7 +294,8 @@ TEST_F(PartCrewTest, AFailureOfTheHeadsGangEndsTheParts) {
     EXPECT_EQ(all.worker, "rank0");
 }
 
-// Its end was asked for for the first failure that was known; its own came before that.
+// The crew asked for the end of the part because of an earlier known failure; the part had failed
+// before that.
 TEST_F(PartCrewTest, WhatAPartTookAndHowItEndedIsKnownAlsoWhereItsEndWasAskedFor) {
     place();
     nodes.states[kKey] = going("feed1", "rank1");
@@ -346,7 +347,7 @@ TEST_F(PartCrewTest, ALostNodeEndsTheAttemptForItsOwnReason) {
     nodes.nodes["node1"].heardMs = 2'000;
     EXPECT_THAT(tick(going("feed", "rank0")), HasSubstr("node node1 is lost"));
     EXPECT_TRUE(crew->hasFailed());
-    // A rank that fell later, as its peer was gone, is not the cause.
+    // A rank that failed later, because its peer was gone, is not the cause.
     const engines::State all = with(failed("feed", "rank0", 1, 0, 9'000));
     EXPECT_EQ(all.phase, engines::Phase::kEnded);
     EXPECT_EQ(all.cause, engines::Cause::kNodeLost);

@@ -1,4 +1,5 @@
-// The table of a run's attempts, whole: what it has, what it has not, and that the page says so.
+// The whole table of an attempt's states: its moves, forbidden moves, and the page that documents
+// it.
 #include "daemon/agent/run/attempt_state.h"
 
 #include <fstream>
@@ -64,7 +65,7 @@ TEST(AttemptState, EveryStageIsReachedAndLeadsToTheEnd) {
     }
 }
 
-// Ended is not gone: while a worker may live there is no other attempt, and no verdict.
+// While a worker may live, an ended attempt allows neither another attempt nor a verdict.
 TEST(AttemptState, ALivingGangIsFollowedByNothingBeforeItIsOver) {
     for (const Transition& one : transitions()) {
         const bool isSettled = one.from == Stage::kDraining || one.from == Stage::kDropped;

@@ -90,7 +90,7 @@ class AttemptWalkTest : public AgentTest {
                 return speak(what % 3);
         }
     }
-    // All but the newest have ended, or were silent for so long that their leases are over.
+    // All gangs but the newest have ended, or were silent until their leases ended.
     void expectOneGang() const {
         for (const auto& [other, state] : engine.states) {
             const bool isOver = state.phase == engines::Phase::kEnded ||
@@ -98,7 +98,7 @@ class AttemptWalkTest : public AgentTest {
             EXPECT_TRUE(other == key() || isOver) << other << " beside " << key();
         }
     }
-    /// A run, forty things that happen to it, and then quiet: what became of it.
+    /// Runs forty random events, then lets everything settle; returns the run's state.
     values::RunState walk(std::uint32_t seed) {
         random.seed(seed);
         seq_ = step_ = 0;

@@ -1,4 +1,4 @@
-// The catalogue over a real store and a real directory.
+// The catalogue with a real store and a real directory.
 #include "daemon/agent/run/checkpoint_catalogue.h"
 
 #include <fstream>
@@ -38,7 +38,7 @@ class CheckpointCatalogueTest : public runs::RunStoreTest {
             path(step, attempt),
             {step, attemptInside >= 0 ? attemptInside : attempt, id, "stream"});
     }
-    /// Writes and tells the store.
+    /// Writes a checkpoint and adds it to the store.
     void tell(std::int64_t step, int attempt = 1) {
         write(step, attempt);
         runs::CheckpointRecord record;
@@ -51,7 +51,7 @@ class CheckpointCatalogueTest : public runs::RunStoreTest {
         batch.checkpoints.push_back(record);
         ASSERT_TRUE(store->commitLines(batch).ok());
     }
-    /// As a trainer with train.early_stop writes one: `best` is the best step so far.
+    /// A checkpoint as a trainer with train.early_stop writes it: `best` is the best step so far.
     void judge(std::int64_t step, double auc, std::int64_t best, int attempt = 1) const {
         tests::CheckpointContent content{step, attempt, id, "stream"};
         content.more = {

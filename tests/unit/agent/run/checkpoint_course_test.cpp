@@ -10,7 +10,7 @@ using values::RunState;
 
 class CheckpointCourseTest : public AgentTest {
  protected:
-    /// A run that has said hello and trained for a while.
+    /// A run that has connected and trained for a while.
     std::string started(int maxRestarts = 2) {
         const std::string id = submit(maxRestarts);
         hello(id);
@@ -118,7 +118,7 @@ TEST_F(CheckpointCourseTest, AKilledDaemonBetweenAttemptAndCutLeavesNoOtherCours
     controller->drain();
     hello(id, 2);
     say(id, 1, rank::Metrics{51, 0, 1, 5, {{"loss", 0.5}}}, 2);
-    // As if the daemon had ended before it could set the later file aside.
+    // Simulates a daemon that ended before it could set the later file aside.
     std::filesystem::rename(checkpointPath(id, 100) + ".void", checkpointPath(id, 100));
     makeController();
     ASSERT_TRUE(controller->recover().ok());

@@ -1,4 +1,4 @@
-// Why the daemon ends a gang by itself, reason by reason.
+// The reasons for which the daemon ends a gang by itself.
 #include "daemon/agent/run/gang_cut.h"
 
 #include "tests/support/temp_dir.h"

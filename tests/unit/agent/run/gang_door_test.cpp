@@ -1,4 +1,4 @@
-// The door of an attempt: what its ranks are told when the run stops.
+// The door of an attempt: its messages to the ranks when the run stops.
 #include "daemon/agent/run/gang_door.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// How attempts of a run's own script end: exit codes without a meaning, exceptions that repeat.
+// The ends of attempts of a user's script: exit codes without a meaning, exceptions that repeat.
 #include <gmock/gmock.h>
 
 #include "daemon/agent/run/verdict.h"

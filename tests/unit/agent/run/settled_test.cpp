@@ -1,5 +1,5 @@
-// Runs of several ranks that do not meet at each step: which checkpoint they go on from, and when
-// they are finished.
+// Runs of several ranks that do not meet at each step: the checkpoint from which they resume, and
+// when they are finished.
 #include <fstream>
 
 #include "backend/ring/link/step_page.h"
@@ -15,7 +15,7 @@ using values::RunState;
 
 class SettledTest : public AgentTest {
  protected:
-    /// A script of two ranks, at work.
+    /// Submits a script of two ranks, which trains.
     std::string script(int ranks = 2) {
         InspectedRun run = someInspected();
         run.spec["command"] = {"/bin/true"};
@@ -48,7 +48,7 @@ class SettledTest : public AgentTest {
         clock.advanceMs(50);
         controller->drain();
     }
-    /// Rank 0's, in the middle of its step.
+    /// Writes a checkpoint of rank 0 in the middle of its step.
     void save(const std::string& id, std::int64_t step, int attempt = 1) {
         writeCheckpoint(id, step, attempt);
         const checkpoint::CheckpointName name{step, attempt};
@@ -67,7 +67,7 @@ class SettledTest : public AgentTest {
         leaveAll(id, attempt);
         endGang(id, attempt, 137, 137);
     }
-    /// Rank 1, of the first attempt.
+    /// Lets rank 1 of the first attempt exit with 0.
     void exitWell(const std::string& id) {
         for (engines::WorkerState& worker : engine.states[id + ".a1"].workers) {
             worker.exitCode = worker.name == "rank1" ? std::optional(0) : worker.exitCode;
@@ -212,7 +212,7 @@ TEST_F(SettledTest, ARankThatIsDoneAndReadNothingEndsTheAttemptForAll) {
     EXPECT_THAT(engine.cancelled, ElementsAre(id + ".a1"));
 }
 
-// sys.exit(1) in the midst of a step sends the same word as a loop that breaks behind it.
+// sys.exit(1) inside a step sends the same message as a loop that breaks after the step.
 TEST_F(SettledTest, AStepThatARankIsDoneAtHasEndedOnceTheRunIsFinished) {
     for (const int code : {1, 0}) {
         const std::string id = script();

@@ -1,4 +1,5 @@
-// Whether workers get on, by what was heard of them: decisions alone, then with a clock.
+// Whether workers make progress, judged by their reports: first the decisions alone, then with a
+// clock.
 #include "daemon/agent/run/standstill.h"
 
 #include <ctime>
@@ -15,7 +16,7 @@ using ::testing::IsEmpty;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-/// A rank that was heard of and got on at second 100.
+/// A rank that made progress and reported it at second 100.
 WorkerSigns aRank() {
     WorkerSigns rank;
     rank.worker = "rank0";
@@ -339,7 +340,7 @@ TEST_F(HealthTest, EachRankSaysWhatItDoesAndWhichOneStands) {
     sayOther(rank::Progress{4, 0, 40, 0, "waiting", {70, 30}, 5});
     sayOther(rank::Metrics{5, 0, 50, 1, {{"rank.step_ms", 20}, {"rank.wait_ms", 6}}});
     const std::int64_t saidMs = clock_.wallMs();
-    pass(12);  // in which only rank 0 says something
+    pass(12);  // in which only rank 0 reports something
     const std::vector<values::RankNow> ranks = health_.ranks(gang);
     ASSERT_EQ(ranks.size(), 2U);
     EXPECT_EQ(ranks[0].rank, 0);
@@ -522,7 +523,7 @@ TEST(ProcessState, IsTheKernelsLetter) {
     EXPECT_EQ(processStateOf(0), '\0');
 }
 
-// Through the controller, as the daemon runs it.
+// Through the controller, as the daemon does.
 
 TEST_F(AgentTest, ARunWhoseRankStandsStillSaysSoInItsHistoryAndItsSummary) {
     const std::string id = submit();

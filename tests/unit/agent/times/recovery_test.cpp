@@ -48,7 +48,7 @@ TEST(Recovery, WhatWasNoticedAndWasNoFailureIsForgotten) {
     Recovery recovery(clock);
     recovery.noticed(0);
     clock.advanceMs(3'600'000);
-    recovery.placed();  // the same attempt, started anew
+    recovery.placed();  // the same attempt, started again
     recovery.noticed(clock.wallMs());
     recovery.failed(7);
     clock.advanceMs(1'000);

@@ -208,7 +208,8 @@ TEST(RecentReports, TheStallIsOfTheLastSeconds) {
     EXPECT_FALSE(recent.stallPercent().has_value()) << "one report says nothing of now";
     recent.note(after(900, 100), 2, 1'000);
     EXPECT_DOUBLE_EQ(*recent.stallPercent(), 10);
-    // One step a second, half of it waited for, told five times a second: it does not jump.
+    // One step a second, half of it waiting, reported five times a second: the figure does not
+    // jump.
     for (int i = 1; i <= 100; ++i) {
         const double steps = i / 5, part = i % 5 * 200;
         recent.note(after(900 + steps * 500 + std::max(0.0, part - 500),
