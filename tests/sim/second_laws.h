@@ -35,8 +35,7 @@ class SecondLaws {
     void checkStop(const runs::RunStore& store, const std::string& run, Course& course);
 
     Evidence& seen_;
-    std::vector<std::int64_t>
-        leftNs_;  ///< for each machine, the time since which it must be empty and can be
+    std::vector<std::int64_t> leftNs_;  ///< times since which each machine must be empty, and can
 };
 
 }  // namespace millrace::sim

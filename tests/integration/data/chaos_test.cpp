@@ -98,8 +98,8 @@ TEST_F(DataChaos, AKillerThatEndsHalfOfTheWorkersAgainAndAgainChangesNothing) {
         }
         add();
         add();
-        awaitJoined(static_cast<std::size_t>(
-            numWorkers_));  // a worker that starts after the feed's end finds no feed
+        // A worker that starts after the feed's end finds no feed.
+        awaitJoined(static_cast<std::size_t>(numWorkers_));
     });
     EXPECT_GE(killed, 10);
     EXPECT_GE(numSaid("feed", "data: worker gone"), 2U) << said("feed");

@@ -21,8 +21,8 @@ namespace {
 using test::MemoryColumns;
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kRows =
-    9001;  // more than two turns, and a rest that does not fill a byte of the bitmap
+// More than two turns, and a rest that does not fill a byte of the bitmap.
+constexpr std::int64_t kRows = 9001;
 
 template <class Builder, class Make>
 ArrayPtr made(Builder builder, std::uint64_t seed, double nulls, Make make) {

@@ -119,8 +119,7 @@ TEST(JoinTable, IsCompact) {
 TEST(JoinTable, OverTheBudgetIsRefusedWithTheNumber) {
     std::vector<std::int64_t> keys(100'000);
     for (std::size_t i = 0; i < keys.size(); ++i) {
-        keys[i] = static_cast<std::int64_t>(i) *
-                  1'000'003;  // far apart, so an array by value does not fit
+        keys[i] = static_cast<std::int64_t>(i) * 1'000'003;  // too far apart for an array by value
     }
     MemoryBudget budget(1'000'000);
     const auto refused =

@@ -99,8 +99,7 @@ TEST_F(FaultTest, OfDamagedSplitsOfASegmentTheFirstIsTold) {
         const auto size =
             static_cast<long>(std::filesystem::file_size(directory_ / "part-0.parquet"));
         for (const long eighth : {2, 5, 6}) {
-            file.seekp(size * eighth / 8 -
-                       2048);  // this range includes the header of its first page
+            file.seekp(size * eighth / 8 - 2048);  // this range includes the first page's header
             file.write(std::string(4096, '\x5a').c_str(), 4096);
         }
     }
