@@ -42,8 +42,7 @@ inline void row(const char* what, double value, const char* unit) {
     std::fflush(stdout);
 }
 
-/// The median of `times` calls, in ms of this thread's processor time: what a machine with nothing
-/// else to do would take.
+/// The median of `times` calls, in ms of this thread's processor time: the time on an idle machine.
 inline double timedMs(const char* what, int times, const std::function<void()>& call) {
     std::vector<double> busy;
     for (int i = 0; i < times + 1; ++i) {

@@ -21,9 +21,10 @@ namespace millrace::bench {
 namespace {
 
 constexpr int kStepsPerSecond = 10, kMetrics = 20;
-constexpr double kMostMoving = 2, kMostStill = 0.2;  // percent of a core
+constexpr double kMostMoving = 2, kMostStill = 0.2;  // in percent of a core
 
-// The process of the followers: ends when each has read `lines` lines, or its parent has closed.
+// The process of the followers. It ends when each has read `lines` lines, or when its parent has
+// closed the pipe.
 int followMain(const std::string& socket, const std::string& run, int count, std::size_t lines) {
     client::GrpcClientOptions options;
     options.address.unixPath = socket;
@@ -68,7 +69,7 @@ class Head : public agent::AgentTest {
     ~Head() override { server_.reset(); }
     void TestBody() override {}
 
-    /// Steps at their pace; percent of a core that this process took.
+    /// Takes steps at their pace. Returns the percentage of a core that this process used.
     double move(double duration) {
         const double start = seconds(), cpu = cpuSeconds(CLOCK_PROCESS_CPUTIME_ID);
         for (int i = 0; seconds() - start < duration; ++i) {
@@ -104,10 +105,10 @@ class Head : public agent::AgentTest {
 
 struct Child {
     pid_t pid = 0;
-    int end = -1;  // closed: it may go
+    int end = -1;  // closing it lets the child exit
 };
 
-// Through exec: a process that has used gRPC cannot be forked as it is.
+// Starts through exec, because a process that has used gRPC cannot be forked.
 Child startFollowers(const char* self, const Head& head, int count, std::size_t lines) {
     int ends[2];
     require(::pipe(ends) == 0, "pipe");
@@ -131,7 +132,7 @@ int benchMain(const char* self, int count, double duration) {
     row("the head alone, 10 steps/s of 20 metrics", alone, "% of a core");
     const std::size_t lines = head.numSteps() + static_cast<std::size_t>(2 * kStepsPerSecond);
     const Child child = startFollowers(self, head, count, lines);
-    (void)head.move(3);  // they have connected and read what there was
+    (void)head.move(3);  // they have connected and read the lines that existed
     const double followed = head.move(duration);
     row("with followers", followed, "% of a core");
     row("the followers' share", followed - alone, "% of a core");

@@ -19,7 +19,7 @@ constexpr const char* kMetric = "input_stall_percent";
 constexpr int kStepsInBatch = 200, kFoldedSteps = 400;
 constexpr double kMostMs = 20;
 
-// A stall that wanders, with ranks that are now and then far worse.
+// A sawtooth with noise, and rarely a value that is much larger.
 double valueOf(std::mt19937& random, std::int64_t step) {
     const double noise = static_cast<double>(random() % 10'000) * 1e-3;
     return static_cast<double>(step % 977) * 0.01 + noise + (random() % 100'003 == 0 ? 80 : 0);
@@ -54,7 +54,7 @@ double megabytes(const std::string& path) {
     return ::stat(path.c_str(), &facts) == 0 ? static_cast<double>(facts.st_size) / 1e6 : 0;
 }
 
-// Line by line: every rank's commit, the wait for the others, the fold.
+// Line by line: the commit of every rank, the wait for the other ranks, and the fold.
 void foldLines(runs::RunStore& store, int ranks) {
     const std::string id = newRun(store, ranks);
     std::mt19937 random(7);
@@ -133,7 +133,7 @@ int benchMain(const std::string& directory, int ranks, std::int64_t steps) {
     store = must(runs::RunStore::open(path, clock));
     const Written run = writeSummaries(*store, ranks, steps);
     require(store->setState(run.id, {values::RunState::kFinished, "", 0}).ok(), "state");
-    store.reset();  // its last connection brings the log into the file
+    store.reset();  // closing the last connection writes the log into the file
     row("store of one metric", megabytes(path), "MB");
     row("a step of all ranks", megabytes(path) * 1e6 / static_cast<double>(steps), "bytes");
     row("each rank's own values would be, raw",

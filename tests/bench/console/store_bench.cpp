@@ -54,7 +54,7 @@ double cpuSeconds() {
     return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-// The medians of `times` calls: elapsed, and what the processor was busy with it.
+// The medians of `times` calls: elapsed time, and processor time.
 void timed(const char* what, int times, const std::function<void()>& call) {
     std::vector<double> elapsed, busy;
     for (int i = 0; i < times + 1; ++i) {
@@ -81,7 +81,7 @@ std::string nameOf(int metric) {
     return metric == 0 ? "loss" : strCat("group", metric % 7, ".metric", metric);
 }
 
-// Curves that fall and flatten out, with noise and some spikes; no two alike.
+// Curves that fall and then become flat, with noise and some spikes. No two are equal.
 double valueOf(int metric, int step, std::uint32_t& noise) {
     noise = noise * 1664525U + 1013904223U;
     const double base = 0.2 + std::exp(-step * 1e-5 * (1 + metric % 5));

@@ -17,7 +17,7 @@ from torch import nn
 import millrace
 
 class Dlrm(nn.Module):
-    """One table of 200,000 rows a feature, two stacks of layers, all pairs of vectors."""
+    """One table of 200,000 rows for each feature, two stacks of layers, and all pairs of vectors."""
 
     def __init__(self, dense, ids, lists, dim):
         super().__init__()
@@ -45,7 +45,7 @@ class Dlrm(nn.Module):
 
 
 class Use(threading.Thread):
-    """The GPU's busy share, as NVML says it, ten times a second."""
+    """The share of time that the GPU is busy, read from NVML ten times a second."""
 
     def __init__(self):
         super().__init__(daemon=True)

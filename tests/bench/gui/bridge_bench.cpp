@@ -69,7 +69,7 @@ std::string idOf(int run) {
     return "r-live" + std::to_string(run);
 }
 
-/// Pushes lines and points at their rates from a thread of its own, every 20 ms.
+/// Pushes lines and points at their rates from its own thread, every 20 ms.
 void produce(client::FakeDaemon& daemon) {
     const auto start = SteadyClock::now();
     int lines = 0, frames = 0;

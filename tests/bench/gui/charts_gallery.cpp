@@ -1,5 +1,5 @@
-// Renders every chart with made-up but likely data to PNG files, dark and light, at 1x and 1.5x: to
-// be looked at after a change of how charts look. charts_gallery DIR
+// Renders every chart with invented but realistic data to PNG files, dark and light, at 1x and
+// 1.5x. A person looks at them after a change in how charts look. charts_gallery DIR
 #include <QApplication>
 #include <QDir>
 #include <QHBoxLayout>

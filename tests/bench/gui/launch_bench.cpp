@@ -83,8 +83,7 @@ int run() {
     for (int i = 0; i < 30; ++i) {
         QTest::keyClick(&editor, 'x');
         const double start = threadCpuMs();
-        test::letTimersRun(
-            std::chrono::milliseconds(120));  // the timers of 30 ms and 40 ms run out
+        test::letTimersRun(std::chrono::milliseconds(120));  // the timers of 30 ms and 40 ms expire
         rests.push_back(threadCpuMs() - start);
         completions.push_back(
             cost([&] { completionsAt(editor.text(), editor.textCursor().position(), {}); }));

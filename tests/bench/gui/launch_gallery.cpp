@@ -1,5 +1,5 @@
-// Renders the Launch page in its states to PNG files, dark and light: to be looked at after a
-// change of how it looks. launch_gallery DIR
+// Renders the Launch page in its states to PNG files, dark and light. A person looks at them after
+// a change in how the page looks. launch_gallery DIR
 #include <QApplication>
 #include <QDir>
 #include <QScrollBar>

@@ -1,4 +1,5 @@
-// What the page of runs costs: runs_bench prints one JSON object. Offscreen, a daemon in memory.
+// Measures the costs of the page of runs, offscreen and with a daemon in memory. runs_bench prints
+// one JSON object.
 #include <QApplication>
 #include <QDateTime>
 #include <QElapsedTimer>
@@ -45,8 +46,8 @@ double threadCpuMs() {
     return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
 }
 
-/// Milliseconds: the middle one and the worst of `times` calls, on the clock and of the GUI
-/// thread's processor time (the figure that other work on the machine changes little).
+/// Milliseconds: the median and the maximum of `times` calls, in elapsed time and in processor time
+/// of the GUI thread. Other work on the machine changes the processor time little.
 Json timed(int times, const std::function<void(int)>& call) {
     std::vector<double> all, cpu;
     for (int i = 0; i < times; ++i) {
@@ -141,7 +142,7 @@ class Bench {
         });
     }
 
-    /// From the selection to a curve on the screen, with the daemon's answer on another thread.
+    /// From the selection to a curve on the screen. The daemon answers on another thread.
     Json select() {
         bridge_.connectTo("unix:/fake.sock");
         require(QTest::qWaitFor([&] { return bridge_.isSettled(); }, 20'000), "connected");
@@ -188,8 +189,8 @@ class Bench {
 
     std::vector<values::RunDetail> runs_;
     std::vector<values::RunSummary> summaries_;
-    values::RunSummary light_;  // the heavy run without its hundred metrics
-    std::map<int, std::vector<values::MetricSeries>> series_;  // by points
+    values::RunSummary light_;  // the run with many points, without its hundred metrics
+    std::map<int, std::vector<values::MetricSeries>> series_;  // key: number of points
     client::FakeDaemon daemon_;
     DaemonBridge bridge_{[this](const std::string& a) { return daemon_.makeClient(a); }};
     RunTable table_;

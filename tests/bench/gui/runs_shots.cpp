@@ -1,4 +1,5 @@
-// Renders the page Runs in many situations: runs_shots DIR. Pictures are looked at, not compared.
+// Renders the page Runs in many situations: runs_shots DIR. A person looks at the pictures; no
+// program compares them.
 #include <QApplication>
 #include <QDateTime>
 #include <QDir>
@@ -84,7 +85,7 @@ class Stage {
             test::letTimersRun(std::chrono::milliseconds(150));
             settle();
         }
-        if (scene_.isAway) {  // the daemon goes away after its runs were read
+        if (scene_.isAway) {  // the daemon disconnects after its runs were read
             daemon_.goAway();
             test::letTimersRun(std::chrono::milliseconds(500));
         }

@@ -29,7 +29,7 @@ using namespace millrace::gui;
 constexpr const char* kSpec =
     "name: click-model\nrecipe: []\nvariations: [{name: keep-30, set: {}}]\n";
 
-// As wide and long as datasets of this field are.
+// As wide and as long as real datasets of recommender models.
 values::DatasetReply largeDataset() {
     values::DatasetReply reply = sampleDataset(400, 164);
     reply.filesTotal = 100'000;

@@ -111,7 +111,7 @@ class Bench {
 
     bool isReady() const { return isReady_; }
 
-    // Pushes on a thread of its own, in real time; each turn of the event loop is one measurement.
+    // Pushes on its own thread, in real time. Each turn of the event loop is one measurement.
     Json live(int seconds) {
         const std::jthread pusher = startThread("mr-push", [&](std::stop_token stop) {
             for (int tick = 0; tick < seconds * kHz && !stop.stop_requested(); ++tick) {
@@ -141,8 +141,8 @@ class Bench {
         return result;
     }
 
-    // The models and the page without the wire: every update that a second brings, as fast as it
-    // goes, painting once a simulated minute.
+    // The models and the page without a connection: all updates of each second as fast as possible,
+    // and one repaint for each simulated minute.
     Json hour(int seconds) {
         Json result;
         std::vector<double> memory;

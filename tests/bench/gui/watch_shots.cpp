@@ -1,4 +1,5 @@
-// Renders the page Watch in many situations: watch_shots DIR. Pictures are looked at, not compared.
+// Renders the page Watch in many situations: watch_shots DIR. A person looks at the pictures; no
+// program compares them.
 #include <QApplication>
 #include <QDateTime>
 #include <QDir>
@@ -136,7 +137,7 @@ class Stage {
         daemon_.putRun(run);
         runs_.push_back(run);
     }
-    // What a watcher of the last minutes would have seen.
+    // Repeats what an observer of the last minutes has received.
     void replay(std::int64_t now) {
         for (int back = 60; back >= 0; --back) {
             for (const values::NodeInfo& node : nodes_) {

@@ -21,7 +21,8 @@ RECIPE_PEERS = {ONE: ["polars, 1 thread", "duckdb, 1 thread"], TWO: ["polars, 2 
 
 
 def recipe_rows(name, task):
-    """The rows of a recipe task: the stream that does the peers' work, in file order, is judged; the shuffled one is reported."""
+    """The rows of a recipe task. The stream that does the same work as the peers, in file order, is judged; the shuffled
+    stream is only reported."""
     both, order = ((ONE, "1 thread"), (TWO, "2 threads")), ", in file order"
     yield from ((f"{name}, {t}: rate over the better of Polars and DuckDB", "ratio", name, us + order, RECIPE_PEERS[us], task.ratio) for us, t in both)
     yield from ((f"{name}, {t}: CPU-s per M rows, below both", "cpu", name, us + order, RECIPE_PEERS[us], None) for us, t in both)
@@ -31,7 +32,7 @@ def recipe_rows(name, task):
         yield f"{name}, 2 threads, shuffled: rate over the better of Polars and DuckDB", "report", name, TWO + ", shuffled", RECIPE_PEERS[TWO], None
 
 
-# (what, kind, task, ours, peers, needed); needed None: reported only. The best of several peers counts.
+# (what, kind, task, ours, peers, needed). If needed is None, the row is only reported. The best of several peers counts.
 ROWS = [
     *[(f"T0, lists stored once, {t[10:]}: rate over Arrow C++", "ratio", "T0", t + ONCE, [ARROW[t]], 2.8) for t in (ONE, TWO)],
     *[(f"T0, lists expanded, {t[10:]}: rate over Arrow C++", "ratio", "T0", t + EXPANDED, [ARROW[t]], 2.0) for t in (ONE, TWO)],
@@ -68,18 +69,18 @@ UNMEASURED = [("counters: cost in CPU-seconds", "< 2 %", "tests/bench/loader/cos
 
 
 def is_needed(task, peer):
-    """Whether a row is judged or reported by this process's figures."""
+    """Whether this process's figures are judged or reported in a row."""
     pairs = [pair for _, _, of, ours, peers, _ in ROWS for pair in [(of, ours)] + [p if isinstance(p, tuple) else (of, p) for p in peers]]
     return peer.startswith("millrace") or (task, peer) in pairs
 
 
 def across_tasks():
-    """[((task, ours), (other task, theirs))]: pairs that a row compares though they are of two tasks."""
+    """[((task, ours), (other task, theirs))]: pairs of different tasks that a row compares."""
     return [((task, ours), other) for _, _, task, ours, peers, _ in ROWS for other in peers if isinstance(other, tuple)]
 
 
 class Figures:
-    """Medians of the lines of one run."""
+    """Medians over the lines of one run."""
 
     def __init__(self, lines):
         self.lines = lines
@@ -92,7 +93,7 @@ class Figures:
         return f"{peer}: {failed[-1]}" if failed else None
 
     def rates(self, task, peer):
-        """By round: the median of its passes."""
+        """For each round, the median of its passes."""
         return {r.get("round", 0): statistics.median(r["rows_scanned"] / s for s in r["seconds"]) for r in self.runs(task, peer)}
 
     def rate(self, task, peer):
@@ -101,7 +102,7 @@ class Figures:
         return runs and statistics.median(r["rows_scanned"] / s for r in runs for s in r["seconds"])
 
     def stream_rates(self, task, peer):
-        """By round, of whole streams, the cold first pass and the last one included."""
+        """For each round, the rate of the whole stream, including the first pass with cold caches and the last pass."""
         return {r.get("round", 0): r["rows_scanned"] * r["passes"] / r["stream_seconds"] for r in self.runs(task, peer)}
 
     def floors(self):
@@ -119,12 +120,12 @@ class Figures:
         return list(dict.fromkeys(x["peer"] for x in self.lines if x.get("task") == task))
 
     def floor(self):
-        """The median of all rounds; None without any."""
+        """The median of all rounds, or None if there is none."""
         return statistics.median(self.floors().values()) if self.floors() else None
 
 
 def ratio(ours, theirs):
-    """Median of the ratios of the rounds that both have; of the medians where they share none."""
+    """Median of the ratios of the rounds that both have, or the ratio of the medians if they share no round."""
     shared = [ours[r] / theirs[r] for r in ours if r in theirs]
     return statistics.median(shared) if shared else statistics.median(ours.values()) / statistics.median(theirs.values())
 
@@ -135,7 +136,7 @@ def judge(f, row):
     both = [(task, ours)] + [p if isinstance(p, tuple) else (task, p) for p in peers]
     missing = [b for b in both if not f.runs(*b)]
     if f.runs(task, ours) and kind == "ratio" and len(missing) < len(peers) and task not in recipe_tasks.TASKS:
-        missing = []  # the best of those that ran counts
+        missing = []  # the best of those that succeeded counts
     if missing:
         why = next(filter(None, (f.why_not(*b) for b in missing)), None)
         return text_of(kind, needed), why or "left out of this run", "not run" if why else "not measured"
@@ -166,7 +167,7 @@ def judge(f, row):
     if kind == "memory":
         got, arrow = (max(r["peak_mb"] for r in f.runs(task, p)) for p in (ours, peers[0]))
         return f"< {arrow:,.0f} MB", f"{got:,.0f} MB", verdict(got < arrow)
-    got = 1 - ratio(f.stream_rates(*both[1]), f.stream_rates(task, ours))  # cost: of whole streams, passes that come in bursts flatter neither
+    got = 1 - ratio(f.stream_rates(*both[1]), f.stream_rates(task, ours))  # whole streams, so that passes that come in bursts favour neither side
     return f"< {100 * needed:.0f} %", f"{100 * got:.1f} %", verdict(got < needed)
 
 
@@ -174,8 +175,9 @@ SHARE_OF_MACHINE = 0.95
 
 
 def judge_scaling(f, task, ours, theirs, needed):
-    """A machine whose two cores share what they compute with, or that neighbours slow where both have work, cannot be asked for more than it has: what two
-    processes of the task give side by side in the same round, and what work that does not wait for memory gives, say what that is."""
+    """A machine cannot be asked for more than it has: its two cores may share execution units, or other machines on the host
+    may slow them. Two measures show what it has: two processes of the task side by side in the same round, and work that
+    does not wait for memory."""
     machine, got = recipe_report.limit_of_two_threads(f.lines), ratio(f.rates(task, ours), f.rates(task, theirs))
     processes = f.rates(task, recipe_tasks.TASKS[task].scaling("2 processes"))
     if got < needed and processes:
@@ -198,7 +200,7 @@ def verdict(holds):
 
 
 def judge_all(lines, disagreements):
-    """[(what, needed, got, verdict)], the checks of rows and order first."""
+    """[(what, needed, got, verdict)]; the checks of rows and order come first."""
     f = Figures(lines)
     out = [("every system delivered the same rows (checksums)", "the same", "; ".join(disagreements["rows"]) or "the same", verdict(not disagreements["rows"])),
            ("one order for any number of threads (order hashes)", "the same", "; ".join(disagreements["order"]) or "the same", verdict(not disagreements["order"]))]

@@ -39,7 +39,7 @@ YEAR = 366 * 86_400_000_000
 
 
 class Streams:
-    """The random streams of one file: one for each column, by its name's place in the order of asking."""
+    """The random streams of one file. Each column has one, named by the position of its request."""
 
     def __init__(self, *key):
         self.key, self.count = key, 0
@@ -116,7 +116,7 @@ def criteo(out, rows):
 
 
 def log_columns(own, first, n, of):
-    """What the logs have in common: rows `first` to `first + n` of `of` in the order of their times."""
+    """What the logs have in common: rows `first` to `first + n` of `of`, in the order of their times."""
     time_ = BEGIN + ((first + np.arange(n, dtype=np.int64)) * (YEAR // of)) + own().integers(0, YEAR // of, n)
     y = own()
     return {"k": pa.array(np.arange(first, first + n, dtype=np.int64)), "label": labels(own(), n),
@@ -145,7 +145,7 @@ def side_tables(out, scale):
     users = pa.table({"user": user_keys(order[:known]), "age": pa.array(rng.integers(16, 90, known).astype(np.int32)), "score": pa.array(rng.standard_normal(known))})
     write(users, f"{out}/events/users.parquet", 500_000)
     write(pa.table({"user": user_keys(stream(SEED, 3, 3).permutation(USERS)[:blocked])}), f"{out}/events/blocked.parquet", 500_000)
-    # one time a row, so that no item has two prices at once
+    # one time for each row, so that no item has two prices at the same time
     since = BEGIN - YEAR // 12 + np.arange(prices, dtype=np.int64) * (YEAR // prices)
     table = {"item": pa.array(stream(SEED, 3, 4).integers(0, ITEMS, prices)), "since": times(since), "price": pa.array(rng.lognormal(2.0, 1.0, prices))}
     write(pa.table(table), f"{out}/events/prices.parquet", 500_000)

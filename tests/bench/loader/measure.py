@@ -1,4 +1,5 @@
-"""One measured process: start it on given cores, sample its tree's memory, end whatever it leaves, return its JSON line."""
+"""One measured process: starts it on given cores, samples the memory of its process tree, ends the processes that it leaves,
+and returns its JSON line."""
 import ctypes
 import json
 import mmap
@@ -32,7 +33,7 @@ def children_of_all():
 
 
 def children_of(pid):
-    """Children of a process, all threads' (CONFIG_PROC_CHILDREN)."""
+    """Children of all threads of a process (CONFIG_PROC_CHILDREN)."""
     found = []
     for thread in os.listdir(f"/proc/{pid}/task"):
         with open(f"/proc/{pid}/task/{thread}/children") as f:
@@ -44,7 +45,8 @@ HAS_CHILDREN = os.path.exists(f"/proc/{os.getpid()}/task/{os.getpid()}/children"
 
 
 def tree(root):
-    """A process and its descendants. Looked up on the way down: a walk over all of /proc takes milliseconds from what is measured."""
+    """A process and its descendants, found from parent to child, because a walk over all of /proc takes milliseconds from
+    the measured process."""
     every, pids, waiting = {} if HAS_CHILDREN else children_of_all(), [], [root]
     while waiting:
         pids.append(waiting.pop())
@@ -56,12 +58,13 @@ def tree(root):
 
 
 def become_reaper():
-    """Orphans of what we start come to us (PR_SET_CHILD_SUBREAPER), so that nothing outlives its run."""
+    """Orphans of the processes that we start become our children (PR_SET_CHILD_SUBREAPER), so that no process outlives its
+    run."""
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
 
 
 def end_descendants():
-    """Ends and reaps what the last run started, its orphans included; only one run is under way at a time."""
+    """Ends and reaps the processes of the last run, including its orphans. Only one run is in progress at a time."""
     for _ in range(50):
         left = tree(os.getpid())[1:]
         for pid in left[::-1]:
@@ -95,8 +98,9 @@ WARM_BYTES = 1 << 30
 
 
 def have_memory():
-    """Writes a gigabyte and gives it back. A virtual machine's host takes back what its guest leaves free, within a second or two, and gives it
-    again page by page at the first touch: 2 ms a megabyte where that happened and 0.1 ms where it did not, which no measured program has a say in."""
+    """Writes a gigabyte and frees it. Within a second or two, the host of a virtual machine takes the memory that its guest
+    leaves free, and returns it page by page at the first access. An access then takes 2 ms per megabyte instead of 0.1
+    ms, and no measured program can change that."""
     with mmap.mmap(-1, WARM_BYTES, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
         memory.madvise(mmap.MADV_HUGEPAGE)
         for at in range(0, WARM_BYTES, 4096):
@@ -104,8 +108,9 @@ def have_memory():
 
 
 def have_files(folder):
-    """Reads all files below `folder` into the page cache; returns how many megabytes were not there. A machine may reclaim pages that have not been used
-    for a while (DAMON does within minutes); the first process of a round would then pay for all."""
+    """Reads all files below `folder` into the page cache. Returns how many megabytes were not in it. A machine may remove
+    pages that were not used for some time (DAMON does so within minutes). The first process of a round would then pay for
+    all."""
     def from_disk():
         with open("/proc/self/io") as f:
             return next(int(line.split()[1]) for line in f if line.startswith("read_bytes:"))
@@ -141,9 +146,10 @@ def await_quiet(seconds):
 
 
 class Pace:
-    """How fast the cores are just now. Others on the same host slow them in phases of minutes that no counter of this machine shows, and what
-    computes more than what waits for memory: so a process starts when the cores are about as fast as the fastest that this run has seen."""
-    SLOW = 1.12  # times the best
+    """The present speed of the cores. Other machines on the same host slow them in phases of minutes that no counter of this
+    machine shows. Work that computes suffers more than work that waits for memory. So a process starts only when the
+    cores are about as fast as the fastest that this run has measured."""
+    SLOW = 1.12  # a core is slow from this multiple of its best time
 
     def __init__(self, patience=600.0):
         self.best, self.left = {}, patience

@@ -1,4 +1,4 @@
-"""What the comparison needs and makes itself, once: the peers' virtual environment, the C++ peers, the reference data."""
+"""Makes, once, what the comparison needs: the peers' virtual environment, the C++ peers, the reference data."""
 import os
 import re
 import subprocess
@@ -13,7 +13,7 @@ LOCK = os.path.join(HERE, "requirements.lock")
 LARGE_GROUPS = ["--rows", "2000000", "--files", "2", "--row-group", "1000000", "--columns", "d0.0|s[02][0-3]|h[05]"]
 DATA = {"grouped": ("reference", []), "unsorted": ("reference-unsorted", ["--unsorted"]),
         "large": ("reference-large", ["--rows", "1600000", "--files", "16"]),
-        # 1,500 columns, row groups of as many values as the reference's 65,536 rows of 164
+        # 1,500 columns, in row groups with as many values as the reference's row groups of 65,536 rows of 164 columns
         "wide": ("reference-1500", ["--like", "1500", "--row-group", "7168"]),
         "row_groups": ("reference-row-groups", LARGE_GROUPS), "row_groups_index": ("reference-row-groups-index", LARGE_GROUPS + ["--page-index"]),
         "recipes": ("recipes", []), "recipes_quick": ("recipes-quick", ["--quick"])}
@@ -25,7 +25,7 @@ def lists_of(columns):
 
 
 class Failed(Exception):
-    """Something that a run cannot do without is missing; the text says what and how to get it."""
+    """Something that a run needs is missing. The text names it and says how to get it."""
 
 
 def lock_groups():
@@ -42,7 +42,8 @@ def lock_groups():
 
 
 class Environment:
-    """The virtual environment at `folder`. group(NAME) installs on first use; returns None, or why that failed."""
+    """The virtual environment at `folder`. group(NAME) installs a group on first use. It returns None, or the reason why the
+    installation failed."""
 
     def __init__(self, folder, offline=False):
         self.folder, self.offline, self.known = folder, offline, {}
@@ -88,7 +89,7 @@ class Environment:
 
 
 def data_set(environment, folder, kind):
-    """The folder of a data set, written when it is not there; the page cache has it afterwards."""
+    """The folder of a data set. It is written if it does not exist, and read into the page cache."""
     name, options = DATA[kind]
     script = "make_recipes.py" if kind.startswith("recipes") else os.path.join("..", "make_reference.py")
     path = os.path.join(folder, name)
@@ -105,17 +106,17 @@ def data_set(environment, folder, kind):
 
 
 def cpp_peers(folder):
-    """arrow_scan and limits, built by build_peers when they are older than their sources."""
+    """arrow_scan and limits. build_peers builds them again if they are older than their sources."""
     return built(folder)
 
 
 def two_threads(folder):
-    """The program that measures what the machine gives two threads over one, likewise."""
+    """The program that compares one thread with two on this machine, built in the same way."""
     return built("--two-threads", folder)
 
 
 def built(*arguments):
-    """Why build_peers failed, or None."""
+    """The reason why build_peers failed, or None."""
     made = subprocess.run([os.path.join(HERE, "build_peers"), *arguments], stdout=sys.stderr, stderr=subprocess.PIPE, text=True)
     if made.returncode == 0:
         return None
@@ -123,7 +124,7 @@ def built(*arguments):
 
 
 def machine():
-    """The machine in a line, for the head of a report."""
+    """One line about the machine, for the head of a report."""
     model = "unknown processor"
     for line in open("/proc/cpuinfo"):
         if line.startswith("model name"):

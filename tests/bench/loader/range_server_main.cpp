@@ -1,5 +1,5 @@
-// The range server of the tests as a program: bench_range_server ROOT LATENCY_MS. Prints its
-// address and serves until its input ends.
+// The range server of the tests as a program: bench_range_server ROOT LATENCY_MS. It prints its
+// address and serves until its standard input ends.
 #include <cstdio>
 #include <cstdlib>
 

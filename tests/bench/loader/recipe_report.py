@@ -1,4 +1,4 @@
-"""The recipe tasks as tables: a line a task, a table for each number of threads."""
+"""The recipe tasks as tables: a line for each task, a table for each number of threads."""
 import statistics
 
 import recipe_tasks
@@ -13,7 +13,8 @@ def peers_of(threads):
 
 
 def figures(lines, task, peer):
-    """One process's Mrows/s with range, CPU-seconds per million rows, time to the first batch and peak MB; None if no run succeeded."""
+    """One process's Mrows/s with range, CPU-seconds per million rows, time to the first batch and peak MB, or None if no run
+    succeeded."""
     runs = report.good_runs(lines, task, peer)
     if not runs:
         return None
@@ -43,19 +44,20 @@ def row(lines, task, threads, differing):
 
 
 def two_threads(lines):
-    """{kind of work: [what two threads gave over one, by round]}."""
+    """{kind of work: [speed-up of two threads over one, for each round]}."""
     runs = report.good_runs(lines, "limits", "two threads")
     return {kind: [r[kind] for r in runs] for kind in KINDS} if runs else {}
 
 
 def limit_of_two_threads(lines):
-    """The best speed-up of two threads over one in any round, for work that does not wait for memory; None if it was not measured."""
+    """The best speed-up of two threads over one in any round, for work that does not wait for memory, or None if it was not
+    measured."""
     got = two_threads(lines)
     return max(got["registers"] + got["cache"]) if got else None
 
 
 def scaling_table(lines, measured):
-    """Two threads over one: what the machine gives, and the tasks."""
+    """The speed-up of two threads over one: of the machine, and of the tasks."""
     machine = two_threads(lines)
     yield "\n### Recipes, two threads over one\n"
     if machine:

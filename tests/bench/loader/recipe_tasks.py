@@ -9,13 +9,14 @@ class Task(NamedTuple):
     dense: tuple = ()             # a batch's float columns, in the order of Millrace's frames
     ids: tuple = ()               # its integer columns
     lists: tuple = ()
-    hashes: bool = False          # ids are hashes: every system has a function of its own, so their sums say nothing
-    exports: str = ""             # writes a table: "order" of the files, or "sort"ed
-    first: float = 0.5            # seconds in which the first batch must come
-    ratio: float = 1.3            # rows/s over the better peer
+    hashes: bool = False          # ids are hashes. Each system has a different hash function, so sums of ids cannot be compared
+    exports: str = ""             # writes a table: in the "order" of the files, or "sort"ed
+    first: float = 0.5            # the most seconds until the first batch
+    ratio: float = 1.3            # ratio of rows/s to the better peer
 
     def scaling(self, work):
-        """The process that two threads over one is taken from (peers.json), `work` as "2 threads": a stream's pass is short, a table is written once."""
+        """The process from which the speed-up of two threads is computed (peers.json), where `work` is for example "2
+        threads". A pass of a stream is short, so there are five; a table is written once."""
         return f"millrace, {work}, in file order" + ("" if self.exports else ", five passes")
 
 
@@ -43,11 +44,11 @@ TASKS = {
 
 
 def glob_of(task):
-    """Its files, below the folder that make_recipes.py has written."""
+    """Its files, in the folder that make_recipes.py has written."""
     data = TASKS[task].data
     return f"{data}/part-*.{'csv' if data == 'csv' else 'parquet'}"
 
 
 def spec_of(task):
-    """The file of Millrace's spec, below recipes/."""
+    """The file of Millrace's spec, in recipes/."""
     return task.rstrip("s").lower() + ".yaml"

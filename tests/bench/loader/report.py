@@ -1,4 +1,4 @@
-"""Tables (Markdown) of the JSON lines of one run, and whether all systems delivered the same rows."""
+"""Tables (Markdown) of the JSON lines of one run, and the check that all systems delivered the same rows."""
 import statistics
 
 import recipe_tasks
@@ -19,7 +19,7 @@ def passes_of(run):
 
 
 def times(checksum, n):
-    """The checksum of n passes, from that of one: every part is a sum."""
+    """The checksum of n passes, computed from that of one pass. Every part is a sum."""
     rows, label, lengths, ids, lists, dense = checksum.split(":")
     return (int(rows) * n, int(label) * n, int(lengths) * n & MASK, int(ids, 16) * n & MASK, int(lists, 16) * n & MASK), float(dense) * n
 
@@ -101,7 +101,7 @@ CLASSES = (("dense", "100 float32"), ("ids", "53 int64"), ("lists", "10 list<int
 
 
 def roofline(lines):
-    """Memory, decompression, decode and what we reach, per column class, one thread; nothing without a line of `limits`."""
+    """Memory, decompression, decode and our rate for each column class, on one thread. Empty without a line of `limits`."""
     full = [x for x in lines if x.get("task") == "limits" and "dense" in x]
     if not full:
         return

@@ -116,13 +116,13 @@ Figures ofUnorderedMap(const std::vector<Key>& keys,
             hits += map.contains(Key(values.GetView(i))) ? 1 : 0;
         }
     }
-    // A node: next, key, value, and what malloc puts around it.
+    // A node: next, key, value, and what malloc adds around it.
     const double bytes = static_cast<double>(keys.size()) * (24 + sizeof(Key)) +
                          static_cast<double>(map.bucket_count()) * sizeof(void*);
     return {"std::unordered_map", build, secondsSince(begin), bytes, hits};
 }
 
-/// Arrow builds its table anew in every call, so one call looks up everything.
+/// Arrow builds its table again in every call, so one call looks up all keys.
 Figures ofArrow(const std::shared_ptr<arrow::Array>& keys,
                 const std::vector<std::shared_ptr<arrow::Array>>& asked) {
     const arrow::compute::SetLookupOptions options(keys);
@@ -131,7 +131,7 @@ Figures ofArrow(const std::shared_ptr<arrow::Array>& keys,
     const auto start = Clock::now();
     auto nothing = arrow::compute::IndexIn(asked[0]->Slice(0, 1), options, &context);
     const double build = secondsSince(start);
-    const auto bytes = static_cast<double>(pool.max_memory());  // while it grows: two tables
+    const auto bytes = static_cast<double>(pool.max_memory());  // two tables while it grows
     const auto chunks = std::make_shared<arrow::ChunkedArray>(asked);
     const auto begin = Clock::now();
     const auto found = arrow::compute::IndexIn(chunks, options, &context);
@@ -143,7 +143,7 @@ Figures ofArrow(const std::shared_ptr<arrow::Array>& keys,
     return {"arrow index_in", build, both > build ? both - build : 0, bytes, hits};
 }
 
-/// `make`: a key of a random number.
+/// `make` returns the key of a random number.
 template <class Key, class Make>
 void compare(const char* kind, std::int64_t rows, std::int64_t lookups, std::uint64_t seed,
              Make make) {

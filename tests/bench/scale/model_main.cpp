@@ -34,11 +34,11 @@ constexpr int kWorkerThreads = 8, kFeedThreads = 16, kPlaces = 2 * kWorkerThread
 constexpr std::int64_t kReportNs = 500'000'000;
 constexpr std::uint64_t kSeed = 7, kKey = 11;
 
-/// Threads, or a link: when it is free again, and how long it was not.
+/// Threads, or a link: the time at which it is free again, and the time for which it was busy.
 class Place {
  public:
     explicit Place(int lanes) : free_(static_cast<std::size_t>(lanes)) {}
-    /// When work that could begin at `readyNs` is done.
+    /// The time at which work that could begin at `readyNs` is done.
     std::int64_t take(std::int64_t readyNs, std::int64_t ns) {
         const auto lane = std::min_element(free_.begin(), free_.end());
         *lane = std::max(*lane, readyNs) + ns;
@@ -65,7 +65,7 @@ class Model {
             workers_.emplace(master_.join("w", kPlaces, kWorkerThreads, 0), kWorkerThreads);
         }
     }
-    /// Rows a second once all is under way.
+    /// Rows per second once all workers are busy.
     double run() {
         while (delivered_ < kSegments) {
             give();
@@ -92,7 +92,7 @@ class Model {
     double feedBusy() const { return feed_.share(nowNs_); }
 
  private:
-    using Event = std::pair<std::int64_t, std::int64_t>;  // when; a segment, ~ of one delivered
+    using Event = std::pair<std::int64_t, std::int64_t>;  // time; segment, or ~segment: delivered
 
     void give() {
         if (nowNs_ - reportedNs_ >= kReportNs) {
@@ -107,7 +107,7 @@ class Model {
         }
         for (const StreamMaster::Hand& hand : master_.decide(nowNs_).orders) {
             master_.started(hand);
-            // Segments differ by up to a third.
+            // Segments differ in cost by up to a third.
             const double share =
                 static_cast<double>(philox64(kSeed, kKey, static_cast<std::uint64_t>(hand.number)) %
                                     1000) /
@@ -121,7 +121,7 @@ class Model {
     }
     void arrive(std::int64_t number) {
         if (!master_.done(hands_.at(number), nowNs_)) {
-            return;  // another worker was first
+            return;  // another worker was earlier
         }
         arrived_.insert(number);
         while (!arrived_.empty() && *arrived_.begin() == sent_) {
@@ -137,7 +137,7 @@ class Model {
         warmNs_ = delivered_ == kWarm ? nowNs_ : warmNs_;
     }
 
-    static constexpr std::int64_t kAhead = 256;  // as Producer::Request::shareWithElsewhere
+    static constexpr std::int64_t kAhead = 256;  // like Producer::Request::shareWithElsewhere
     const Costs costs_;
     const std::int64_t linkNs_, feedNs_;
     StreamMaster master_{StreamMaster::Options{}};

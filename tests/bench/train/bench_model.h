@@ -1,6 +1,6 @@
 #pragma once
-// What the measurements of learner_bench share: its arguments, the model they name, and batches in
-// memory like frames. Threads: one owner.
+// What the measurements of learner_bench share: its arguments, the model that they describe, and
+// batches in memory that have the form of frames. Threads: one owner.
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -15,15 +15,16 @@ namespace millrace::train::bench {
 
 using Arguments = std::map<std::string, std::string>;
 
-/// Those of the command line over the usual ones; "yes" for a name without a value.
+/// The arguments of the command line, and defaults for the others. A name without a value gets
+/// "yes".
 Arguments argumentsOf(int argc, char** argv);
 std::int64_t numberOf(const Arguments& arguments, const std::string& name);
 
 LearnerOptions optionsOf(const Arguments& arguments);
-/// By --learner: the loops, the tensors, or what the trainer takes.
+/// The learner that --learner names: the loops, the tensors, or the trainer's choice.
 Result<std::unique_ptr<Learner>> makeBenchLearner(const Arguments& arguments, Group& group);
 
-/// One block with all columns, as a frame. Ids are skewed (u^4).
+/// One block with all columns, like a frame. Ids are skewed (u^4).
 class Frame {
  public:
     Frame(const LearnerOptions& options, const Arguments& arguments, std::int64_t rows,
@@ -40,11 +41,11 @@ class Frame {
     BatchView view_;
 };
 
-/// 16 of them, pinned for a GPU.
+/// 16 batches, pinned for a GPU.
 Result<std::vector<std::unique_ptr<Frame>>> framesOf(const LearnerOptions& options,
                                                      const Arguments& arguments, std::int64_t rows);
 
-/// One step of one batch.
+/// One step with one batch.
 Status step(Learner& learner, const BatchView& batch, LossSums& sums);
 
 }  // namespace millrace::train::bench

@@ -23,7 +23,8 @@
 namespace millrace::train::bench {
 namespace {
 
-/// Forks the other ranks, before anything has a thread; the number of this one.
+/// Forks the processes of the other ranks before any thread exists. Returns the number of this
+/// rank.
 int forkRanks(int ranks, std::vector<pid_t>& children) {
     for (int rank = 1; rank < ranks; ++rank) {
         const pid_t child = ::fork();

@@ -101,7 +101,7 @@ class Share final : public BatchSource {
     std::int64_t next_, ranks_;
 };
 
-/// A daemon that asks for nothing.
+/// A daemon that never asks for anything.
 class Silence final : public Reporter {
  public:
     Status send(rank::Body) override { return okStatus(); }
@@ -124,7 +124,7 @@ Status measureEvaluation(const Arguments& arguments, Learner& learner, const Fra
         return std::unique_ptr<BatchSource>(new Share(frames, batches, group));
     };
     const auto next = [](BatchSource& source) { return source.next(); };
-    RETURN_IF_ERROR(evaluator.run(1, open, next).status());  // all is warm then
+    RETURN_IF_ERROR(evaluator.run(1, open, next).status());  // from then on, everything is warm
     const double before = cpuSeconds();
     RETURN_IF_ERROR(evaluator.run(2, open, next).status());
     double cpu = cpuSeconds() - before;
@@ -158,7 +158,8 @@ Status measureCheckpoint(const Arguments& arguments, Learner& learner, const Fra
     std::vector<std::byte> plain(static_cast<std::size_t>(bytesOf(tensors)));
     double copy = 1e9, stall = 1e9, write = 1e9;
     CheckpointWriter writer;
-    // The first one makes the memory that the others find; the best of three is the machine's.
+    // The first call allocates the memory that the others use again. The best of three is the speed
+    // of the machine.
     for (int round = 0; round < 4; ++round) {
         Clock::time_point begun = Clock::now();
         std::size_t at = 0;
@@ -203,7 +204,8 @@ Status measureMemory(const Arguments& arguments, Group& group) {
     ASSIGN_OR_RETURN(const Frames frames,
                      framesOf(options, arguments, numberOf(arguments, "rows")));
     {
-        // LibTorch and the memory of a step: of a model like it, with tables of a few rows.
+        // The memory of LibTorch and of a step, measured on a similar model whose tables have a few
+        // rows.
         Arguments small = arguments;
         small["table-rows"] = "16";
         ASSIGN_OR_RETURN(const Frames few, framesOf(optionsOf(small), small, 64));

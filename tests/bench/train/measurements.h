@@ -1,10 +1,11 @@
 #pragma once
-// What learner_bench measures; rank 0 prints it as a line of JSON.
+// What learner_bench measures. Rank 0 prints it as a line of JSON.
 #include "tests/bench/train/bench_model.h"
 
 namespace millrace::train::bench {
 
-/// By the arguments: training, or --evaluate, --checkpoint, --memory. All ranks make the call.
+/// The arguments select the measurement: training, --evaluate, --checkpoint or --memory. All ranks
+/// make the call.
 Status measure(const Arguments& arguments, Group& group);
 
 }  // namespace millrace::train::bench

@@ -15,7 +15,7 @@ from torch import nn
 
 
 class Dlrm(nn.Module):
-    """As docs/reference/models.md has it."""
+    """As described in docs/reference/models.md."""
 
     def __init__(self, args):
         super().__init__()
@@ -35,7 +35,7 @@ class Dlrm(nn.Module):
         return nn.Sequential(*(parts if is_active else parts[:-1]))
 
     def pooled(self, ids, lists):
-        """Vectors of a batch, which need no autocast and no compiler."""
+        """The vectors of a batch, which need neither autocast nor a compiler."""
         parts = [table(column) for table, column in zip(self.single, ids)]
         parts += [table(values, offsets) for table, (values, offsets) in zip(self.many, lists)]
         return torch.stack(parts, 1)
@@ -106,7 +106,7 @@ def main():
         loss.backward()
         for optimizer in optimizers:
             optimizer.step()
-        told = loss.item()  # what a loop shows
+        told = loss.item()  # the loss that a loop shows
         steps, rows = steps + 1, rows + args.rows
     seconds = time.perf_counter() - begun
     print(json.dumps({"learner": "pytorch" + (" compiled" if args.compile else ""), "device": args.device,

@@ -21,7 +21,7 @@ struct Side {
     std::vector<float> stats;
 };
 
-// Raw views of the columns of one record batch.
+// Pointers to the data of the columns of one record batch.
 struct Views {
     struct Dense {
         const float* v;
@@ -71,7 +71,7 @@ inline void append(Batch& out, const Views& v, int64_t from, int n, const int32_
                    const Side& side) {
     const int at = out.rows, w = out.dense_width;
     constexpr int kBlock =
-        64;  // rows: the part of the matrix being written stays in the first level cache
+        64;  // rows: the part of the matrix that is written stays in the first-level cache
     for (int r0 = 0; r0 < n; r0 += kBlock) {
         const int rows = std::min(kBlock, n - r0);
         float* dst = out.dense.data() + static_cast<size_t>(at + r0) * w;

@@ -38,7 +38,7 @@ struct Batch {
     int rows = 0, dense_width = 0;
     std::vector<float> dense;           // row-major [4096][dense_width]
     std::vector<int64_t> ids;           // [column][4096]
-    std::vector<Grow<int64_t>> values;  // per list column
+    std::vector<Grow<int64_t>> values;  // for each list column
     std::vector<std::vector<int32_t>> offsets;
     std::vector<int32_t> label;
     void shape(int dense_columns, int id_columns, int list_columns) {

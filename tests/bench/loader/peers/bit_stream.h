@@ -12,8 +12,8 @@
 
 namespace limits {
 
-// Reads a hybrid run-length / bit-packed stream. `run(value, n)` gets a repeated value,
-// `packed(bytes, n)` n bit-packed values.
+// Reads a stream of runs and bit-packed values. `run(value, n)` receives a repeated value,
+// `packed(bytes, n)` receives n bit-packed values.
 template <class Run, class Packed>
 void hybrid(const uint8_t* p, const uint8_t* end, int width, int64_t n, Run run, Packed packed) {
     while (n > 0 && p < end) {
@@ -66,7 +66,7 @@ void unpack(const uint8_t* p, int width, int64_t n, uint32_t* out) {
         }
         const __m512i vi = _mm512_load_si512(index), vs = _mm512_load_si512(shift),
                       vm = _mm512_set1_epi32(int(mask));
-        for (; i + 32 <= n; i += 16) {  // a 64 byte load stays within the stream plus padding
+        for (; i + 32 <= n; i += 16) {  // a load of 64 bytes stays within the padded stream
             const __m512i x = _mm512_permutexvar_epi8(vi, _mm512_loadu_si512(p + i * width / 8));
             _mm512_storeu_si512(out + i, _mm512_and_si512(_mm512_srlv_epi32(x, vs), vm));
         }

@@ -70,7 +70,7 @@ double best(int repeats, const std::function<void()>& f) {
     return b;
 }
 
-// Median, least and most of 2 * repeats + 1 runs.
+// Median, minimum and maximum of 2 * repeats + 1 runs.
 struct Spread {
     double median, least, most;
 };
@@ -305,7 +305,7 @@ uint64_t by_batches(const Files& f, Buffers& b, Group& o, bool consume, bool che
                               l.ends.data());
                 }
             }
-            for (int64_t r0 = 0; r0 < n; r0 += 16)  // 16 rows by 100 columns at a time
+            for (int64_t r0 = 0; r0 < n; r0 += 16)  // 16 rows by 100 columns each time
                 for (int j = 0; j < nd; j++) {
                     const float* src = o.column.data() + 65536 * j + r0;
                     float* dst = o.dense.data() + r0 * nd + j;
@@ -383,7 +383,7 @@ uint64_t arrow_check(const Files& f, char kind) {
     return sum;
 }
 
-// What the text says, for programs.
+// The same figures as the text, for programs.
 struct Json {
     std::string text = "{\"system\": \"limits\"";
     void add(const char* key, double value) {
@@ -443,7 +443,7 @@ struct Part {
 };
 constexpr Part kParts[] = {{'d', "dense", 100}, {'s', "ids", 53}, {'h', "lists", 10}};
 
-// Seconds of the ways that matter for the totals.
+// Seconds of the ways that count for the totals.
 struct Times {
     double arrow = 0, record = 0, typed = 0, pages = 0, hand = 0, once = 0, decoded = 0;
 };

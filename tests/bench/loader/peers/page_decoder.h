@@ -50,7 +50,7 @@ void values_of(parquet::Encoding::type encoding, const uint8_t* p, const uint8_t
         },
         [&](const uint8_t* q, int64_t k) {
             for (int64_t a = 0; a < k;
-                 a += 4096) {  // indices of a block stay in the first level cache
+                 a += 4096) {  // the indices of a block stay in the first-level cache
                 const int64_t m = std::min<int64_t>(4096, k - a);
                 unpack(q + a * width / 8, width, m, index);
                 for (int64_t i = 0; i < m; i++)
@@ -221,7 +221,7 @@ int64_t hand_list(parquet::PageReader& pages, Buffers& b, bool unique, int64_t* 
                     kept += len;
                 }
                 last = s, last_len = len;
-                inverse[r] = int32_t(kept);  // where the row's stored list ends
+                inverse[r] = int32_t(kept);  // end of the row's stored list
             }
         }
         values += n;

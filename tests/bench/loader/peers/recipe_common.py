@@ -54,7 +54,7 @@ def measure(system, version, args, record_batches):
 
 
 def measure_export(system, version, args, export):
-    """`export()` writes the table of R15 or R15s; its rows are read back by the benchmark."""
+    """`export()` writes the table of R15 or R15s. The benchmark reads its rows again."""
     cpu, start = time.process_time(), time.perf_counter()
     export()
     print(json.dumps({"system": system, "version": version, "task": args.task, "threads": args.threads, "rows_scanned": rows(args), "rows_kept": rows(args), "seconds": [round(time.perf_counter() - start, 4)],

@@ -29,7 +29,7 @@ constexpr auto kWindow = std::chrono::milliseconds(200);
 constexpr int kRounds = 7;
 constexpr std::size_t kCacheWords = 192 * 1024 / 8, kCopyBytes = 64 << 20;
 
-std::atomic<std::uint64_t> sink{0};  // results that nobody may leave out
+std::atomic<std::uint64_t> sink{0};  // results that the compiler must not remove
 
 /// Four independent chains of multiplications and additions.
 void compute() {
@@ -43,7 +43,7 @@ void compute() {
     sink.fetch_xor(a ^ b ^ c ^ d, std::memory_order_relaxed);
 }
 
-/// Its memory is made and touched by the thread that uses it.
+/// The thread that uses the memory allocates it and writes to it first.
 std::function<void()> cacheWork() {
     return [words = std::vector<std::uint64_t>(kCacheWords, 1)]() mutable {
         std::uint64_t sum = 0;
@@ -73,7 +73,7 @@ double used() {
 
 using MakeWork = std::function<std::function<void()>()>;
 
-/// Rounds of the work a second, of all threads together.
+/// Rounds of the work per second, by all threads together.
 double rate(const std::vector<int>& cores, const MakeWork& make) {
     std::atomic<int> ready{0};
     std::vector<double> rates(cores.size());
