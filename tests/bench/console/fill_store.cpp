@@ -1,5 +1,5 @@
-// fill_store PATH RUNS: a run store with RUNS finished runs, 60 params and 12 metrics each, as the
-// benchmarks of lists need it.
+// fill_store PATH RUNS: writes a run store with RUNS finished runs, with 60 params and 12 metrics
+// each, for the benchmarks of lists.
 #include <cstdio>
 #include <cstdlib>
 

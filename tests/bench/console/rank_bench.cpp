@@ -1,9 +1,9 @@
-// rank_bench DIR [RANKS STEPS]: what many ranks cost the run store, and how fast a range of them
-// is.
+// rank_bench DIR [RANKS STEPS]: measures what many ranks cost the run store, and how fast it
+// reads a range of them.
 //
 // Writes STEPS steps of one metric of RANKS ranks (512 x 100,000) as the summaries that the store
-// makes of them, and a part of them line by line through the fold; reads ranges and checks each
-// against the truth. Ends 1 when a figure is wrong or a range takes 20 ms or more.
+// makes of them, and writes a part of them line by line through the fold. Reads ranges and compares
+// each with the written values. Exits with 1 if a value is wrong or a range takes 20 ms or more.
 #include <random>
 
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
-// store_bench DIR [METRICS POINTS RUNS]: what the run store costs the daemon, without RPC.
+// store_bench DIR [METRICS POINTS RUNS]: measures what the run store costs the daemon, without RPC.
 //
-// Writes one run of METRICS x POINTS, reads it as the console does, and lists RUNS runs. Every
-// figure is checked for what it read; ends 1 when something is missing.
+// Writes one run of METRICS x POINTS, reads it as the console does, and lists RUNS runs. Checks the
+// result of every measured call, and exits with 1 if something is missing.
 #include <algorithm>
 #include <chrono>
 #include <cmath>

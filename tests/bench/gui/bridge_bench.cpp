@@ -1,10 +1,9 @@
-// What the bridge costs the GUI thread: prints one JSON object.
+// Measures what the bridge costs the GUI thread, and prints one JSON object.
 //
-// live   10 s of 50,000 log lines/s of one run and 10 runs x 10 metrics at 10 Hz: deliveries, CPU
-// of
-//        the GUI thread a delivery, lines that were left out, from pushing to having it
-// runs   10,000 runs with parameters from the first page to the last, through to runsChanged
-// answer a request's way to a thread and back
+// live    10 s of 50,000 log lines/s of one run, and 10 runs x 10 metrics at 10 Hz: deliveries, CPU
+//         time of the GUI thread per delivery, lines that were left out, time from push to delivery
+// runs    10,000 runs with parameters from the first page to the last, until runsChanged
+// answer  the time of a request to a thread and back
 #include <QCoreApplication>
 #include <QTest>
 #include <algorithm>

@@ -1,11 +1,10 @@
-// What the charts cost the GUI thread: prints one JSON object.
+// Measures what the charts cost the GUI thread, and prints one JSON object.
 //
-// live      10 charts x 10 series of 100,000 points in a 1200 x 900 window, 10 points a series and
-//           frame appended (a step every 10 ms at 10 frames a second): append, bring up to date,
-//           paint
-// scrolling the same with a live window of the newest 60 s: the view moves every frame
-// zooming   the same charts, every frame another view: everything drawn anew
-// first     100 metrics of 100,000 points: stores from columns, charts made, first paint
+// live       10 charts x 10 series of 100,000 points in a 1200 x 900 window. Each frame appends 10
+//            points to each series (a step every 10 ms at 10 frames a second), updates and paints.
+// scrolling  the same with a live window of the newest 60 s: the view moves in every frame
+// zooming    the same charts with another view in every frame: everything is drawn again
+// first      100 metrics of 100,000 points: stores from columns, making the charts, the first paint
 #include <QApplication>
 #include <QCoreApplication>
 #include <QGridLayout>

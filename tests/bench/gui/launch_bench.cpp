@@ -1,8 +1,8 @@
 // Measures what typing costs the GUI thread in a spec of 2,000 lines, and prints one JSON object.
 //
-// key       from the key's event until the text is repainted and coloured and the document updated
-// settled   work that runs 30 ms and 40 ms after the last key: reading the sheet again, completion
-// local     the reader's whole check, off the GUI thread
+// key      from the key's event until the text is painted and coloured and the document is updated
+// settled  work that runs 30 ms and 40 ms after the last key: reading the sheet again, completion
+// local    the reader's whole check, which runs in another thread
 #include <QApplication>
 #include <QScrollBar>
 #include <algorithm>

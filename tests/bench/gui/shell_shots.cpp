@@ -1,5 +1,5 @@
-// Pictures of what a live daemon seldom shows: the shell's overlays, trouble with daemons, and the
-// Data page with very little and very much. For looking at, not a test.
+// Pictures of states that are rare with a live daemon: the shell's overlays, trouble with daemons,
+// and the Data page with very little and with very much data. A person looks at them.
 //
 //   QT_QPA_PLATFORM=offscreen build/release/bench/shell_shots DIR [dark|light]
 #include <QApplication>

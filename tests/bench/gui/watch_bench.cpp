@@ -1,9 +1,10 @@
-// What the page Watch costs the GUI thread: prints one JSON object.
+// Measures what the page Watch costs the GUI thread, and prints one JSON object.
 //
-// live  20 s of 10 runs x 10 metrics at 10 Hz in 10 charts, telemetry and 50,000 log lines/s
-// through
-//       the bridge, the page repainting offscreen: GUI thread CPU time a turn of the event loop
+// live  20 s of 10 runs x 10 metrics at 10 Hz in 10 charts, telemetry and 50,000 log lines/s that
+//       come through the bridge; the page paints offscreen: CPU time of the GUI thread per turn of
+//       the event loop
 // hour  36,000 simulated seconds of reports, telemetry, metrics and log lines: resident memory
+//
 // watch_bench [live|hour] [seconds]
 #include <QAbstractEventDispatcher>
 #include <QApplication>

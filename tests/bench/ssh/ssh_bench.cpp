@@ -1,7 +1,7 @@
-// ssh_bench head SOCKET SECONDS: a head (store, controller, gRPC) on a unix socket whose run tells
+// ssh_bench head SOCKET SECONDS: a head (store, controller, gRPC) on a unix socket. Its run reports
 // 50,000 metric points and 20,000 log lines a second.
-// ssh_bench client SOCKET ADDRESS RUN SECONDS: what a client sees of it, by the socket and by the
-// ssh:// address, in one run; rows as JSON lines.
+// ssh_bench client SOCKET ADDRESS RUN SECONDS: measures what a client gets from it in one run,
+// through the socket and through the ssh:// address. Prints rows as JSON lines.
 //
 // tests/bench/ssh/run starts both, with an sshd between them.
 #include <fstream>

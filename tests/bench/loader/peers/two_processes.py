@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Two processes of one command side by side, each on a core of its own: what the machine gives the work of one thread twice.
+"""Runs two processes of one command side by side, each on its own core, to measure what the machine gives two threads of work.
 
-  two_processes.py COMMAND...   (a `millrace-loader stream ... --json`; of the first two cores of the affinity mask)
+  two_processes.py COMMAND...   (`millrace-loader stream ... --json`, on the first two cores of the affinity mask)
 
-"{process}" in an argument becomes 0 and 1: where each writes to.
+"{process}" in an argument becomes 0 and 1, so that each process can write to its own place.
 
-A line of JSON in the words of the peers: the rows of both, the time of the slower, the processor time of both. They share nothing but
-the machine, so two threads of one process that give less lose it among themselves.
+Prints a line of JSON with the peers' keys: the rows of both processes, the time of the slower one, the processor time of both. They
+share only the machine. So if two threads of one process are slower, the cause is in the process.
 """
 import json
 import os

@@ -1,13 +1,14 @@
-// What this machine gives two threads over one: no program that runs on two of its cores gains
-// more.
+// Measures how much faster two threads are than one on this machine. No program that runs on two
+// of its cores gains more.
 //
 //   two_threads --json
 //
-// Three kinds of work, on the first core of the affinity mask alone and on the first two at once,
-// each thread on memory of its own: arithmetic in registers; reading and writing 192 kB, which a
-// core's second cache holds; copying 64 MB to 64 MB. Windows of a fifth of a second in turns, seven
-// of each; a line of JSON has the median of their ratios by kind. A thread's rate is that of its
-// processor time: what two threads share counts, not that somebody else had a core meanwhile.
+// Three kinds of work run on the first core of the affinity mask alone, and on the first two at the
+// same time. Each thread has its own memory. The kinds are arithmetic in registers; reading and
+// writing 192 kB, which fit in a core's second-level cache; and copying 64 MB to 64 MB. Windows of
+// a fifth of a second take turns, seven of each. A line of JSON has the median of their ratios for
+// each kind. A thread's rate uses its processor time, so it counts what two threads share, and does
+// not count the time in which another process had a core.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
