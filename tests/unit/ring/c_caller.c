@@ -3,8 +3,8 @@
 
 #include "backend/ring/feed_reader.h"
 
-/* Reads a stream to its end as rank 0 of 1; 0, or what it came to. *state: malloc()ed, of the last
- * step. */
+/* Reads a stream to its end as rank 0 of 1. Returns 0, or the result that ended it. *state: the
+ * state at the last step, from malloc(). */
 int readStream(const char* socket_path, uint64_t* rows, char** state);
 
 int readStream(const char* socket_path, uint64_t* rows, char** state) {
@@ -31,7 +31,7 @@ int readStream(const char* socket_path, uint64_t* rows, char** state) {
         if (result == MILLRACE_FEED_BATCH) {
             millrace_column label = {.struct_size = sizeof label};
             if (millrace_batch_find(event.batch, MILLRACE_ROLE_LABEL, "y", &label) == 0) {
-                const float* labels = label.data; /* label.items of them: train on them here */
+                const float* labels = label.data; /* label.items labels for a step */
                 *rows += labels != NULL ? label.items : 0;
             }
             millrace_batch_release(event.batch);
