@@ -14,22 +14,16 @@ import time
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
-DEPS = Path(os.environ.get("MILLRACE_DEPS_DIR", ROOT / ".deps"))
-for wheels in ("test-wheels", "wheels"):
-    sys.path.append(str(DEPS / wheels))
-sys.path.insert(0, str(ROOT / "tests/support"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 from door import Door  # noqa: E402
+from loader_case import LOADER, put_rows  # noqa: E402
 try:
     import boto3
-    import pyarrow as pa
-    import pyarrow.parquet as pq
     from moto.server import ThreadedMotoServer
     MISSING = ""
 except ImportError as error:
     MISSING = f"packaging/setup --tests was not run: {error}"
 
-LOADER = Path(os.environ.get("MILLRACE_BIN_DIR", ROOT / "build/release/bin")) / "millrace-loader"
 CORE_BYTES = 1 << 20
 
 
@@ -95,21 +89,12 @@ class CredentialsOfTheFeed(unittest.TestCase):
                                    aws_secret_access_key="s", region_name="us-east-1")
         self.client.create_bucket(Bucket="lake")
         for part in range(6):
-            self.put(f"log/part-{part}.parquet", 1000 * part)
+            put_rows(self.client, self.base / f"part-{part}.parquet", f"log/part-{part}.parquet", 1000 * part)
 
     def tearDown(self):
         for process in self.processes:
             process.kill()
             process.wait()
-
-    def put(self, key, first):
-        rows = range(first, first + 600)
-        table = pa.table({"user": pa.array([r % 37 for r in rows], pa.int64()),
-                          "value": pa.array([r / 3 for r in rows], pa.float64()),
-                          "label": pa.array([r % 2 for r in rows], pa.int32())})
-        path = self.base / key.replace("/", "-")
-        pq.write_table(table, path, row_group_size=200)
-        self.client.upload_file(str(path), "lake", key, ExtraArgs={"ACL": "public-read"})
 
     def new_key(self):
         """Makes a new key, writes it into the feed's profile, and accepts only this one from now on."""

@@ -2,18 +2,12 @@
 """CSV files as people write them: the rows that `millrace-loader stream --rows` writes are those that DuckDB reads."""
 import datetime
 import gzip
-import json
-import os
-import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
-DEPS = Path(os.environ.get("MILLRACE_DEPS_DIR", ROOT / ".deps"))
-for wheels in ("test-wheels", "wheels"):
-    sys.path.append(str(DEPS / wheels))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
+from loader_case import LoaderCase  # noqa: E402
 try:
     import duckdb
     import pyarrow.parquet as pq
@@ -21,25 +15,13 @@ try:
 except ImportError as error:
     MISSING = f"packaging/setup --tests was not run: {error}"
 
-LOADER = Path(os.environ.get("MILLRACE_BIN_DIR", ROOT / "build/release/bin")) / "millrace-loader"
-
 
 @unittest.skipIf(MISSING, MISSING)
-class Csv(unittest.TestCase):
-    def setUp(self):
-        place = tempfile.TemporaryDirectory()
-        self.addCleanup(place.cleanup)
-        self.place = Path(place.name)
-
+class Csv(LoaderCase):
     def rows(self, path, csv):
         """Columns and rows as the loader reads them."""
-        spec = {"dataset": {"path": path, "csv": csv}, "label": "k % 2 = 1", "command": ["x"],
-                "features": {"carry": ["k"]}, "batch": {"rows": 8, "micro_rows": 4}}
-        (self.place / "s.yaml").write_text(json.dumps(spec))
-        done = subprocess.run([LOADER, "stream", "s.yaml", "--rows", "--sink", "parquet", "--output", "out", "--force"],
-                              cwd=self.place, capture_output=True, text=True, timeout=60,
-                              env={**os.environ, "XDG_CACHE_HOME": str(self.place / "cache")})
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.stream({"dataset": {"path": path, "csv": csv}, "features": {"carry": ["k"]}},
+                    "--rows", "--sink", "parquet", "--output", "out", "--force")
         table = pq.read_table(self.place / "out")
         return table.column_names, list(zip(*(table[c].to_pylist() for c in table.column_names)))
 
@@ -86,15 +68,11 @@ class Csv(unittest.TestCase):
         for n in range(2):
             (self.place / f"t-{n}.csv").write_text(
                 "# a table\ng;v\n" + "".join(f"{g};{g},5\n" for g in range(5) if g % 2 == n))
-        spec = {"dataset": {"path": "f.csv"}, "label": "k % 2 = 1", "command": ["x"],
+        spec = {"dataset": {"path": "f.csv"},
                 "recipe": [{"join": {"table": "t-*.csv", "on": {"(g + 1) % 5": "g"}, "take": ["v"],
                                      "csv": {"delimiter": ";", "decimal_comma": True, "comment": "#"}}}],
-                "features": {"carry": ["k", "v"]}, "batch": {"rows": 8, "micro_rows": 2}}
-        (self.place / "s.yaml").write_text(json.dumps(spec))
-        done = subprocess.run([LOADER, "stream", "s.yaml", "--sink", "parquet", "--output", "out"], cwd=self.place,
-                              capture_output=True, text=True, timeout=60,
-                              env={**os.environ, "XDG_CACHE_HOME": str(self.place / "cache")})
-        self.assertEqual(done.returncode, 0, done.stderr)
+                "features": {"carry": ["k", "v"]}}
+        self.stream(spec, "--sink", "parquet", "--output", "out")
         wanted = duckdb.sql(f"""select k, v from '{self.place}/f.csv' f join
             read_csv('{self.place}/t-*.csv', delim=';', decimal_separator=',', comment='#', header=true) t
             on (f.g + 1) % 5 = t.g order by k""").fetchall()

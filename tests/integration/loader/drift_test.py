@@ -2,17 +2,12 @@
 """Files of one dataset whose columns differ: unused columns do not matter; used columns are read without loss or refused
 with a reason."""
 import json
-import os
-import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
-DEPS = Path(os.environ.get("MILLRACE_DEPS_DIR", ROOT / ".deps"))
-for wheels in ("test-wheels", "wheels"):
-    sys.path.append(str(DEPS / wheels))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
+from loader_case import LoaderCase  # noqa: E402
 try:
     import pyarrow as pa
     import pyarrow.ipc
@@ -20,30 +15,12 @@ try:
     MISSING = ""
 except ImportError as error:
     MISSING = f"packaging/setup --tests was not run: {error}"
-
-LOADER = Path(os.environ.get("MILLRACE_BIN_DIR", ROOT / "build/release/bin")) / "millrace-loader"
 ROWS = 60
 LARGE = 2**53 + 1
 
 
 @unittest.skipIf(MISSING, MISSING)
-class Drift(unittest.TestCase):
-    def setUp(self):
-        place = tempfile.TemporaryDirectory()
-        self.addCleanup(place.cleanup)
-        self.place = Path(place.name)
-
-    def run_loader(self, *words, code=0, stdin=None):
-        done = subprocess.run([LOADER, *words], cwd=self.place, capture_output=True, text=True, timeout=60, input=stdin,
-                              env={**os.environ, "XDG_CACHE_HOME": str(self.place / "cache")})
-        self.assertEqual(done.returncode, code, done.stderr)
-        return done
-
-    def stream(self, spec, *more, code=0):
-        stub = {"label": "k % 2 = 1", "command": ["x"], "batch": {"rows": 10, "micro_rows": 5, "shuffle": "none", "order": "as_is"}}
-        (self.place / "s.yaml").write_text(json.dumps({**stub, **spec}))
-        return self.run_loader("stream", "s.yaml", *more, code=code)
-
+class Drift(LoaderCase):
     def values(self, spec, column, *more):
         self.stream(spec, "--sink", "parquet", "--output", "out", "--force", *more)
         return pq.read_table(self.place / "out").sort_by("k")[column].to_pylist()

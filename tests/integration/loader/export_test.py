@@ -3,16 +3,12 @@
 import decimal
 import json
 import os
-import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
-DEPS = Path(os.environ.get("MILLRACE_DEPS_DIR", ROOT / ".deps"))
-for wheels in ("test-wheels", "wheels"):
-    sys.path.append(str(DEPS / wheels))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
+from loader_case import LoaderCase  # noqa: E402
 try:
     import pyarrow as pa
     import pyarrow.ipc
@@ -20,27 +16,11 @@ try:
     MISSING = ""
 except ImportError as error:
     MISSING = f"packaging/setup --tests was not run: {error}"
-
-LOADER = Path(os.environ.get("MILLRACE_BIN_DIR", ROOT / "build/release/bin")) / "millrace-loader"
 ROWS = 200
 
 
 @unittest.skipIf(MISSING, MISSING)
-class Export(unittest.TestCase):
-    def setUp(self):
-        place = tempfile.TemporaryDirectory()
-        self.addCleanup(place.cleanup)
-        self.place = Path(place.name)
-
-    def stream(self, spec, *more, code=0):
-        stub = {"label": "k % 2 = 1", "command": ["x"],
-                "batch": {"rows": 8, "micro_rows": 4, "shuffle": "none", "order": "as_is"}}
-        (self.place / "s.yaml").write_text(json.dumps({**stub, **spec}))
-        done = subprocess.run([LOADER, "stream", "s.yaml", *more], cwd=self.place, capture_output=True, text=True,
-                              timeout=60, env={**os.environ, "XDG_CACHE_HOME": str(self.place / "cache")})
-        self.assertEqual(done.returncode, code, done.stderr)
-        return done
-
+class Export(LoaderCase):
     def export(self, spec, *more):
         """The table's rows in the order of column k."""
         self.stream(spec, "--sink", "parquet", "--output", "out", "--force", *more)
@@ -208,9 +188,7 @@ class Export(unittest.TestCase):
         values = [(i * 7919 % 1000) / 1000 for i in range(ROWS)]
         values[5] = float("nan")
         self.write(x=pa.array(values), label=[i * 31 % 7 < 3 for i in range(ROWS)])
-        done = subprocess.run([LOADER, "init", "f.parquet"], cwd=self.place, capture_output=True, text=True, timeout=60,
-                              env={**os.environ, "XDG_CACHE_HOME": str(self.place / "cache")})
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.run_loader("init", "f.parquet")
 
     def test_what_was_counted_counts_until_a_file_is_written_to(self):
         """The cache notices a change even if the file keeps its size and footer and its old modification time is restored."""
@@ -218,11 +196,9 @@ class Export(unittest.TestCase):
 
         def count():
             kept = json.loads(self.stream(spec, "--json").stdout)["rows_kept"]
-            done = subprocess.run([LOADER, "count", "s.yaml", "--json"], cwd=self.place, capture_output=True, text=True,
-                                  timeout=60, env={**os.environ, "XDG_CACHE_HOME": str(self.place / "cache")})
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertEqual(json.loads(done.stdout)["rows"], kept)
-            return json.loads(done.stdout)
+            counted = json.loads(self.run_loader("count", "s.yaml", "--json").stdout)
+            self.assertEqual(counted["rows"], kept)
+            return counted
 
         def write(values):
             table = pa.table({"k": pa.array(range(ROWS), pa.int64()), "x": pa.array(values, pa.int64())})

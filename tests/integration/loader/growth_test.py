@@ -6,32 +6,22 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
-DEPS = Path(os.environ.get("MILLRACE_DEPS_DIR", ROOT / ".deps"))
-for wheels in ("test-wheels", "wheels"):
-    sys.path.append(str(DEPS / wheels))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
+from loader_case import LOADER, LoaderCase  # noqa: E402
 try:
     import pyarrow as pa
     import pyarrow.parquet as pq
     MISSING = ""
 except ImportError as error:
     MISSING = f"packaging/setup --tests was not run: {error}"
-
-LOADER = Path(os.environ.get("MILLRACE_BIN_DIR", ROOT / "build/release/bin")) / "millrace-loader"
 ROWS = 1000
 
 
 @unittest.skipIf(MISSING, MISSING)
-class TextsThatGrow(unittest.TestCase):
-    def setUp(self):
-        place = tempfile.TemporaryDirectory()
-        self.addCleanup(place.cleanup)
-        self.place = Path(place.name)
-
+class TextsThatGrow(LoaderCase):
     def write(self, text):
         pq.write_table(pa.table({"k": range(ROWS), "s": [text(i) for i in range(ROWS)]}), self.place / "f.parquet",
                        compression="zstd")

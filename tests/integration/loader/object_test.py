@@ -14,12 +14,9 @@ import threading
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
-DEPS = Path(os.environ.get("MILLRACE_DEPS_DIR", ROOT / ".deps"))
-for wheels in ("test-wheels", "wheels"):
-    sys.path.append(str(DEPS / wheels))
-sys.path.insert(0, str(ROOT / "tests/support"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 from door import Door  # noqa: E402
+from loader_case import LOADER, put_rows  # noqa: E402
 try:
     import boto3
     import pyarrow as pa
@@ -32,7 +29,6 @@ try:
 except ImportError as error:
     MISSING = f"packaging/setup --tests was not run: {error}"
 
-LOADER = Path(os.environ.get("MILLRACE_BIN_DIR", ROOT / "build/release/bin")) / "millrace-loader"
 SPEC = """
 name: objects
 dataset: {path: "PATH"WHERE}
@@ -158,14 +154,7 @@ class ObjectsOfARealServer(unittest.TestCase):
         self.directory.cleanup()
 
     def put(self, key, first):
-        rows = range(first, first + 600)
-        table = pa.table({"user": pa.array([r % 37 for r in rows], pa.int64()),
-                          "value": pa.array([r / 3 for r in rows], pa.float64()),
-                          "label": pa.array([r % 2 for r in rows], pa.int32())})
-        path = self.base / key
-        path.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(table, path, row_group_size=200)
-        self.client.upload_file(str(path), "lake", key, ExtraArgs={"ACL": "public-read"})
+        put_rows(self.client, self.base / key, key, first)
 
     def stream(self, path, where="", environment=None):
         spec = self.base / "spec.yaml"

@@ -1,18 +1,12 @@
 #!/usr/bin/env python3
 """Files with faults of other writers: `millrace-loader` reads what can be read, and reports what cannot."""
 import base64
-import json
-import os
-import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
-DEPS = Path(os.environ.get("MILLRACE_DEPS_DIR", ROOT / ".deps"))
-for wheels in ("test-wheels", "wheels"):
-    sys.path.append(str(DEPS / wheels))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
+from loader_case import LoaderCase  # noqa: E402
 try:
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -20,8 +14,6 @@ try:
     MISSING = ""
 except ImportError as error:
     MISSING = f"packaging/setup --tests was not run: {error}"
-
-LOADER = Path(os.environ.get("MILLRACE_BIN_DIR", ROOT / "build/release/bin")) / "millrace-loader"
 
 
 def varint(value):
@@ -33,20 +25,15 @@ def varint(value):
 
 
 @unittest.skipIf(MISSING, MISSING)
-class OtherWriters(unittest.TestCase):
+class OtherWriters(LoaderCase):
     def setUp(self):
-        place = tempfile.TemporaryDirectory()
-        self.addCleanup(place.cleanup)
-        self.place = Path(place.name)
+        super().setUp()
         self.file = self.place / "f.parquet"
         self.table = pa.table({"k": pa.array(range(6), pa.int64()), "s": ["a", "b", "a", "b", "a", "c"]})
 
-    def stream(self):
-        spec = {"dataset": {"path": "f.parquet"}, "label": "k % 2 = 1", "features": {"carry": ["k", "s"]}, "command": ["x"],
-                "batch": {"rows": 8, "micro_rows": 4, "shuffle": "none", "order": "as_is"}}
-        (self.place / "s.yaml").write_text(json.dumps(spec))
-        return subprocess.run([LOADER, "stream", "s.yaml", "--sink", "parquet", "--output", "out", "--force"], cwd=self.place,
-                              capture_output=True, text=True, timeout=60, env={**os.environ, "XDG_CACHE_HOME": str(self.place / "cache")})
+    def table_of(self):
+        return self.stream({"dataset": {"path": "f.parquet"}, "features": {"carry": ["k", "s"]}},
+                           "--sink", "parquet", "--output", "out", "--force", code=None)
 
     def rewrite(self, *changes):
         """Replaces bytes by others of the same length; each old value must be there exactly once."""
@@ -58,7 +45,7 @@ class OtherWriters(unittest.TestCase):
         self.file.write_bytes(data)
 
     def assert_is_read(self):
-        done = self.stream()
+        done = self.table_of()
         self.assertEqual(done.returncode, 0, done.stderr)
         made = pq.read_table(self.place / "out").select(["k", "s"])
         self.assertEqual(made.to_pydict(), self.table.to_pydict())
@@ -85,7 +72,7 @@ class OtherWriters(unittest.TestCase):
     def test_a_footer_that_counts_other_rows_is_refused(self):
         pq.write_table(self.table, self.file)
         self.rewrite((b"\x16" + varint(6) + b"\x19\x1c", b"\x16" + varint(5) + b"\x19\x1c"))
-        done = self.stream()
+        done = self.table_of()
         self.assertEqual(done.returncode, 4, done.stderr)
         self.assertIn("corrupt: the footer counts 5 rows, its row groups 6", done.stderr)
 
@@ -107,7 +94,7 @@ class OtherWriters(unittest.TestCase):
                 properties = pe.CryptoFactory(Keys).file_encryption_properties(pe.KmsConnectionConfig(), config)
                 with pq.ParquetWriter(self.file, self.table.schema, encryption_properties=properties) as writer:
                     writer.write_table(self.table)
-                done = self.stream()
+                done = self.table_of()
                 self.assertEqual(done.returncode, 4, done.stderr)
                 self.assertIn("f.parquet", done.stderr)
                 self.assertIn("encrypted", done.stderr)
