@@ -159,10 +159,6 @@ class CodecChooser {
     /// Measures the candidates on a frame's columns, on at most kSampleBytes of each payload.
     static constexpr std::size_t kSampleBytes = 256 * 1024;
     Status add(const FrameView& frame);
-    /// The cheapest choice per column. `linkBytesPerSecond` must be above 0.
-    CodecPlan choose(double linkBytesPerSecond) const {
-        return cheapestOf(measures_, linkBytesPerSecond);
-    }
     const CodecMeasures& measures() const { return measures_; }
 
  private:

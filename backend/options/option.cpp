@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -14,17 +13,11 @@ namespace {
 
 constexpr std::int64_t kIntMax = std::numeric_limits<int>::max();
 
-/// Parses the whole text as a number.
-template <class Number>
-bool readNumber(const std::string& value, Number& number) {
-    const char* end = value.data() + value.size();
-    const auto read = std::from_chars(value.data(), end, number);
-    return read.ec == std::errc() && read.ptr == end;
-}
-
 Status checkWhole(const OptionSpec& option, const std::string& value, std::int64_t least) {
     std::int64_t number = 0;
-    if (readNumber(value, number) && number >= least && number <= option.most) {
+    const char* end = value.data() + value.size();
+    const auto read = std::from_chars(value.data(), end, number);
+    if (read.ec == std::errc() && read.ptr == end && number >= least && number <= option.most) {
         return okStatus();
     }
     const bool isLimited = option.most < kIntMax;
@@ -43,13 +36,6 @@ Status checkValue(const OptionSpec& option, const std::string& value) {
             return checkWhole(option, value, 0);
         case ValueKind::kCount:
             return checkWhole(option, value, 1);
-        case ValueKind::kAmount: {
-            double number = 0;
-            const bool isNumber = readNumber(value, number) && std::isfinite(number) && number > 0;
-            return isNumber
-                       ? okStatus()
-                       : invalidArgument(option.name(), ": '", value, "' is not a number above 0");
-        }
         case ValueKind::kChoice:
             break;
     }

@@ -20,7 +20,6 @@ enum class ValueKind {
     kText,
     kInteger,  ///< a whole number, at least 0
     kCount,    ///< a whole number, at least 1
-    kAmount,   ///< a number above 0
     kChoice
 };
 

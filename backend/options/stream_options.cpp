@@ -15,10 +15,6 @@ struct Member {
     void (*set)(StreamOptions& options, const std::vector<std::string>& values);
 };
 
-OptionSpec amount(std::string names, std::string value, std::string help) {
-    return {std::move(names), std::move(value), std::move(help), ValueKind::kAmount};
-}
-
 OptionSpec upTo(std::int64_t most, OptionSpec option) {
     option.most = most;
     return option;
@@ -89,13 +85,6 @@ std::vector<Member> howToRun() {
     return {
         {flag("--explain", "says where the time went and what one change would buy"),
          setFlag<&S::isExplained>},
-        {amount(
-             "--link", "MB/S",
-             "codes and decodes frames as for a network link of this speed, says which codecs pay"),
-         setNumber<&S::linkMegabytes>},
-        {text("--codecs", "FILE",
-              "with --link: the codecs of an earlier stream, from what its --json printed"),
-         setText<&S::codecs>},
         {choice("--data", "WHICH", "train (the default) or eval", {"train", "eval"}),
          setText<&S::part>},
         {text("--from", "CURSOR", "continues from a cursor: its text, or a file's name"),

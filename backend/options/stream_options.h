@@ -30,9 +30,7 @@ struct StreamOptions {
                                 ///< incomplete
     bool isJson = false;
     bool isExplained = false;  ///< reports where the time went
-    double linkMegabytes = 0;  ///< per second; above 0: frames as for a link of this speed
-    std::string codecs;        ///< file with the report of a stream whose codecs are reused
-    std::string without;       ///< the part that is omitted, to measure it
+    std::string without;       ///< "counters" or "order": omitted, to measure its cost
 
     // For sinks that write tables.
     std::string output;      ///< the directory to create

@@ -29,7 +29,7 @@ Lead::Lead(const loader::ElsewhereOptions& options)
       workersLeast_(static_cast<int>(options.spec.resources.dataWorkersMin)),
       workersMost_(static_cast<int>(options.spec.resources.dataWorkersMax)),
       isNetwork_(!options.listen.empty()),
-      codecs_(options.codecs, isNetwork_) {}
+      codecs_(isNetwork_ && !options.isUncoded) {}
 
 Status Lead::watchStore(const stream::Plan& plan) {
     if (!readsObjects(plan)) {

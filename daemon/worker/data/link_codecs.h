@@ -1,6 +1,6 @@
 #pragma once
-// LinkCodecs: the codec of each column on the way to a feed. The codecs are configured, or chosen
-// once from a worker's measurements on its first frames and the speed of the link. Used by Lead.
+// LinkCodecs: the codec of each column on the way to a feed. The codecs are chosen once, from a
+// worker's measurements on its first frames and the speed of the link. Used by Lead.
 //
 // Threads: one owner. Failure: none; returns false for measurements of another layout.
 #include <cstdint>
@@ -23,11 +23,10 @@ class LinkCodecs {
         std::int64_t waitNs = 0;
     };
 
-    /// `given`: nothing is measured; nullopt: measures if frames arrive over a network.
-    LinkCodecs(std::optional<frame::CodecPlan> given, bool isNetwork)
-        : plan_(std::move(given)), isNetwork_(isNetwork) {}
+    /// Without `isMeasured`, nothing is measured or chosen.
+    explicit LinkCodecs(bool isMeasured) : isMeasured_(isMeasured) {}
 
-    bool wantsMeasures() const { return isNetwork_ && !plan_ && measures_.empty(); }
+    bool wantsMeasures() const { return isMeasured_ && measures_.empty(); }
     /// `columns`: of the layout.
     bool measured(frame::CodecMeasures measures, std::size_t columns);
     /// Returns true if they are chosen now.
@@ -35,14 +34,14 @@ class LinkCodecs {
 
     /// Nothing: no column is coded, as far as is known.
     const std::optional<frame::CodecPlan>& plan() const { return plan_; }
-    /// The link speed that they were chosen for; 0: they were configured, or are not chosen yet.
+    /// The link speed that they were chosen for; 0: they are not chosen yet.
     double linkBytesPerSecond() const { return bytesPerSecond_; }
     /// The number of columns per codec: "none 3, zstd:-5 12".
     std::string text() const;
 
  private:
     std::optional<frame::CodecPlan> plan_;
-    const bool isNetwork_;
+    const bool isMeasured_;
     frame::CodecMeasures measures_;
     double bytesPerSecond_ = 0;
 };

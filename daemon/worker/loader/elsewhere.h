@@ -57,8 +57,7 @@ struct ElsewhereOptions {
     std::string buildId;  ///< workers of another build are refused
     spec::RunSpec spec;
     stream::Plan plan;
-    std::optional<frame::CodecPlan>
-        codecs;               ///< configured; nothing: chosen for the network, if there is one
+    bool isUncoded = false;   ///< no codecs are chosen, even if frames come over a network
     std::string feedSocket;   ///< where the rings of ranks behind relays are
     std::string groupSocket;  ///< as FeedJob
 };

@@ -221,9 +221,9 @@ void addFeed(CLI::App& app, std::string& job, FeedRequest& request) {
         feed->add_option("--listen", request.listen,
                          "HOST or HOST:PORT: those of other machines come here over TLS (a unix "
                          "socket beside the join file)"),
-        feed->add_option("--codecs", request.codecs,
-                         "for columns on their way from data workers: none, or a report of 'stream "
-                         "--link --json' (over TLS those are chosen that pay)")};
+        feed->add_flag("--uncoded", request.isUncoded,
+                       "sends columns of data workers uncoded (over TLS, codecs that pay are "
+                       "chosen)")};
     for (CLI::Option* option : ofSpec) {
         option->needs(spec);
     }

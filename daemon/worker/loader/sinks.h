@@ -85,10 +85,12 @@ class SumSink final : public ring::FrameSink {
     std::vector<Clock::time_point> epochEnds_;
 };
 
-/// Passes everything on. Threads: as for FrameSink. The sink behind it outlives it.
-class ForwardingSink : public ring::FrameSink {
+/// Passes on the first `most` micro-batches and then stops the sequence, with kCancelled.
+/// Threads: as for FrameSink. The sink behind it outlives it.
+class LimitedSink final : public ring::FrameSink {
  public:
-    explicit ForwardingSink(ring::FrameSink& sink) : sink_(sink) {}
+    /// `most` 0: all of them.
+    LimitedSink(ring::FrameSink& sink, std::int64_t most) : sink_(sink), most_(most) {}
 
     bool wants(std::uint32_t epoch, std::int64_t number) const override {
         return sink_.wants(epoch, number);
@@ -99,6 +101,11 @@ class ForwardingSink : public ring::FrameSink {
     }
     Result<ring::FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
                                     std::stop_token stop) override {
+        if (most_ > 0 && given_ == most_) {
+            hasEnough_ = true;
+            return cancelled("enough micro-batches");
+        }
+        ++given_;
         return sink_.reserve(bytes, epoch, number, std::move(stop));
     }
     Status commit(const ring::FrameSlot& slot, std::uint32_t epoch, std::int64_t number) override {
@@ -115,26 +122,6 @@ class ForwardingSink : public ring::FrameSink {
         return sink_.error(why, std::move(stop));
     }
 
- private:
-    ring::FrameSink& sink_;
-};
-
-/// Passes on the first `most` micro-batches and then stops the sequence, with kCancelled.
-class LimitedSink final : public ForwardingSink {
- public:
-    /// `most` 0: all of them.
-    LimitedSink(ring::FrameSink& sink, std::int64_t most) : ForwardingSink(sink), most_(most) {}
-
-    Result<ring::FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
-                                    std::stop_token stop) override {
-        if (most_ > 0 && given_ == most_) {
-            hasEnough_ = true;
-            return cancelled("enough micro-batches");
-        }
-        ++given_;
-        return ForwardingSink::reserve(bytes, epoch, number, std::move(stop));
-    }
-
     /// OK instead of the end that this sink caused.
     Status statusOf(const Status& status) const {
         return hasEnough_ && status.code() == absl::StatusCode::kCancelled ? okStatus() : status;
@@ -142,6 +129,7 @@ class LimitedSink final : public ForwardingSink {
     bool hasEnough() const { return hasEnough_; }
 
  private:
+    ring::FrameSink& sink_;
     const std::int64_t most_;
     std::int64_t given_ = 0;  ///< of the delivering thread, like reserve()
     std::atomic<bool> hasEnough_{false};

@@ -243,65 +243,6 @@ TEST_F(TableTest, OptionsThatDoNotGoTogetherAreUsageErrors) {
     EXPECT_FALSE(fs::exists(directory_ / "o"));
 }
 
-TEST_F(TableTest, FramesComeBackFromALinkAsTheyWere) {
-    const Json plain = report(), slow = report({"--link", "1", "--threads", "2"}),
-               fast = report({"--link", "1000000"});
-    for (const Json& linked : {slow, fast}) {
-        EXPECT_EQ(linked["checksum"], plain["checksum"]);
-        EXPECT_EQ(linked["order_hash"], plain["order_hash"]);
-        EXPECT_GT(linked["link"]["frames"].get<int>(), 0);
-        EXPECT_GT(linked["link"]["columns"].size(), 2U);
-    }
-    EXPECT_TRUE(plain["link"].is_null());
-    const auto coded = [](const Json& run) { return run["link"]["coded_bytes"].get<double>(); };
-    EXPECT_LT(coded(slow), slow["link"]["bytes"].get<double>() * 0.9) << "a byte costs 1 us";
-    EXPECT_GT(coded(fast), coded(slow)) << "a byte costs next to nothing";
-    EXPECT_EQ(run({"stream", "spec.yaml", "--link", "5", "--through-ring"}).exitCode, 2);
-    EXPECT_THAT(run({"stream", "spec.yaml", "--link", "5"}).out, HasSubstr("columns by codec"));
-}
-
-TEST_F(TableTest, CodecsOfAnEarlierStreamAreUsedAgain) {
-    const Json chose = report({"--link", "1"});
-    const std::string file = directory_ / "chose.json";
-    write("chose.json", dumpJson(chose));
-    const auto codecs = [](const Json& run) {
-        std::vector<std::string> names;
-        for (const Json& column : run["link"]["columns"]) {
-            names.push_back(column["codec"].get<std::string>());
-        }
-        return names;
-    };
-    // At this speed no column would be coded; pinned codecs are used nevertheless, from the first
-    // frame on.
-    const Json fast = report({"--link", "1000000"});
-    const Json pinned = report({"--link", "1000000", "--codecs", file});
-    EXPECT_NE(codecs(fast), codecs(chose));
-    EXPECT_EQ(codecs(pinned), codecs(chose));
-    EXPECT_TRUE(pinned["link"]["pinned"].get<bool>());
-    EXPECT_FALSE(chose["link"]["pinned"].get<bool>());
-    EXPECT_EQ(pinned["link"]["frames"], pinned["micro_batches"]);
-    EXPECT_EQ(pinned["order_hash"], chose["order_hash"]);
-
-    Json other = chose;
-    other["link"]["columns"][0]["name"] = "other";
-    Json fewer = chose;
-    fewer["link"]["columns"].erase(fewer["link"]["columns"].size() - 1);
-    Json odd = chose;
-    odd["link"]["columns"][0]["codec"] = "gzip";
-    for (const auto& [text, sentence] :
-         {std::pair<std::string, std::string>{dumpJson(other), "column 1 is 'other'"},
-          {dumpJson(fewer), "no codec for column"},
-          {dumpJson(odd), "gzip"},
-          {"{}", "no codecs"},
-          {"{", "chose.json"}}) {
-        write("chose.json", text);
-        const auto refused = run({"stream", "spec.yaml", "--link", "5", "--codecs", file});
-        EXPECT_NE(refused.exitCode, 0);
-        EXPECT_THAT(refused.err, HasSubstr(sentence));
-    }
-    EXPECT_EQ(run({"stream", "spec.yaml", "--codecs", file}).exitCode, 2);
-}
-
 TEST_F(TableTest, ExplainSaysWhereTheTimeWent) {
     const Json json = report({"--explain", "--threads", "2"});
     const Json& why = json["explain"];

@@ -1,4 +1,4 @@
-// Codecs of a feed's link: given, or chosen once by a worker's measurements and the link's speed.
+// Codecs of a feed's link are chosen once, from what a worker measured and how fast it came.
 #include "daemon/worker/data/link_codecs.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ frame::CodecMeasures measures(std::size_t columns) {
 constexpr LinkCodecs::Traffic kSlow{20'000'000, 1'000'000'000}, kFast{2'000'000'000, 1'000'000'000};
 
 TEST(LinkCodecs, AreChosenOnceForTheLinkAsItWasSeen) {
-    LinkCodecs slow(std::nullopt, true), fast(std::nullopt, true);
+    LinkCodecs slow(true), fast(true);
     for (LinkCodecs* codecs : {&slow, &fast}) {
         EXPECT_TRUE(codecs->wantsMeasures());
         EXPECT_FALSE(codecs->choose(kSlow)) << "before anything is measured";
@@ -41,28 +41,19 @@ TEST(LinkCodecs, AreChosenOnceForTheLinkAsItWasSeen) {
 }
 
 TEST(LinkCodecs, AreNotChosenBeforeTheLinkIsKnown) {
-    LinkCodecs codecs(std::nullopt, true);
+    LinkCodecs codecs(true);
     ASSERT_TRUE(codecs.measured(measures(1), 1));
     EXPECT_FALSE(codecs.choose({0, 2 * LinkCodecs::kLeastNs}));
     EXPECT_FALSE(codecs.choose({LinkCodecs::kLeastBytes - 1, LinkCodecs::kLeastNs - 1}));
     EXPECT_TRUE(codecs.choose({LinkCodecs::kLeastBytes, 1}));
 }
 
-TEST(LinkCodecs, ThoseThatWereGivenStayAndNothingIsMeasured) {
-    LinkCodecs codecs(frame::CodecPlan{kZstd}, true);
-    EXPECT_FALSE(codecs.wantsMeasures());
-    EXPECT_TRUE(codecs.measured(measures(1), 1));
-    EXPECT_FALSE(codecs.choose(kFast));
-    EXPECT_EQ(codecs.plan(), frame::CodecPlan{kZstd});
-    EXPECT_EQ(codecs.linkBytesPerSecond(), 0);
-}
-
-TEST(LinkCodecs, OnOneMachineNothingIsMeasured) {
-    EXPECT_FALSE(LinkCodecs(std::nullopt, false).wantsMeasures());
+TEST(LinkCodecs, WithoutANetworkNothingIsMeasured) {
+    EXPECT_FALSE(LinkCodecs(false).wantsMeasures());
 }
 
 TEST(LinkCodecs, MeasuresOfAnotherLayoutAreRefused) {
-    LinkCodecs codecs(std::nullopt, true);
+    LinkCodecs codecs(true);
     EXPECT_FALSE(codecs.measured(measures(3), 2));
     frame::CodecMeasures lacking = measures(2);
     lacking[1].clear();

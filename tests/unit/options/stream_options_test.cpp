@@ -20,8 +20,6 @@ std::vector<std::string> valuesOf(const OptionSpec& option) {
         case ValueKind::kInteger:
         case ValueKind::kCount:
             return {"7"};
-        case ValueKind::kAmount:
-            return {"2.5"};
         case ValueKind::kChoice:
             return {option.choices.back()};
     }
@@ -37,9 +35,9 @@ std::string described(const StreamOptions& o) {
     return strCat(o.variation, "|", sets, "|", o.from.value_or("-"), "|", o.sink, "|", o.part, "|",
                   o.epochs, "|", o.threads, "|", o.microBatches, "|", o.isThroughRing ? 1 : 0, "|",
                   o.ranks, "|", o.last, "|", o.isJson ? 1 : 0, o.isExplained ? 1 : 0, "|",
-                  o.linkMegabytes, "|", o.codecs, "|", o.without, "|", o.output, "|",
-                  o.isForced ? 1 : 0, o.isRows ? 1 : 0, o.isAllRows ? 1 : 0, o.isAsModel ? 1 : 0,
-                  "|", o.rowGroupRows, "|", o.sort, "|", o.columns, "|", o.codec);
+                  o.without, "|", o.output, "|", o.isForced ? 1 : 0, o.isRows ? 1 : 0,
+                  o.isAllRows ? 1 : 0, o.isAsModel ? 1 : 0, "|", o.rowGroupRows, "|", o.sort, "|",
+                  o.columns, "|", o.codec);
 }
 
 TEST(StreamOptions, EachOptionChangesSomethingOfItsOwn) {
@@ -54,15 +52,11 @@ TEST(StreamOptions, EachOptionChangesSomethingOfItsOwn) {
 }
 
 TEST(StreamOptions, ValuesArriveInTheirMembers) {
-    const auto read = readStreamOptions({{"--set", {"a=1", "b=2"}},
-                                         {"--from", {""}},
-                                         {"--link", {"1.5"}},
-                                         {"--row-group-rows", {"3"}},
-                                         {"--rows", {}}});
+    const auto read = readStreamOptions(
+        {{"--set", {"a=1", "b=2"}}, {"--from", {""}}, {"--row-group-rows", {"3"}}, {"--rows", {}}});
     ASSERT_TRUE(read.ok()) << read.status();
     EXPECT_THAT(read->sets, ElementsAre("a=1", "b=2"));
     EXPECT_EQ(read->from, "");  // given, if empty: a cursor from the beginning
-    EXPECT_EQ(read->linkMegabytes, 1.5);
     EXPECT_EQ(read->rowGroupRows, 3);
     EXPECT_TRUE(read->isRows);
     EXPECT_FALSE(read->isAllRows);
@@ -78,8 +72,6 @@ TEST(StreamOptions, WhatIsNoValueIsRefusedByName) {
               "--micro-batches: '99999999999999999999' is not a whole number from 1");
     EXPECT_EQ(errorOf("--row-group-rows", "100000001"),
               "--row-group-rows: '100000001' is not a whole number from 1 to 100000000");
-    EXPECT_EQ(errorOf("--link", "0"), "--link: '0' is not a number above 0");
-    EXPECT_EQ(errorOf("--link", "inf"), "--link: 'inf' is not a number above 0");
     EXPECT_THAT(errorOf("--sink", "parque"), HasSubstr("did you mean 'parquet'?"));
 }
 

@@ -11,7 +11,6 @@
 
 namespace millrace::loader {
 
-/// `link` has the same form as in a report of `stream --link`, so that --codecs can read it.
 Json accountJson(const SegmentsElsewhere::Account& account, const frame::FrameLayout& layout);
 void logAccount(const SegmentsElsewhere::Account& account);
 

@@ -20,7 +20,6 @@
 #include "daemon/worker/loader/feed/owner.h"
 #include "daemon/worker/loader/feed/producer.h"
 #include "daemon/worker/loader/memory.h"
-#include "daemon/worker/loader/stream/link.h"
 
 namespace millrace::loader {
 namespace {
@@ -159,15 +158,9 @@ Status Feed::openElsewhere() {
     if (job_.joinFile.empty() || !error_.ok()) {
         return okStatus();
     }
-    ElsewhereOptions options{job_.joinFile,  job_.listen,     job_.attempt,
-                             plane_.buildId, job_.spec,       job_.plan,
-                             std::nullopt,   job_.feedSocket, job_.groupSocket};
-    if (job_.codecs == FeedRequest::kNoCodecs) {
-        options.codecs.emplace();
-    } else if (!job_.codecs.empty()) {
-        ASSIGN_OR_RETURN(options.codecs, readCodecs(job_.codecs, train_->layout()));
-    }
-    ASSIGN_OR_RETURN(elsewhere_, plane_.lead(options));
+    ASSIGN_OR_RETURN(elsewhere_, plane_.lead({job_.joinFile, job_.listen, job_.attempt,
+                                              plane_.buildId, job_.spec, job_.plan, job_.isUncoded,
+                                              job_.feedSocket, job_.groupSocket}));
     return okStatus();
 }
 

@@ -115,7 +115,7 @@ Result<FeedJob> FeedJob::resolve(const FeedRequest& request) {
     }
     job.joinFile = request.joinFile;
     job.listen = request.listen;
-    job.codecs = request.codecs;
+    job.isUncoded = request.isUncoded;
     if (job.joinFile.empty() && job.spec.resources.dataWorkersMax > 0) {
         job.joinFile = request.socketPath + ".join";
     }

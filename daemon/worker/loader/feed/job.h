@@ -22,13 +22,11 @@ struct FeedRequest : SpecChoice {
     int worldSize = 0;       ///< 0: the spec's train.ranks
     std::vector<int> ranks;  ///< served here; empty: all
     std::int64_t attempt = 0;
-    int lifeFd = -1;       ///< the feed ends when this descriptor closes; -1: none
-    std::string joinFile;  ///< data workers join with it; "": if the spec has them, beside the
-                           ///< socket
-    std::string listen;    ///< as ElsewhereOptions
-    /// Codecs of columns from data workers: a report's file, kNoCodecs, or "": chosen.
-    std::string codecs;
-    static constexpr char kNoCodecs[] = "none";
+    int lifeFd = -1;          ///< the feed ends when this descriptor closes; -1: none
+    std::string joinFile;     ///< data workers join with it; "": if the spec has them, beside the
+                              ///< socket
+    std::string listen;       ///< as ElsewhereOptions
+    bool isUncoded = false;   ///< as ElsewhereOptions
     std::string follow;       ///< as FeedJob; without a spec then
     std::string groupSocket;  ///< as FeedJob
 };
@@ -42,7 +40,7 @@ struct FeedJob {
     std::string joinFile;         ///< to be written; "": no data workers and no relays
     bool hasDataWorkers = false;  ///< they may compute its segments
     std::string listen;           ///< as ElsewhereOptions
-    std::string codecs;           ///< as FeedRequest
+    bool isUncoded = false;       ///< as ElsewhereOptions
     std::string follow;  ///< the join file of the feed that this relay gets its rings from; "": not
                          ///< a relay. A relay knows neither spec nor plan
     std::string groupSocket;  ///< of the ranks of the built-in trainer; "": not carried

@@ -135,7 +135,6 @@ Json StreamReport::toJson() const {
         {"plan_hash", planHash},
         {"stages", std::move(stageJson)},
         {"explain", explanation ? explanation->toJson() : Json()},
-        {"link", link ? link->toJson() : Json()},
         {"output", orNull(output)},
         {"table", output.empty() ? Json() : tableJson(table)},
         {"cursor", isRows ? Json() : stream::checkedJson(cursor)}};
@@ -281,7 +280,7 @@ std::string StreamReport::toText(int width, bool isUtf8) const {
     if (!isRows) {
         strAppend(&text, line("cursor", dumpJson(stream::checkedJson(cursor))));
     }
-    strAppend(&text, tableLines(), link ? link->toText() : "");
+    strAppend(&text, tableLines());
     if (explanation) {
         strAppend(&text, "\n", explanation->toText(width, isUtf8));
     }

@@ -12,7 +12,6 @@
 #include "backend/segment/stage_counters.h"
 #include "backend/table/table_output.h"
 #include "daemon/worker/loader/stream/explain.h"
-#include "daemon/worker/loader/stream/link.h"
 
 namespace millrace::loader {
 
@@ -43,10 +42,9 @@ struct StreamReport {
     std::vector<std::pair<std::string, segment::StageCount>> stages;
     segment::BatchMix mix;
     std::optional<Explanation> explanation;
-    std::optional<LinkReport> link;  ///< for --link
-    std::int64_t badRows = 0;        ///< left out of the files by csv.on_bad_row: drop
-    bool isRows = false;             ///< of the dataset, not of training: without order and cursor
-    std::string output;              ///< what a table sink wrote; "" for others
+    std::int64_t badRows = 0;  ///< left out of the files by csv.on_bad_row: drop
+    bool isRows = false;       ///< of the dataset, not of training: without order and cursor
+    std::string output;        ///< what a table sink wrote; "" for others
     table::TableTotals table;
 
     /// Rows that the recipe saw: scanned ones without those that statistics ruled out.

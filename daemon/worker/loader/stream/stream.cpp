@@ -23,7 +23,6 @@
 #include "daemon/worker/loader/resolve.h"
 #include "daemon/worker/loader/segments.h"
 #include "daemon/worker/loader/sinks.h"
-#include "daemon/worker/loader/stream/link.h"
 #include "daemon/worker/loader/stream/report.h"
 #include "daemon/worker/loader/stream/ring_stream.h"
 #include "daemon/worker/loader/stream/table.h"
@@ -274,14 +273,7 @@ Status runSums(const Watch& watch, const Stream& stream, LoaderMemory& memory,
     segment::BufferPool& pool = memory.segments();
     segment::StageCounters counters;
     SumSink sink(memory.frames(), stream.options.sink == "hash", stepRule(stream));
-    frame::CodecPlan codecs;
-    if (!stream.options.codecs.empty()) {
-        ASSIGN_OR_RETURN(codecs, readCodecs(stream.options.codecs, stream.input->layout()));
-    }
-    LinkSink link(sink, stream.input->layout(), stream.options.linkMegabytes, std::move(codecs));
-    const bool hasLink = stream.options.linkMegabytes > 0;
-    LimitedSink limited(hasLink ? static_cast<ring::FrameSink&>(link) : sink,
-                        stream.options.microBatches);
+    LimitedSink limited(sink, stream.options.microBatches);
     const double start = secondsSinceStart();
     ASSIGN_OR_RETURN(const auto sequencer, segment::Sequencer::make(stream.input, stream.sequencer,
                                                                     pool, counters, limited));
@@ -292,9 +284,6 @@ Status runSums(const Watch& watch, const Stream& stream, LoaderMemory& memory,
     takeTimes(sink, start, report);
     if (stream.options.sink == "hash") {
         report.checksum = sink.checksum().text();
-    }
-    if (hasLink) {
-        report.link = link.report();
     }
     describe(report, stream, *sequencer, counters);
     leaveOut(report, sink.leftOut().rows, sink.leftOut().batches);
@@ -529,12 +518,6 @@ Status checkOptions(const options::StreamOptions& options) {
                                    "'; a name with a comma is put in double quotes, and a quote in "
                                    "it twice");
         }
-    }
-    if (options.linkMegabytes > 0 && (isTable || options.isThroughRing)) {
-        return invalidArgument("--link is for --sink hash and null, without --through-ring");
-    }
-    if (!options.codecs.empty() && options.linkMegabytes <= 0) {
-        return invalidArgument("--codecs goes with --link");
     }
     if (options.isThroughRing && (isTable || options.microBatches > 0)) {
         return invalidArgument("--through-ring is for --sink hash and null, to the end");
