@@ -1,7 +1,6 @@
 #pragma once
 // CallPool: a few threads for calls that read the store or wait, so that these calls do not block
-// gRPC's own threads. Only opening a stream looks up its runs on gRPC's thread. Used by the
-// services.
+// gRPC's own threads. Used by the services.
 //
 // Threads: work may be added from any. Owns: its threads. Bounded: work that finds the queue full
 // is refused, and so is work that is still queued when the pool ends.

@@ -99,6 +99,17 @@ class ChunkSource {
     bool hasCaughtUp_ = false;
 };
 
+Result<Produced<v1::LogChunk>> nextOf(agent::LogFollower& follower) {
+    const agent::LogFollower::Turn turn = follower.next(kChunkItems);
+    Produced<v1::LogChunk> produced;
+    produced.isEnd = turn.chunk.isEnd;
+    produced.isMoreReady = turn.isMore;
+    if (!turn.chunk.lines.empty() || turn.chunk.droppedLines > 0 || turn.chunk.isEnd) {
+        produced.message = convert::toProto(turn.chunk);
+    }
+    return produced;
+}
+
 class RunsService final : public v1::Runs::CallbackService {
  public:
     RunsService(agent::RunService& runs, ServiceParts parts)
@@ -197,15 +208,16 @@ RunsService::Unary* RunsService::Document(Context* context, const v1::DocumentRe
 
 grpc::ServerWriteReactor<v1::RunUpdate>* RunsService::Watch(Context*,
                                                             const v1::WatchRunsRequest* request) {
-    Result<agent::RunWatch> watch = runs_.watch({request->runs().begin(), request->runs().end()});
-    if (!watch.ok()) {
-        return refuse<v1::RunUpdate>(parts_.pump, watch.status());
-    }
     const std::uint32_t wanted =
         request->interval_ms() == 0 ? kDefaultWatchMs : request->interval_ms();
-    auto source = std::make_shared<UpdateSource>(std::move(*watch));
     return openStream<v1::RunUpdate>(
-        parts_.pump, [source] { return source->next(); },
+        parts_.quick, parts_.pump,
+        [this, request]() -> Result<Source<v1::RunUpdate>> {
+            ASSIGN_OR_RETURN(agent::RunWatch watch,
+                             runs_.watch({request->runs().begin(), request->runs().end()}));
+            auto source = std::make_shared<UpdateSource>(std::move(watch));
+            return [source] { return source->next(); };
+        },
         {std::chrono::milliseconds(std::clamp(wanted, kLeastWatchMs, kMostWatchMs)), true});
 }
 
@@ -222,34 +234,27 @@ RunsService::Unary* RunsService::MetricRange(Context* context,
 
 grpc::ServerWriteReactor<v1::MetricChunk>* RunsService::WatchMetrics(
     Context*, const v1::WatchMetricsRequest* request) {
-    Result<agent::MetricFollower> follower = runs_.followMetrics(convert::fromProto(*request));
-    if (!follower.ok()) {
-        return refuse<v1::MetricChunk>(parts_.pump, follower.status());
-    }
-    auto source = std::make_shared<ChunkSource>(std::move(*follower));
-    return openStream<v1::MetricChunk>(parts_.pump, [source] { return source->next(); },
-                                       {kFollowInterval, true});
+    return openStream<v1::MetricChunk>(
+        parts_.quick, parts_.pump,
+        [this, request]() -> Result<Source<v1::MetricChunk>> {
+            ASSIGN_OR_RETURN(agent::MetricFollower follower,
+                             runs_.followMetrics(convert::fromProto(*request)));
+            auto source = std::make_shared<ChunkSource>(std::move(follower));
+            return [source] { return source->next(); };
+        },
+        {kFollowInterval, true});
 }
 
 grpc::ServerWriteReactor<v1::LogChunk>* RunsService::Logs(Context*,
                                                           const v1::LogsRequest* request) {
-    Result<agent::LogFollower> follower =
-        runs_.followLogs(convert::fromProto(*request), [&pump = parts_.pump] { pump.tellNews(); });
-    if (!follower.ok()) {
-        return refuse<v1::LogChunk>(parts_.pump, follower.status());
-    }
-    auto source = std::make_shared<agent::LogFollower>(std::move(*follower));
     return openStream<v1::LogChunk>(
-        parts_.pump,
-        [source]() -> Result<Produced<v1::LogChunk>> {
-            const agent::LogFollower::Turn turn = source->next(kChunkItems);
-            Produced<v1::LogChunk> produced;
-            produced.isEnd = turn.chunk.isEnd;
-            produced.isMoreReady = turn.isMore;
-            if (!turn.chunk.lines.empty() || turn.chunk.droppedLines > 0 || turn.chunk.isEnd) {
-                produced.message = convert::toProto(turn.chunk);
-            }
-            return produced;
+        parts_.quick, parts_.pump,
+        [this, request]() -> Result<Source<v1::LogChunk>> {
+            ASSIGN_OR_RETURN(agent::LogFollower follower,
+                             runs_.followLogs(convert::fromProto(*request),
+                                              [&pump = parts_.pump] { pump.tellNews(); }));
+            auto source = std::make_shared<agent::LogFollower>(std::move(follower));
+            return [source] { return nextOf(*source); };
         },
         {kFollowInterval, true});
 }

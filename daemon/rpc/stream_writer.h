@@ -144,4 +144,27 @@ grpc::ServerWriteReactor<Message>* refuse(StreamPump& pump, const Status& status
         pump, [status]() -> Result<Produced<Message>> { return status; }, Pace{});
 }
 
+/// A stream whose source is made by `open` on `pool`, because that reads the store. The stream ends
+/// with the error of `open`, or if the pool is full.
+template <class Message>
+grpc::ServerWriteReactor<Message>* openStream(CallPool& pool, StreamPump& pump,
+                                              std::function<Result<Source<Message>>()> open,
+                                              Pace pace) {
+    auto* writer = new StreamWriter<Message>(pump);
+    const auto begin = [writer, &pump, pace](Result<Source<Message>> source) {
+        if (!source.ok()) {
+            source = Source<Message>(
+                [why = source.status()]() -> Result<Produced<Message>> { return why; });
+        }
+        pump.add(std::make_shared<WriterTurns<Message>>(writer, std::move(*source), pace));
+    };
+    const bool isTaken = pool.tryRun([begin, open = std::move(open)](bool isEnding) {
+        begin(isEnding ? unavailable("the daemon is ending") : open());
+    });
+    if (!isTaken) {
+        begin(unavailable("the daemon is busy; try again"));
+    }
+    return writer;
+}
+
 }  // namespace millrace::rpc

@@ -19,7 +19,12 @@ class PoolsTest : public agent::AgentTest {
     }
     /// Blocks the only thread of the quick calls until release().
     void holdQuickCalls() {
-        ASSERT_TRUE(quick_.tryRun([wait = open_.get_future().share()](bool) { wait.wait(); }));
+        std::promise<void> begun;
+        ASSERT_TRUE(quick_.tryRun([&begun, wait = open_.get_future().share()](bool) {
+            begun.set_value();
+            wait.wait();
+        }));
+        begun.get_future().wait();
     }
     void release() {
         if (!isOpen_) {
@@ -70,6 +75,56 @@ TEST_F(PoolsTest, HidingARunDoesNotWaitForSubmits) {
     ASSERT_TRUE(test::eventually([&] { return hide.hasEnded(); }));
     EXPECT_EQ(hide.response.run().purged_ms(), 0);
     EXPECT_GT(hide.response.run().deleted_ms(), 0);
+}
+
+// The error of a stream that reads the store for a run that nobody knows.
+class StreamPoolsTest : public PoolsTest {
+ protected:
+    StreamPoolsTest() {
+        grpc::ServerBuilder builder;
+        builder.RegisterService(runs_.get());
+        server_ = builder.BuildAndStart();
+        stub_ = v1::Runs::NewStub(server_->InProcessChannel({}));
+    }
+    ~StreamPoolsTest() override {
+        release();
+        pump_.endAll();
+        server_->Shutdown(std::chrono::system_clock::now());
+        server_->Wait();
+    }
+    /// Watch, WatchMetrics and Logs, in this order.
+    std::vector<grpc::StatusCode> openAll() const {
+        v1::WatchRunsRequest watch;
+        watch.add_runs("r-nobody");
+        v1::WatchMetricsRequest metrics;
+        metrics.set_run("r-nobody");
+        v1::LogsRequest logs;
+        logs.set_run("r-nobody");
+        grpc::ClientContext contexts[3];
+        return {errorOf(stub_->Watch(&contexts[0], watch)),
+                errorOf(stub_->WatchMetrics(&contexts[1], metrics)),
+                errorOf(stub_->Logs(&contexts[2], logs))};
+    }
+
+ private:
+    template <class Message>
+    static grpc::StatusCode errorOf(std::unique_ptr<grpc::ClientReader<Message>> reader) {
+        Message message;
+        EXPECT_FALSE(reader->Read(&message));
+        return reader->Finish().error_code();
+    }
+
+    std::unique_ptr<grpc::Server> server_;
+    std::unique_ptr<v1::Runs::Stub> stub_;
+};
+
+TEST_F(StreamPoolsTest, StreamsLookUpTheirRunsAmongTheQuickCalls) {
+    using grpc::StatusCode;
+    EXPECT_EQ(openAll(), std::vector(3, StatusCode::NOT_FOUND));
+    holdQuickCalls();
+    while (quick_.tryRun([](bool) {})) {
+    }
+    EXPECT_EQ(openAll(), std::vector(3, StatusCode::UNAVAILABLE)) << "there is no room for more";
 }
 
 }  // namespace
