@@ -103,7 +103,7 @@ double Statement::doubleAt(int column) const {
 
 std::string Statement::textAt(int column) const {
     const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(stmt_, column));
-    // Older versions stored bytes unchanged.
+    // A damaged file may have other bytes.
     return text == nullptr
                ? std::string()
                : toUtf8({text, static_cast<std::size_t>(sqlite3_column_bytes(stmt_, column))});

@@ -11,12 +11,11 @@
 namespace millrace::runs {
 namespace {
 
-// Older versions stored a separate plan with each run.
+// Runs of one submit share a plan.
 std::string_view sqlOf(values::LargeDocument which) {
     return which == values::LargeDocument::kPlan
-               ? "SELECT CASE d.kind WHEN 'plan' THEN d.text ELSE s.text END FROM run_document d "
-                 "LEFT JOIN shared_text s ON s.hash = d.text WHERE d.run_no = ? AND "
-                 "d.kind IN ('plan', 'plan@') ORDER BY d.kind DESC LIMIT 1"
+               ? "SELECT s.text FROM run_document d JOIN shared_text s ON s.hash = d.text "
+                 "WHERE d.run_no = ? AND d.kind = 'plan@'"
                : "SELECT text FROM run_document WHERE run_no = ? AND kind = 'receipt'";
 }
 

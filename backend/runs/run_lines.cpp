@@ -387,61 +387,21 @@ Result<LineCommit> RunLines::commitLines(const LineBatch& batch) {
     return commits.front();
 }
 
-Result<bool> RunLines::quarantine(std::string_view id, const std::vector<QuarantinedLine>& lines) {
+Status RunLines::skipLines(std::string_view id, int attempt, std::string_view worker,
+                           std::int64_t lastSeq) {
     MutexLock lock(file_.writeMutex);
     Database& db = *file_.writer;
     ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
-    ASSIGN_OR_RETURN(Statement count,
-                     db.prepare("SELECT count(*), coalesce(sum(length(CAST(line AS BLOB))), 0) "
-                                "FROM quarantine WHERE run_id = ?"));
-    RETURN_IF_ERROR(count.bind(id).step().status());
-    std::int64_t numLeft = kQuarantineMax - count.intAt(0);
-    std::int64_t bytesLeft = kQuarantineBytesMax - count.intAt(1);
-    bool areAllKept = true;
     const Result<std::int64_t> no = runNo(db, id);
-    ASSIGN_OR_RETURN(Statement insert,
-                     db.prepare("INSERT INTO quarantine(run_id, attempt, worker, seq, time_ms, "
-                                "reason, line) VALUES(?, ?, ?, ?, ?, ?, ?)"));
-    for (const QuarantinedLine& line : lines) {
-        const auto bytes = static_cast<std::int64_t>(line.text.size());
-        const bool hasRoom = numLeft > 0 && bytes <= bytesLeft;
-        areAllKept = areAllKept && hasRoom;
-        if (hasRoom) {
-            --numLeft;
-            bytesLeft -= bytes;
-            insert.bind(id).bind(line.attempt).bind(line.worker).bind(line.seq);
-            RETURN_IF_ERROR(
-                insert.bind(file_.clock.wallMs()).bind(line.reason).bind(line.text).run());
-        }
-        if (!no.ok()) {
-            continue;
-        }
-        ASSIGN_OR_RETURN(const std::int64_t acked,
-                         workerNumber(db, *no, line.attempt, line.worker, "acked_seq"));
-        if (line.seq > acked) {
-            RETURN_IF_ERROR(
-                setWorkerNumber(db, *no, line.attempt, line.worker, "acked_seq", line.seq));
-        }
+    if (absl::IsNotFound(no.status())) {
+        return okStatus();
     }
-    RETURN_IF_ERROR(transaction.commit());
-    return areAllKept;
-}
-
-Result<std::vector<QuarantinedLine>> RunLines::quarantined(std::string_view id) const {
-    MutexLock lock(file_.readMutex);
-    ASSIGN_OR_RETURN(Statement query, file_.reader->prepare(
-                                          "SELECT attempt, worker, seq, time_ms, reason, line FROM "
-                                          "quarantine WHERE run_id = ? ORDER BY no"));
-    query.bind(id);
-    std::vector<QuarantinedLine> lines;
-    for (;;) {
-        ASSIGN_OR_RETURN(const bool isRow, query.step());
-        if (!isRow) {
-            return lines;
-        }
-        lines.push_back({static_cast<int>(query.intAt(0)), query.textAt(1), query.intAt(2),
-                         query.intAt(3), query.textAt(4), query.textAt(5)});
+    RETURN_IF_ERROR(no.status());
+    ASSIGN_OR_RETURN(const std::int64_t acked, workerNumber(db, *no, attempt, worker, "acked_seq"));
+    if (lastSeq > acked) {
+        RETURN_IF_ERROR(setWorkerNumber(db, *no, attempt, worker, "acked_seq", lastSeq));
     }
+    return transaction.commit();
 }
 
 Result<std::int64_t> RunLines::ackedSeq(std::string_view id, int attempt,
@@ -449,20 +409,6 @@ Result<std::int64_t> RunLines::ackedSeq(std::string_view id, int attempt,
     MutexLock lock(file_.readMutex);
     ASSIGN_OR_RETURN(const std::int64_t no, runNo(*file_.reader, id));
     return workerNumber(*file_.reader, no, attempt, worker, "acked_seq");
-}
-
-Result<std::int64_t> RunLines::logOffset(std::string_view id, int attempt,
-                                         std::string_view worker) const {
-    MutexLock lock(file_.readMutex);
-    ASSIGN_OR_RETURN(const std::int64_t no, runNo(*file_.reader, id));
-    return workerNumber(*file_.reader, no, attempt, worker, "log_offset");
-}
-
-Status RunLines::setLogOffset(std::string_view id, int attempt, std::string_view worker,
-                              std::int64_t offset) {
-    MutexLock lock(file_.writeMutex);
-    ASSIGN_OR_RETURN(const std::int64_t no, runNo(*file_.writer, id));
-    return setWorkerNumber(*file_.writer, no, attempt, worker, "log_offset", offset);
 }
 
 Result<std::vector<AttemptRecord>> RunLines::attempts(std::string_view id) const {

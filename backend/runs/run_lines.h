@@ -68,9 +68,6 @@ struct LineCommit {
 /// left out, and the commit reports that; everything else of the line is stored.
 inline constexpr std::int64_t kMetricKeysMax = 10'000;
 inline constexpr std::size_t kMetricKeyBytesMax = 250;
-/// Limits on the quarantined lines of one run, and on their bytes.
-inline constexpr std::int64_t kQuarantineMax = 1'000;
-inline constexpr std::int64_t kQuarantineBytesMax = std::int64_t{16} << 20;
 
 class RunLines {
  public:
@@ -91,17 +88,12 @@ class RunLines {
     /// lines with a seq seen before. Returns one commit per batch.
     Result<std::vector<LineCommit>> commitLines(std::span<const LineBatch> batches);
     Result<LineCommit> commitLines(const LineBatch& batch);
-    /// Keeps lines that commitLines() cannot take, in one transaction; afterwards they may be
-    /// acknowledged. Returns false if lines exceeded a run's limits (above) and were not kept.
-    Result<bool> quarantine(std::string_view id, const std::vector<QuarantinedLine>& lines);
-    Result<std::vector<QuarantinedLine>> quarantined(std::string_view id) const;
+    /// Counts a worker's lines up to `lastSeq` as seen, for lines that commitLines() cannot take:
+    /// afterwards they may be acknowledged. Does nothing for an unknown run.
+    Status skipLines(std::string_view id, int attempt, std::string_view worker,
+                     std::int64_t lastSeq);
     /// The newest stored seq of a worker, 0 before the first.
     Result<std::int64_t> ackedSeq(std::string_view id, int attempt, std::string_view worker) const;
-
-    /// How far a worker's log has been read: an offset as backend/job/worker_logs.h counts it.
-    Result<std::int64_t> logOffset(std::string_view id, int attempt, std::string_view worker) const;
-    Status setLogOffset(std::string_view id, int attempt, std::string_view worker,
-                        std::int64_t offset);
 
  private:
     StoreFile& file_;

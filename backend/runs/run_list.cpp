@@ -265,15 +265,14 @@ Result<RunLists::Group> RunLists::findGroup(std::string_view submitKey) const {
         Group group;
         ASSIGN_OR_RETURN(Statement first,
                          db.prepare("SELECT CASE WHEN base_run_id = '' THEN id ELSE base_run_id "
-                                    "END, group_size, coalesce((SELECT text FROM run_document "
+                                    "END, coalesce((SELECT text FROM run_document "
                                     "WHERE run_no = no AND kind = 'spec'), '') FROM run "
                                     "WHERE submit_key = ?"));
         ASSIGN_OR_RETURN(const bool isKnown, first.bind(submitKey).step());
         if (!isKnown) {
             return group;
         }
-        group.size = static_cast<int>(first.intAt(1));
-        group.specText = first.textAt(2);
+        group.specText = first.textAt(1);
         ASSIGN_OR_RETURN(Statement rows, db.prepare(strCat("SELECT ", runColumns(),
                                                            " FROM run r WHERE r.id = ?1 "
                                                            "OR r.base_run_id = ?1 ORDER BY r.no")));

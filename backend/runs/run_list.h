@@ -21,7 +21,6 @@ class RunLists {
     struct Group {
         std::vector<values::RunSummary> runs;  ///< empty: the key is not known
         std::string specText;
-        int size = 0;  ///< runs that the submit made; 0: not known
     };
     Result<Group> findGroup(std::string_view submitKey) const;
     /// The run's id for an id, uid, submit key, name, or a unique prefix of id, uid or name. A name

@@ -32,7 +32,6 @@ struct RunRecord : values::RunSummary, values::RunDocuments {
     std::string baseDir;          ///< base of the spec's relative paths
     std::int64_t resumeFrom = 0;  ///< while queued: the step that a resume requested, kFromLast...
     std::int64_t queueNo = 0;     ///< place in the queue: grows with every submit and resume
-    int groupSize = 0;            ///< runs of its submit; 0: stored by a version that did not count
 };
 
 /// A checkpoint that a worker reported.
@@ -47,15 +46,6 @@ struct CheckpointRecord {
     std::int64_t timeMs = 0;
     bool isDeleted = false;  ///< no attempt may resume from it: removed, set aside or gone
     bool isWaiting = false;  ///< a rank has not ended its step: no attempt may resume from it yet
-};
-
-/// A worker's line that the store could not take into its run, kept unchanged.
-struct QuarantinedLine {
-    int attempt = 1;
-    std::string worker;
-    std::int64_t seq = 0, timeMs = 0;
-    std::string reason;  ///< why it was not stored, one sentence
-    std::string text;    ///< as docs/formats/rank-protocol.md
 };
 
 /// An attempt of a run and the step from which it resumed (0: the start). It has begun once one of

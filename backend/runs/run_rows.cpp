@@ -143,8 +143,6 @@ const RunColumn kRunColumns[] = {
     told<&RunSummary::note>("note", kText),
     told<&RunSummary::variation>("variation", kText),
     told<&RunSummary::variationOf>("base_run_id", kText),
-    told<&RunSummary::parentRun>("parent_run_id", kText),
-    kept<&RunRecord::groupSize>("group_size", kZero),
     told<&RunSummary::specHash>("spec_hash", kText),
     told<&RunSummary::streamHash>("stream_hash", kText),
     told<&RunSummary::planHash>("plan_hash", kText),

@@ -95,7 +95,7 @@ Result<std::map<std::string, std::string>> readPairs(Database& db, std::int64_t 
 Status readDocuments(Database& db, std::int64_t no, values::RunDocuments& run) {
     ASSIGN_OR_RETURN(Statement query,
                      db.prepare("SELECT kind, text FROM run_document WHERE run_no = ? AND "
-                                "kind NOT IN ('plan', 'plan@', 'receipt')"));
+                                "kind NOT IN ('plan@', 'receipt')"));
     query.bind(no);
     std::map<std::string, std::string> texts;
     for (;;) {
@@ -168,14 +168,6 @@ Result<std::optional<RunRecord>> findSubmitted(Database& db, const RunRecord& ru
     return known;
 }
 
-// Stores the size of a group of an older version that is now complete.
-Status countGroup(Database& db, std::string_view baseId, int size) {
-    ASSIGN_OR_RETURN(Statement update,
-                     db.prepare("UPDATE run SET group_size = ?1 WHERE group_size = 0 AND "
-                                "(id = ?2 OR base_run_id = ?2)"));
-    return update.bind(size).bind(baseId).run();
-}
-
 // Runs `body` on a run inside a transaction and counts the change.
 template <class Body>
 Status changeRun(Database& db, std::string_view id, Body body) {
@@ -228,7 +220,6 @@ Result<std::vector<RunTable::Created>> RunTable::createGroup(std::vector<RunReco
         if (run.params.empty() && !run.resolvedSpec.empty()) {
             ASSIGN_OR_RETURN(run.params, flattenParams(run.resolvedSpec));
         }
-        run.groupSize = static_cast<int>(runs.size());
         run.state = run.state == values::RunState::kUnknown ? values::RunState::kQueued : run.state;
     }
     MutexLock lock(file_.writeMutex);
@@ -252,7 +243,6 @@ Result<std::vector<RunTable::Created>> RunTable::createGroup(std::vector<RunReco
         }
         group.push_back({isNew ? std::move(run) : std::move(*known), isNew});
     }
-    RETURN_IF_ERROR(countGroup(db, group.front().run.id, static_cast<int>(group.size())));
     RETURN_IF_ERROR(transaction.commit());
     for (Created& one : group) {
         ASSIGN_OR_RETURN(one.run, readWhole(db, one.run.id));

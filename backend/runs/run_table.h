@@ -48,8 +48,7 @@ class RunTable {
     /// text or variation is kAlreadyExists.
     Result<Created> create(const RunRecord& run);
     /// Stores the runs of one submit in one transaction: all or none. The first is the base of the
-    /// others. Runs whose key is known are left unchanged, so that a group that an older version
-    /// stored in part is completed.
+    /// others. Runs whose key is known are left unchanged: another call has stored them.
     Result<std::vector<Created>> createGroup(std::vector<RunRecord> runs);
     /// Everything about one run but its large documents.
     Result<RunRecord> get(std::string_view id) const;

@@ -40,8 +40,8 @@ CREATE TABLE attempt(
 ) WITHOUT ROWID;
 CREATE TABLE worker(
     run_no INTEGER NOT NULL, attempt INTEGER NOT NULL, worker TEXT NOT NULL,
-    acked_seq INTEGER NOT NULL DEFAULT 0, log_offset INTEGER NOT NULL DEFAULT 0,
-    step INTEGER NOT NULL DEFAULT 0, ended_step INTEGER NOT NULL DEFAULT 0,
+    acked_seq INTEGER NOT NULL DEFAULT 0, step INTEGER NOT NULL DEFAULT 0,
+    ended_step INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY(run_no, attempt, worker)
 ) WITHOUT ROWID;
 CREATE TABLE checkpoint(
@@ -50,11 +50,6 @@ CREATE TABLE checkpoint(
     hash TEXT NOT NULL, cursor TEXT NOT NULL, time_ms INTEGER NOT NULL,
     is_deleted INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(run_no, step)
 );
-CREATE TABLE quarantine(
-    no INTEGER PRIMARY KEY, run_id TEXT NOT NULL, attempt INTEGER NOT NULL, worker TEXT NOT NULL,
-    seq INTEGER NOT NULL, time_ms INTEGER NOT NULL, reason TEXT NOT NULL, line TEXT NOT NULL
-);
-CREATE INDEX quarantine_by_run ON quarantine(run_id);
 )sql";
 
 // metric_table.h and rank_fold.h document their content.

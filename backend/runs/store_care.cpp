@@ -28,8 +28,7 @@ Status dropPoints(Database& db, std::int64_t no) {
 
 // A plan that other runs share stays for them.
 Status dropPlan(Database& db, std::int64_t no) {
-    RETURN_IF_ERROR(
-        runOn(db, "DELETE FROM run_document WHERE run_no = ? AND kind IN ('plan', 'plan@')", no));
+    RETURN_IF_ERROR(runOn(db, "DELETE FROM run_document WHERE run_no = ? AND kind = 'plan@'", no));
     return db.exec(
         "DELETE FROM shared_text WHERE hash NOT IN "
         "(SELECT text FROM run_document WHERE kind = 'plan@')");
@@ -67,8 +66,6 @@ Status StoreCare::purge(std::string_view id) {
     RETURN_IF_ERROR(dropPoints(db, no));
     RETURN_IF_ERROR(dropPlan(db, no));
     RETURN_IF_ERROR(runOn(db, "UPDATE checkpoint SET is_deleted = 1 WHERE run_no = ?", no));
-    ASSIGN_OR_RETURN(Statement lines, db.prepare("DELETE FROM quarantine WHERE run_id = ?"));
-    RETURN_IF_ERROR(lines.bind(id).run());
     ASSIGN_OR_RETURN(Statement mark, db.prepare("UPDATE run SET purged_ms = ?1 WHERE no = ?2 AND "
                                                 "purged_ms = 0"));
     RETURN_IF_ERROR(mark.bind(file_.clock.wallMs()).bind(no).run());

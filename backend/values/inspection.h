@@ -36,7 +36,7 @@ struct CheckRequest {
 struct CheckedRun {
     std::string variation, resolvedSpec, specHash, streamHash;
     std::int64_t rows = 0, files = 0, splits = 0;
-    std::string planHash{};  ///< "" from an older daemon
+    std::string planHash{};
     bool operator==(const CheckedRun&) const = default;
 };
 struct CheckReply {

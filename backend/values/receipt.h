@@ -67,7 +67,7 @@ struct Receipt {
     std::vector<VocabularyReceipt> vocabularies;  ///< by feature
     std::vector<LabelReceipt> labels;             ///< by head; only those with missing labels
     DataWorkersReceipt dataWorkers;
-    std::vector<RoleCost> costs;  ///< by role; empty in receipts of older versions
+    std::vector<RoleCost> costs;  ///< by role
     std::string orderHash, evalOrderHash, planHash;
     int orderHashVersion = 0;  ///< of both order hashes; different versions cannot be compared
     std::string json;          ///< the receipt as stored, with the files of `files`

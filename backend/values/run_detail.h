@@ -26,8 +26,8 @@ enum class LargeDocument { kPlan, kReceipt };
 struct RunDocuments {
     std::string specText;  ///< as written by the user
     std::string resolvedSpec;
-    std::string planFacts;  ///< files, splits, rows, bytes of the plan; "" from older versions
-    std::string hardware;   ///< of the node where the run was submitted
+    std::string planFacts;                        ///< files, splits, rows, bytes of the plan
+    std::string hardware;                         ///< of the node where the run was submitted
     std::map<std::string, std::string> packages;  ///< name -> version
     std::string launch;     ///< LaunchPlace of a run with a command; otherwise ""
     std::string submitted;  ///< the rest of the submit, to repeat it: file name, sets, git

@@ -71,7 +71,6 @@ struct RunSummary {
     std::optional<double> meanRate;  ///< samples/s over all steps so far, without evaluations
     std::string specHash, streamHash, planHash;
     std::string group;      ///< the base's run, shared by the runs of one submit
-    std::string parentRun;  ///< the run that this one repeats or continues; "" if none
     std::string submitKey;  ///< equal keys return the same run; "": no key
     std::string model;      ///< model.type
     /// Path(s) as written: "a.csv, b.csv" (in the store: the spec's JSON if there are several).

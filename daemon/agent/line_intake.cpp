@@ -18,11 +18,11 @@ constexpr std::int64_t kMostRetryNs = 4 * kRetryNs;
 constexpr std::size_t kMostInBatch = 2'000;
 constexpr std::size_t kMostTogether = 20'000;  ///< in one transaction
 constexpr std::size_t kMostOwn = 60;
-// Most lines of a worker that one flush finds by halving. After that a batch that fails is
-// quarantined whole.
+// Most lines of a worker that one flush finds by halving. After that a batch that fails is left out
+// whole.
 constexpr int kMostSingles = 16;
 constexpr std::size_t kEntryBytes = 64;  // overhead of a map entry beside its texts
-constexpr std::size_t kMostNameShown = 80;
+constexpr std::size_t kMostNameShown = 80, kMostLineShown = 200;
 
 runs::ReportedLine metricLine(std::uint64_t seq, const rank::Metrics& metrics) {
     runs::ReportedLine line;
@@ -253,19 +253,23 @@ void LineIntake::take(Turn& turn, std::size_t count, const runs::LineCommit& com
     }
 }
 
-// Moves the front lines of a worker into the quarantine; the worker need not send them again.
-bool LineIntake::putAside(Turn& turn, std::size_t count, const Status& why) {
+// Leaves out the front lines of a worker; the worker need not send them again.
+bool LineIntake::leaveOut(Turn& turn, std::size_t count, const Status& why) {
     Run& run = turn.run;
-    std::vector<runs::QuarantinedLine> lines;
-    for (std::size_t i = 0; i < count; ++i) {
-        const rank::RankLine& line = turn.worker.lines[i];
-        lines.push_back({turn.key.first, turn.key.second, static_cast<std::int64_t>(line.seq), 0,
-                         std::string(messageOf(why)), rank::formatLine(line)});
+    const auto& [attempt, worker] = turn.key;
+    const auto& lines = turn.worker.lines;
+    const Status skipped =
+        store_.skipLines(run.id, attempt, worker, static_cast<std::int64_t>(lines[count - 1].seq));
+    if (!skipped.ok()) {
+        return waits(run, skipped);
     }
-    const Result<bool> kept = store_.quarantine(run.id, lines);
-    if (!kept.ok()) {
-        return waits(run, kept.status());
-    }
+    logWarn("intake: lines left out",
+            {{"run", run.id},
+             {"worker", worker},
+             {"attempt", attempt},
+             {"lines", count},
+             {"first", toUtf8(rank::formatLine(lines.front()), kMostLineShown)},
+             {"why", messageOf(why)}});
     const std::size_t before = turn.report.committed.size();
     take(turn, count, {});
     auto& committed = turn.report.committed;
@@ -273,15 +277,8 @@ bool LineIntake::putAside(Turn& turn, std::size_t count, const Status& why) {
         std::remove_if(committed.begin() + static_cast<std::ptrdiff_t>(before), committed.end(),
                        [](const CommittedLine& line) { return !isForTheAgent(line.line.body); }),
         committed.end());
-    run.note = strCat(
-        "lines of its workers could not be stored and ",
-        *kept ? "are in the store's quarantine" : "its quarantine is full: the newest are lost",
-        ": ", messageOf(why));
-    logWarn("intake: lines put aside", {{"run", run.id},
-                                        {"worker", turn.key.second},
-                                        {"attempt", turn.key.first},
-                                        {"lines", count},
-                                        {"why", messageOf(why)}});
+    run.note = strCat("lines of its workers could not be stored and are lost (the daemon's log ",
+                      "names them): ", messageOf(why));
     return true;
 }
 
@@ -308,11 +305,11 @@ bool LineIntake::flushSome(Turn& turn, std::size_t count, bool withOwn) {
     }
     // Either each line of the run would fail in the same way, or the budget for halving is spent.
     if (isOfTheRun(commit.status()) || turn.singlesLeft <= 0) {
-        return putAside(turn, count, commit.status());
+        return leaveOut(turn, count, commit.status());
     }
     if (count == 1) {
         --turn.singlesLeft;
-        return putAside(turn, 1, commit.status());
+        return leaveOut(turn, 1, commit.status());
     }
     return flushSome(turn, count / 2, false) && flushSome(turn, count - count / 2, false);
 }

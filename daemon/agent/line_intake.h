@@ -5,9 +5,9 @@
 // One transaction stores the lines of all of a run's workers. Runs are independent: if the store
 // cannot take a run's lines (a full disk, a disk that fails), only that run is held back, and
 // retried with growing pauses. A line that the store will never take is found by halving its batch
-// and moved into the store's quarantine, so that the lines after it are stored. Threads: one owner
-// (the controller's thread). Bounded by lines and bytes: beyond that a line is refused, and its
-// worker sends it again later. Failure: trouble() describes what is wrong.
+// and left out, so that the lines after it are stored. Threads: one owner (the controller's
+// thread). Bounded by lines and bytes: beyond that a line is refused, and its worker sends it again
+// later. Failure: trouble() describes what is wrong.
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -56,7 +56,7 @@ class LineIntake {
     IntakeReport flush();
     /// Returns what is wrong now, as a sentence; empty if nothing is.
     std::string trouble() const;
-    /// The same for one run; it also reports what was quarantined since the daemon started.
+    /// The same for one run; it also reports what was left out since the daemon started.
     std::string trouble(const std::string& runId) const;
     /// Drops the lines that wait for a run (it has ended).
     void forget(const std::string& runId);
@@ -78,9 +78,9 @@ class LineIntake {
         std::vector<runs::ReportedLine> own;
         std::int64_t retryAtNs = 0, backoffNs = 0;
         std::string trouble;  // why its lines wait
-        std::string note;     // what was left out or quarantined
+        std::string note;     // what was left out
     };
-    /// One worker's lines in one flush, and how many lines halving may still quarantine.
+    /// One worker's lines in one flush, and how many lines halving may still leave out.
     struct Turn {
         Run& run;
         const WorkerKey& key;
@@ -93,7 +93,7 @@ class LineIntake {
     bool flushTogether(Run& run, IntakeReport& report);
     bool flushOwn(Run& run);
     bool flushSome(Turn& turn, std::size_t count, bool withOwn);
-    bool putAside(Turn& turn, std::size_t count, const Status& why);
+    bool leaveOut(Turn& turn, std::size_t count, const Status& why);
     void take(Turn& turn, std::size_t count, const runs::LineCommit& commit);
     bool waits(Run& run, const Status& status);
     runs::LineBatch batchOf(const Turn& turn, std::size_t count) const;

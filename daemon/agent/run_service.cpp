@@ -143,8 +143,7 @@ Status RunService::checkRequest(const values::SubmitRequest& request) {
     return checkTags(request.tags);
 }
 
-// Returns the runs of this key if it was used for exactly this submit and all of them exist. A
-// group that an older version left incomplete is completed by submitting it again.
+// Returns the runs of this key if it was used for exactly this submit.
 Result<values::SubmitReply> RunService::findKnown(
     const values::SubmitRequest& request, const std::vector<std::string>& variations) const {
     values::SubmitReply reply;
@@ -160,9 +159,6 @@ Result<values::SubmitReply> RunService::findKnown(
     if (group.specText != request.specText) {
         return alreadyExists("key '", request.key, "' was used for another spec (run ",
                              group.runs.front().id, ")");
-    }
-    if (group.size == 0 || static_cast<int>(group.runs.size()) < group.size) {
-        return reply;
     }
     for (values::RunSummary& run : group.runs) {
         const values::RunLive live = live_.get(run.id);
@@ -348,7 +344,11 @@ Result<values::RunDetail> RunService::get(const std::string& run) const {
     ASSIGN_OR_RETURN(runs::RunRecord record, store_.get(id));
     values::RunLive live = live_.get(id);
     values::RunDetail detail;
-    RETURN_IF_ERROR(addPlanFacts(record, detail));
+    const Json facts = parseJson(record.planFacts, "facts of the plan").value_or(Json());
+    detail.planFiles = jsonInt(facts, "files");
+    detail.planSplits = jsonInt(facts, "splits");
+    detail.planRows = jsonInt(facts, "rows");
+    detail.planBytes = jsonInt(facts, "bytes");
     detail.specText = std::move(record.specText);
     detail.resolvedSpec = std::move(record.resolvedSpec);
     detail.hardware = std::move(record.hardware);
@@ -395,21 +395,6 @@ void RunService::addScript(const std::string& launch, const RunDirectory& direct
     script.interpreter = jsonString(said, "interpreter");
     script.python = jsonString(said, "python");
     script.diffPath = directory.diffPath();
-}
-
-// For runs that older versions stored: counts.
-Status RunService::addPlanFacts(const runs::RunRecord& run, values::RunDetail& detail) const {
-    Result<Json> facts = parseJson(run.planFacts, "facts of the plan");
-    if (!facts.ok()) {
-        ASSIGN_OR_RETURN(const std::string plan,
-                         store_.document(run.id, values::LargeDocument::kPlan));
-        facts = planFactsOf(plan);
-    }
-    detail.planFiles = jsonInt(*facts, "files");
-    detail.planSplits = jsonInt(*facts, "splits");
-    detail.planRows = jsonInt(*facts, "rows");
-    detail.planBytes = jsonInt(*facts, "bytes");
-    return okStatus();
 }
 
 Result<RunService::Document> RunService::document(const std::string& run,

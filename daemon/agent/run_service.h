@@ -105,7 +105,6 @@ class RunService {
     Result<values::RunSummary> viewOf(const std::string& id) const;
     static void addScript(const std::string& launch, const RunDirectory& directory,
                           values::RunDetail& detail);
-    Status addPlanFacts(const runs::RunRecord& run, values::RunDetail& detail) const;
     Result<values::RunSummary> change(const std::string& run,
                                       const std::function<Status(const std::string& id)>& what);
     RunDirectory directoryOf(const std::string& id) const { return {options_.runsDir, id}; }

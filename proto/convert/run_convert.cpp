@@ -76,7 +76,6 @@ void nameFields(Way, auto& value, auto& message) {
     MR_FIELD(variation, variation);
     MR_FIELD(variationOf, variation_of);
     MR_FIELD(group, group);
-    MR_FIELD(parentRun, parent_run);
     MR_FIELD(submitKey, submit_key);
     MR_FIELD(owner, owner);
     MR_FIELD(project, project);

@@ -42,9 +42,8 @@ void RestLaws::checkMetrics(const std::string& id) {
     const Course& course = seen_.courses.at(id);
     const auto losses = store_.metrics(id, "loss", {.maxPoints = 0});
     INVARIANT(losses.ok(), "the store is read");
-    const std::set<std::int64_t> aside = quarantined(id);
     const auto mayLack = [&](std::int64_t step) {
-        return course.untold.contains(step) || aside.contains(step);
+        return course.untold.contains(step) || seen_.refused.contains(step);
     };
     std::int64_t step = 0;
     for (const auto& point : losses->points) {
@@ -55,30 +54,13 @@ void RestLaws::checkMetrics(const std::string& id) {
                 id, strCat("the points of loss: step ", point.step, " instead of ", step));
         }
     }
-    while (aside.contains(step + 1)) {
+    while (seen_.refused.contains(step + 1)) {
         ++step;
     }
     if (step != course.terms.steps) {
         seen_.wrongOf(id,
                       strCat("the points of loss end at step ", step, " of ", course.terms.steps));
     }
-}
-
-// Steps whose metrics are in quarantine; these must be exactly the steps that the store refuses.
-std::set<std::int64_t> RestLaws::quarantined(const std::string& id) {
-    const auto lines = store_.quarantined(id);
-    INVARIANT(lines.ok(), "the store is read");
-    std::set<std::int64_t> steps;
-    for (const runs::QuarantinedLine& line : *lines) {
-        const Result<rank::RankLine> read = rank::parseLine(line.text);
-        const auto* metrics = read.ok() ? std::get_if<rank::Metrics>(&read->body) : nullptr;
-        if (metrics == nullptr || !seen_.refused.contains(metrics->step)) {
-            seen_.wrongOf(id, "a line of it is in quarantine: " + line.text);
-        } else {
-            steps.insert(metrics->step);
-        }
-    }
-    return steps;
 }
 
 void RestLaws::checkRecord(const runs::RunRecord& run) {

@@ -2,7 +2,6 @@
 // RestLaws: the laws that hold at rest: the store describes what each run's ranks did.
 //
 // Threads: one.
-#include <set>
 #include <string>
 
 #include "backend/runs/run_store.h"
@@ -17,7 +16,6 @@ class RestLaws {
 
  private:
     void checkMetrics(const std::string& run);
-    std::set<std::int64_t> quarantined(const std::string& run);
     void checkRecord(const runs::RunRecord& run);
     void checkAttempts(const std::string& run);
     void checkCheckpoints(const std::string& run, const std::string& root);

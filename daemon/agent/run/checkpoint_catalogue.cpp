@@ -445,7 +445,8 @@ Status CheckpointCatalogue::retain(const std::string& runId, std::int64_t wanted
         RETURN_IF_ERROR(directory->remove(name));
         removed.push_back(name.text());
     }
-    // A trainer of an older version removes files itself.
+    // Files that are gone already: a daemon may have ended after their removal, before the store
+    // had it.
     for (const CheckpointRecord& record : course.records) {
         const auto name = CheckpointName::parse(record.name);
         const bool isThere =

@@ -91,7 +91,7 @@ values::Receipt receiptOf(const Json& json, std::int64_t filesTotal) {
     }
     receipt.orderHash = jsonString(json, "order_hash");
     receipt.evalOrderHash = jsonString(json, "eval_order_hash");
-    receipt.orderHashVersion = static_cast<int>(jsonInt(json, "order_hash_version", 1));
+    receipt.orderHashVersion = static_cast<int>(jsonInt(json, "order_hash_version"));
     receipt.planHash = jsonString(json, "plan_hash");
     receipt.rowsScanned = jsonInt(json, "rows_scanned");
     receipt.rowsPruned = jsonInt(json, "rows_pruned");
@@ -128,21 +128,6 @@ Result<std::string> makeReceipt(const ReceiptInputs& inputs) {
         json["peak_memory_bytes"][role] = jsonInt(cost, "peak_memory_bytes");
     }
     return withJsonMember(dumpJson(json), "files", files);
-}
-
-Json planFactsOf(std::string_view plan) {
-    std::int64_t numFiles = 0, splits = 0, rows = 0, bytes = 0;
-    JsonElements files(jsonMemberText(plan, "files").value_or(""));
-    while (const std::optional<std::string_view> file = files.next()) {
-        const Result<Json> one = parseJson(*file, "stored plan");
-        if (one.ok()) {
-            ++numFiles;
-            splits += static_cast<std::int64_t>(jsonMember(*one, "splits").size());
-            rows += jsonInt(*one, "rows");
-            bytes += jsonInt(*one, "bytes");
-        }
-    }
-    return {{"files", numFiles}, {"splits", splits}, {"rows", rows}, {"bytes", bytes}};
 }
 
 Result<values::Receipt> shownReceipt(std::string_view receipt, std::size_t mostFiles) {

@@ -39,8 +39,4 @@ Result<std::string> makeReceipt(const ReceiptInputs& inputs);
 /// number in "files_total".
 Result<values::Receipt> shownReceipt(std::string_view receipt, std::size_t mostFiles);
 
-/// Returns the numbers "files", "splits", "rows" and "bytes" of a plan, for a run that an older
-/// version stored without them.
-Json planFactsOf(std::string_view plan);
-
 }  // namespace millrace::agent

@@ -146,7 +146,7 @@ TEST_F(IntakeTest, ALineThatCannotGoInHoldsBackNoOtherWorkers) {
     EXPECT_EQ(store->ackedSeq(id, 1, "rank0").value(), 1);
     EXPECT_EQ(store->ackedSeq(id, 1, "rank2").value(), 1);
     EXPECT_EQ(report.committed.size(), 2U);
-    EXPECT_EQ(report.acks.size(), 3U) << "the third is in the quarantine";
+    EXPECT_EQ(report.acks.size(), 3U) << "the third is left out";
 }
 
 TEST_F(IntakeTest, LinesSentAgainAreNotStoredTwice) {
@@ -185,7 +185,7 @@ TEST_F(IntakeTest, ItHasRoomForSoManyLinesOnly) {
     EXPECT_TRUE(add(most + 1));
 }
 
-TEST_F(IntakeTest, LinesOfAnUnknownRunArePutAsideAndAcknowledged) {
+TEST_F(IntakeTest, LinesOfAnUnknownRunAreLeftOutAndAcknowledged) {
     rank::RankLine line;
     line.seq = 3;
     line.attempt = 1;
@@ -194,10 +194,9 @@ TEST_F(IntakeTest, LinesOfAnUnknownRunArePutAsideAndAcknowledged) {
     const IntakeReport report = intake.flush();
     EXPECT_TRUE(report.committed.empty());
     EXPECT_EQ(report.acks.at(0).seq, 3u);
-    EXPECT_EQ(store->quarantined("r-nobody")->size(), 1u);
 }
 
-TEST_F(IntakeTest, ALineThatNeverGoesInIsFoundAndKeptAndThoseAroundItAreStored) {
+TEST_F(IntakeTest, ALineThatNeverGoesInIsFoundAndThoseAroundItAreStored) {
     refuse("metric_line", "new.step = 13");
     for (std::uint64_t seq = 1; seq <= 40; ++seq) {
         ASSERT_TRUE(add(seq));
@@ -207,14 +206,10 @@ TEST_F(IntakeTest, ALineThatNeverGoesInIsFoundAndKeptAndThoseAroundItAreStored) 
     EXPECT_EQ(report.committed.size(), 39u);
     EXPECT_TRUE(intake.isEmpty());
     EXPECT_EQ(store->metrics(id, "loss")->points.size(), 39u);
-    const auto aside = store->quarantined(id).value();
-    ASSERT_EQ(aside.size(), 1u);
-    EXPECT_EQ(aside[0].seq, 13);
-    EXPECT_THAT(aside[0].text, ::testing::HasSubstr("\"step\":13"));
-    EXPECT_THAT(intake.trouble(id), ::testing::HasSubstr("in the store's quarantine"));
+    EXPECT_THAT(intake.trouble(id), ::testing::HasSubstr("could not be stored and are lost"));
 }
 
-TEST_F(IntakeTest, ARunWhoseLinesAllFailIsPutAsideInFewStepsAndItsEndIsHeard) {
+TEST_F(IntakeTest, ARunWhoseLinesAllFailIsLeftOutInFewStepsAndItsEndIsHeard) {
     refuse("metric_line", "1");
     for (std::uint64_t seq = 1; seq <= 900; ++seq) {
         ASSERT_TRUE(add(seq));
@@ -228,12 +223,11 @@ TEST_F(IntakeTest, ARunWhoseLinesAllFailIsPutAsideInFewStepsAndItsEndIsHeard) {
     EXPECT_EQ(report.acks.back().seq, 901u);
     EXPECT_TRUE(std::holds_alternative<rank::Done>(report.committed.back().line.body));
     EXPECT_EQ(store->ackedSeq(id, 1, "rank0").value(), 901);
-    EXPECT_GE(store->quarantined(id)->size(), 900u);
 }
 
 TEST_F(IntakeTest, OneRunsDamageHoldsBackNoOtherRun) {
     refuse("metric_line", "new.step = 2");
-    refuse("quarantine", strCat("new.run_id = '", id, "'"));
+    refuse("worker", strCat("new.run_no = (SELECT no FROM run WHERE id = '", id, "')"));
     runs::RunRecord run;
     run.name = "other";
     const std::string other = store->create(run)->run.id;
@@ -257,16 +251,19 @@ TEST_F(IntakeTest, OneRunsDamageHoldsBackNoOtherRun) {
 
 TEST_F(IntakeTest, ARunThatKeepsFailingIsTriedLaterAndLater) {
     refuse("metric_line", "1");
-    refuse("quarantine", "1");
+    refuse("worker", "1");
     ASSERT_TRUE(add(1));
     (void)intake.flush();
     allow("metric_line");
+    allow("worker");
     clock.advanceMs(900);
     EXPECT_TRUE(intake.flush().acks.empty());
     refuse("metric_line", "1");
+    refuse("worker", "1");
     clock.advanceMs(200);
     (void)intake.flush();
     allow("metric_line");
+    allow("worker");
     clock.advanceMs(1'500);
     EXPECT_TRUE(intake.flush().acks.empty()) << "two seconds now";
     clock.advanceMs(600);
@@ -276,13 +273,14 @@ TEST_F(IntakeTest, ARunThatKeepsFailingIsTriedLaterAndLater) {
 
 TEST_F(IntakeTest, ARunThatHasFailedForLongIsTriedAgainWithinFourSeconds) {
     refuse("metric_line", "1");
-    refuse("quarantine", "1");
+    refuse("worker", "1");
     ASSERT_TRUE(add(1));
     for (int i = 0; i < 50; ++i) {
         EXPECT_TRUE(intake.flush().acks.empty());
         clock.advanceMs(1'000);
     }
     allow("metric_line");
+    allow("worker");
     clock.advanceMs(4'000);
     EXPECT_EQ(intake.flush().acks.size(), 1u);
 }

@@ -65,19 +65,6 @@ TEST_F(AgentTest, ASubmitThatFailsHalfWayLeavesNothing) {
     EXPECT_EQ(record(again->runs[0].id).state, values::RunState::kStarting);
 }
 
-TEST_F(AgentTest, AGroupThatIsThereInPartIsMadeWholeByARetry) {
-    inspector.reply->runs = {someInspected()};
-    const std::string base = service->submit(order("k4"))->runs.at(0).id;
-    sql("UPDATE run SET group_size = 0");  // as an older version left it
-    inspector.reply->runs = {someInspected(), someInspected("keep-30")};
-    const Result<values::SubmitReply> again = service->submit(order("k4"));
-    ASSERT_TRUE(again.ok()) << again.status();
-    ASSERT_EQ(again->runs.size(), 2u);
-    EXPECT_EQ(again->runs[0].id, base);
-    EXPECT_EQ(again->runs[1].variation, "keep-30");
-    EXPECT_TRUE(service->submit(order("k4"))->wasKnown);
-}
-
 TEST_F(AgentTest, WhatIsQueuedInTheStoreIsStartedAndStoppedWithoutAnotherList) {
     // Simulates a daemon that ended between the commit and its own queue.
     inspector.reply->runs = {someInspected(), someInspected("keep-30")};

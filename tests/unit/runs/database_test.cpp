@@ -9,12 +9,11 @@ namespace {
 class DatabaseTest : public ::testing::Test {
  protected:
     DatabaseTest()
-        : db(std::move(Database::open(directory.file("some.db"), Database::Mode::kWrite).value())) {
-    }
-    /// Prepares a statement, runs it and gives it back.
+        : db(std::move(Database::open(directory / "some.db", Database::Mode::kWrite).value())) {}
+    /// Prepares, runs and gives back.
     void use(const std::string& sql) { ASSERT_TRUE(db->queryInt(sql).ok()) << sql; }
 
-    TempDirectory directory;
+    tests::TempDir directory;
     std::unique_ptr<Database> db;
 };
 

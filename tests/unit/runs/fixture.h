@@ -10,25 +10,9 @@
 
 #include "backend/runs/run_store.h"
 #include "tests/support/fake_clock.h"
+#include "tests/support/temp_dir.h"
 
 namespace millrace::runs {
-
-class TempDirectory {
- public:
-    TempDirectory() {
-        std::string name =
-            (std::filesystem::temp_directory_path() / "millrace-runs-XXXXXX").string();
-        path_ = ::mkdtemp(name.data());
-    }
-    ~TempDirectory() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-    std::string path_;
-};
 
 class RunStoreTest : public ::testing::Test {
  protected:
@@ -42,7 +26,7 @@ class RunStoreTest : public ::testing::Test {
             store = std::move(*opened);
         }
     }
-    std::string path() const { return directory.file("runs.db"); }
+    std::string path() const { return directory / "runs.db"; }
 
     static RunRecord newRun(const std::string& name) {
         RunRecord run;
@@ -77,7 +61,7 @@ class RunStoreTest : public ::testing::Test {
         return store->commitLines(batch).status();
     }
 
-    TempDirectory directory;
+    tests::TempDir directory;
     FakeClock clock;
     std::unique_ptr<RunStore> store;
 };

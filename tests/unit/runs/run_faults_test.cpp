@@ -28,14 +28,14 @@ TEST_F(RunStoreTest, AFullDiskIsOneClearSentenceAndLosesNothingStored) {
 }
 
 TEST_F(RunStoreTest, AFileThatIsNoStoreIsRefusedByName) {
-    const std::string garbage = directory.file("garbage.db");
+    const std::string garbage = directory / "garbage.db";
     std::ofstream(garbage) << std::string(8192, 'g');
     const auto opened = RunStore::open(garbage, clock);
     ASSERT_FALSE(opened.ok());
     EXPECT_EQ(opened.status().code(), absl::StatusCode::kDataLoss);
     EXPECT_NE(messageOf(opened.status()).find(garbage), std::string_view::npos);
 
-    const std::string foreign = directory.file("foreign.db");
+    const std::string foreign = directory / "foreign.db";
     runSql(foreign, "CREATE TABLE t(x)");
     EXPECT_NE(messageOf(RunStore::open(foreign, clock).status()).find("not a run store"),
               std::string_view::npos);

@@ -56,22 +56,7 @@ TEST_F(RunGroupTest, AGroupIsStoredAsAWholeOrNotAtAll) {
     ASSERT_TRUE(made.ok()) << made.status();
     EXPECT_EQ(store->waiting()->size(), 5u);
     EXPECT_EQ(made->at(4).run.variationOf, made->at(0).run.id);
-    EXPECT_EQ(store->findGroup("k#v2")->size, 5);
     EXPECT_EQ(store->findGroup("k#v2")->runs.size(), 5u);
-}
-
-TEST_F(RunGroupTest, AGroupThatAnOlderVersionMadeInPartBecomesWhole) {
-    const std::string base = store->create(group(1).front())->run.id;
-    sql("UPDATE run SET group_size = 0");
-    reopen();
-    EXPECT_EQ(store->findGroup("k")->size, 0) << "not known";
-    const auto whole = store->createGroup(group(3));
-    ASSERT_TRUE(whole.ok()) << whole.status();
-    EXPECT_EQ(whole->at(0).run.id, base);
-    EXPECT_FALSE(whole->at(0).isNew);
-    EXPECT_TRUE(whole->at(2).isNew);
-    EXPECT_EQ(store->findGroup("k")->size, 3);
-    EXPECT_EQ(store->findGroup("k")->runs.size(), 3u);
 }
 
 TEST_F(RunGroupTest, ThePlanOfAGroupStandsOnce) {
@@ -139,27 +124,14 @@ TEST_F(RunGroupTest, ADeletionHasItsTime) {
     EXPECT_EQ(store->get(id)->deletedMs, 0);
 }
 
-TEST_F(RunGroupTest, LinesInQuarantineAreKeptAcknowledgedAndBounded) {
+TEST_F(RunGroupTest, LinesThatAreSkippedCountAsSeen) {
     const std::string id = create("a");
     ASSERT_TRUE(store->beginAttempt(id, 1, 0).ok());
-    EXPECT_TRUE(store->quarantine(id, {{1, "rank0", 7, 0, "too big", "{}"}}).value());
+    EXPECT_TRUE(store->skipLines(id, 1, "rank0", 7).ok());
     EXPECT_EQ(store->ackedSeq(id, 1, "rank0").value(), 7);
-    EXPECT_EQ(store->quarantined(id)->at(0).reason, "too big");
-    const std::vector<QuarantinedLine> many(kQuarantineMax, {1, "rank0", 8, 0, "again", "{}"});
-    EXPECT_FALSE(store->quarantine(id, many).value());
-    EXPECT_EQ(store->quarantined(id)->size(), static_cast<std::size_t>(kQuarantineMax));
-    EXPECT_TRUE(store->quarantine("r-nobody", {{1, "feed", 1, 0, "unknown", "{}"}}).value());
-}
-
-TEST_F(RunGroupTest, QuarantineIsBoundedByBytesToo) {
-    const std::string id = create("a");
-    ASSERT_TRUE(store->beginAttempt(id, 1, 0).ok());
-    const std::vector<QuarantinedLine> many(
-        20, {1, "rank0", 8, 0, "too big", std::string(std::size_t{1} << 20, 'x')});
-    EXPECT_FALSE(store->quarantine(id, many).value());
-    EXPECT_EQ(store->quarantined(id)->size(), 16U);
-    EXPECT_EQ(store->ackedSeq(id, 1, "rank0").value(), 8) << "nobody waits for the others";
-    EXPECT_TRUE(store->quarantine(id, {}).value());
+    EXPECT_TRUE(store->skipLines(id, 1, "rank0", 5).ok());
+    EXPECT_EQ(store->ackedSeq(id, 1, "rank0").value(), 7) << "it never decreases";
+    EXPECT_TRUE(store->skipLines("r-nobody", 1, "feed", 1).ok());
 }
 
 TEST_F(RunGroupTest, NamesOfMetricsAreBoundedAndWhatIsKnownGoesOn) {
@@ -189,7 +161,7 @@ TEST_F(RunGroupTest, BytesThatAreNoTextAreReplacedOnTheWayInAndOut) {
     const std::string id = create("a");
     ASSERT_TRUE(store->setState(id, {values::RunState::kFailed, "caf\xe9", 0}).ok());
     EXPECT_EQ(store->get(id)->exitReason, "caf\xef\xbf\xbd");
-    // Values that an older version stored without a check.
+    // What a damaged file may have.
     sql("UPDATE run SET exit_reason = CAST(x'6361e9' AS TEXT)");
     reopen();
     EXPECT_EQ(store->list({})->runs.at(0).exitReason, "ca\xef\xbf\xbd");

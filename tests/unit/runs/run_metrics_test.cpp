@@ -217,13 +217,6 @@ TEST_F(RunMetricsTest, ACheckpointFoundOnDiskShowsThatItsAttemptHasBegun) {
     EXPECT_EQ(store->checkpoints(id)->front().name, "four");
 }
 
-TEST_F(RunMetricsTest, LogOffsetsAreKeptApartFromAcknowledgements) {
-    ASSERT_TRUE(append(id, 1, 4, 1).ok());
-    ASSERT_TRUE(store->setLogOffset(id, 1, "rank0", 4096).ok());
-    EXPECT_EQ(*store->logOffset(id, 1, "rank0"), 4096);
-    EXPECT_EQ(*store->ackedSeq(id, 1, "rank0"), 4);
-}
-
 TEST_F(RunMetricsTest, ALongSeriesIsThinnedOutButItsSpikesSurvive) {
     LineBatch batch{id, 1, "rank0", 5000};
     batch.rank = 0;

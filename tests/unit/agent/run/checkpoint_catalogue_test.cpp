@@ -29,7 +29,7 @@ class CheckpointCatalogueTest : public runs::RunStoreTest {
         EXPECT_TRUE(work(id, 1).ok());
         std::filesystem::create_directories(folder());
     }
-    std::string folder() const { return directory.file("runs/" + id + "/checkpoints"); }
+    std::string folder() const { return directory / ("runs/" + id + "/checkpoints"); }
     std::string path(std::int64_t step, int attempt = 1) const {
         return folder() + "/" + checkpoint::CheckpointName{step, attempt}.text();
     }
@@ -78,7 +78,7 @@ class CheckpointCatalogueTest : public runs::RunStoreTest {
     Survey survey(std::int64_t fromStep = values::kFromLast) {
         return catalogue().survey({id, "stream", fromStep, 3}, {});
     }
-    CheckpointCatalogue catalogue() { return {*store, directory.file("runs")}; }
+    CheckpointCatalogue catalogue() { return {*store, directory / "runs"}; }
     std::vector<std::int64_t> live() const {
         std::vector<std::int64_t> steps;
         const auto records = store->checkpoints(id).value();
@@ -129,7 +129,7 @@ TEST_F(CheckpointCatalogueTest, TheNewestOfTheStoreIsChosen) {
 
 TEST_F(CheckpointCatalogueTest, AFileThatTheStoreNeverHeardOfIsRegisteredAndChosen) {
     tell(100);
-    std::filesystem::remove(path(100));  // as a trainer of an older version would
+    std::filesystem::remove(path(100));  // by hand
     write(200);
     write(300);
     const Survey found = survey();
