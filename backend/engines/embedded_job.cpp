@@ -67,7 +67,6 @@ Result<std::unique_ptr<EmbeddedJob>> EmbeddedJob::create(const std::string& root
     ASSIGN_OR_RETURN(std::string directory, gangDirectoryOf(root, record.key));
     RETURN_IF_ERROR(makeDirectories(directory, 0700));
     GangRecord filled = record;
-    filled.submittedMs = clock.wallMs();
     const auto numRanks = std::count_if(record.workers.begin(), record.workers.end(),
                                         [](const WorkerRecord& w) { return w.rank >= 0; });
     if (numRanks > 0 && filled.masterPort == 0) {
@@ -103,10 +102,6 @@ Status EmbeddedJob::checkReach() const {
         }
     }
     return okStatus();
-}
-
-std::string EmbeddedJob::workerDirectory(std::string_view worker) const {
-    return strCat(directory_, "/", worker);
 }
 
 Status EmbeddedJob::startMissing(const Gang& gang, const GuardianProgram& program) {
@@ -329,10 +324,6 @@ void EmbeddedJob::drawConsequences() {
         end(Cause::kWorkerFailed, std::move(reason), record_.grace);
     } else if (isDone) {
         end(Cause::kOk, "", record_.grace);
-    } else if (record_.timeLimit.count() > 0 &&
-               clock_.wallMs() - record_.submittedMs > record_.timeLimit.count() * 1000) {
-        end(Cause::kTimeLimit, strCat("over its time limit of ", record_.timeLimit.count(), " s"),
-            record_.grace);
     }
 }
 

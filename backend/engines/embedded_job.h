@@ -34,7 +34,6 @@ class EmbeddedJob {
 
     const GangRecord& record() const { return record_; }
     const std::string& directory() const { return directory_; }
-    std::string workerDirectory(std::string_view worker) const;
 
     /// Starts every worker without a guardian. If one cannot be started, ends the gang with
     /// Cause::kEngineFailed; a transient error is returned instead, and nothing is ended.

@@ -10,9 +10,8 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kPhases = {"submitting", "placing", "running",
                                                      "stopping",   "ended",   "missing"};
-constexpr std::array<std::string_view, 9> kCauses = {
-    "none",       "ok",      "worker_failed", "cancelled",    "node_lost",
-    "time_limit", "refused", "engine_failed", "engine_forgot"};
+constexpr std::array<std::string_view, 7> kCauses = {
+    "none", "ok", "worker_failed", "cancelled", "node_lost", "refused", "engine_failed"};
 
 Json toJson(const RankPlace& place) {
     return {{"first", place.first}, {"world", place.world},           {"node", place.node},
@@ -118,7 +117,6 @@ std::string gangHash(const Gang& gang) {
     Json json = {{"attempt", gang.attempt},
                  {"grace_ms", gang.grace.count()},
                  {"orphan_lease_s", gang.orphanLease.count()},
-                 {"time_limit_s", gang.timeLimit.count()},
                  {"groups", Json::array()}};
     for (const Group& group : gang.groups) {
         json["groups"].push_back(toJson(group));

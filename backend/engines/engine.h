@@ -65,7 +65,6 @@ struct Gang {
     std::vector<Group> groups;
     std::chrono::milliseconds grace{15'000};  ///< between SIGTERM and SIGKILL
     std::chrono::seconds orphanLease{600};    ///< workers end if no request came for this long
-    std::chrono::seconds timeLimit{0};        ///< 0: none
 };
 
 /// Converts a gang to text for another node's agent, and back: key, attempt and groups.
@@ -77,17 +76,7 @@ Result<Gang> gangFromText(std::string_view text);
 std::string gangHash(const Gang& gang);
 
 enum class Phase { kSubmitting, kPlacing, kRunning, kStopping, kEnded, kMissing };
-enum class Cause {
-    kNone,
-    kOk,
-    kWorkerFailed,
-    kCancelled,
-    kNodeLost,
-    kTimeLimit,
-    kRefused,
-    kEngineFailed,
-    kEngineForgot
-};
+enum class Cause { kNone, kOk, kWorkerFailed, kCancelled, kNodeLost, kRefused, kEngineFailed };
 std::string_view textOf(Phase phase);  ///< "submitting", ...
 std::string_view textOf(Cause cause);  ///< "none", "ok", "worker_failed", ...
 

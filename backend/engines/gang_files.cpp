@@ -90,7 +90,7 @@ std::string recordPath(const std::string& directory, std::string_view key) {
 }
 
 Cause causeOf(std::string_view text) {
-    for (int i = 0; i <= static_cast<int>(Cause::kEngineForgot); ++i) {
+    for (int i = 0; i <= static_cast<int>(Cause::kEngineFailed); ++i) {
         if (textOf(static_cast<Cause>(i)) == text) {
             return static_cast<Cause>(i);
         }
@@ -113,7 +113,6 @@ Result<GangRecord> recordOf(const Gang& gang) {
     record.attempt = gang.attempt;
     record.grace = gang.grace;
     record.orphanLease = gang.orphanLease;
-    record.timeLimit = gang.timeLimit;
     std::set<std::string> names;
     for (const Group& group : gang.groups) {
         RETURN_IF_ERROR(checkGroup(gang, group));
@@ -152,10 +151,8 @@ Status writeGangRecord(const std::string& directory, const GangRecord& r) {
     const Json json = {{"key", r.key},
                        {"hash", r.hash},
                        {"attempt", r.attempt},
-                       {"submitted_ms", r.submittedMs},
                        {"grace_ms", r.grace.count()},
                        {"orphan_lease_s", r.orphanLease.count()},
-                       {"time_limit_s", r.timeLimit.count()},
                        {"cpus", r.resources.cpus},
                        {"gpus", r.resources.gpus},
                        {"memory", r.resources.memoryBytes},
@@ -181,10 +178,8 @@ Result<GangRecord> readGangRecord(const std::string& directory, std::string_view
     r.key = jsonString(*json, "key");
     r.hash = jsonString(*json, "hash");
     r.attempt = static_cast<int>(jsonInt(*json, "attempt", 1));
-    r.submittedMs = jsonInt(*json, "submitted_ms");
     r.grace = std::chrono::milliseconds(jsonInt(*json, "grace_ms"));
     r.orphanLease = std::chrono::seconds(jsonInt(*json, "orphan_lease_s"));
-    r.timeLimit = std::chrono::seconds(jsonInt(*json, "time_limit_s"));
     r.resources = {jsonReal(*json, "cpus"), static_cast<int>(jsonInt(*json, "gpus")),
                    static_cast<std::uint64_t>(jsonInt(*json, "memory"))};
     for (const Json& gpu : jsonMember(*json, "gpu_names")) {

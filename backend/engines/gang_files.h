@@ -29,9 +29,8 @@ struct WorkerRecord {
 struct GangRecord {
     std::string key, hash;
     int attempt = 1;
-    std::int64_t submittedMs = 0;
     std::chrono::milliseconds grace{0};
-    std::chrono::seconds orphanLease{0}, timeLimit{0};
+    std::chrono::seconds orphanLease{0};
     schedule::Resources resources;  ///< of all slots
     std::vector<std::string> gpus;  ///< granted, by their names for CUDA_VISIBLE_DEVICES
     int masterPort = 0;             ///< 0: no ranks, or none found yet

@@ -17,34 +17,31 @@ std::string placeText(std::size_t place, std::size_t of) {
 
 }  // namespace
 
-Decision decide(const std::vector<Job>& queue, const std::vector<Job>& taking, Supply supply) {
+Decision decide(const std::vector<Job>& queue, const std::vector<Job>& taking,
+                std::vector<Node> nodes) {
     Decision decision;
     std::string first;  // why the queue waits: too little is free for a job in `taking`
     for (const Job& job : taking) {
-        const Fit found = fit(job.parts, supply.nodes);
+        const Fit found = fit(job.parts, nodes);
         if (found.kind == Fit::Kind::kNow) {
-            take(job.parts, found.nodes, supply.nodes);
+            take(job.parts, found.nodes, nodes);
         } else if (found.kind == Fit::Kind::kLater && first.empty()) {
             first = strCat("waits until run ", job.id, " has its nodes");
         }
     }
     for (const Job& job : queue) {
-        const Fit found = fit(job.parts, supply.nodes);
+        const Fit found = fit(job.parts, nodes);
         if (found.kind == Fit::Kind::kNever) {
             decision.neverFits.push_back({job.id, found.reason});
         } else if (found.kind == Fit::Kind::kLacksNodes) {
             decision.lacksNodes.push_back({job.id, found.reason});
         } else if (!decision.waiting.empty() || !first.empty()) {
             decision.waiting.push_back({job.id, first});
-        } else if (supply.maxRunning > 0 && supply.numRunning >= supply.maxRunning) {
-            decision.waiting.push_back(
-                {job.id, strCat(supply.numRunning, " runs are going, which is the limit")});
         } else if (found.kind == Fit::Kind::kLater) {
             decision.waiting.push_back({job.id, found.reason});
         } else {
             decision.start.push_back(job.id);
-            take(job.parts, found.nodes, supply.nodes);
-            ++supply.numRunning;
+            take(job.parts, found.nodes, nodes);
         }
     }
     for (std::size_t i = 1; i < decision.waiting.size(); ++i) {

@@ -17,11 +17,6 @@ struct Job {
     std::vector<Part> parts;
 };
 
-struct Supply {
-    std::vector<Node> nodes;
-    int numRunning = 0, maxRunning = 0;  ///< jobs at once; maxRunning 0: as many as fit
-};
-
 /// A job that does not start now, with the reason as a sentence for its owner.
 struct Waiting {
     std::string id;
@@ -37,6 +32,7 @@ struct Decision {
 
 /// `queue`: in order of submit. `taking`: started jobs that still need nodes, for the first time or
 /// again; they come before the queue.
-Decision decide(const std::vector<Job>& queue, const std::vector<Job>& taking, Supply supply);
+Decision decide(const std::vector<Job>& queue, const std::vector<Job>& taking,
+                std::vector<Node> nodes);
 
 }  // namespace millrace::schedule

@@ -29,7 +29,6 @@ namespace millrace::agent {
 
 struct ControllerOptions {
     std::string runsDir;
-    int maxRunning = 0;                         ///< 0: as many as fit
     std::chrono::milliseconds commitDelay{20};  ///< lines are gathered this long
     std::chrono::milliseconds tick{250};        ///< while runs are active
     std::string warning;                        ///< shown as long as the daemon runs

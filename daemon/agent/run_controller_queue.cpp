@@ -81,8 +81,7 @@ schedule::Decision RunController::decide() const {
     for (const Waiting& waiting : queue_) {
         queue.push_back({waiting.id, partsOf(facts_.at(waiting.id), place_.trainsHere())});
     }
-    const schedule::Supply supply{allOf(parts_.nodes), int(active_.size()), options_.maxRunning};
-    return schedule::decide(queue, taking, supply);
+    return schedule::decide(queue, taking, allOf(parts_.nodes));
 }
 
 Status RunController::refuse(const std::string& id, const std::string& reason) {

@@ -78,7 +78,7 @@ v1::GangReport toProto(const std::string& key, const engines::State& state, std:
 engines::State fromProto(const v1::GangReport& message, std::int64_t nowMs) {
     engines::State state;
     state.phase = valueOf(message.phase(), engines::Phase::kMissing, engines::Phase::kMissing);
-    state.cause = valueOf(message.cause(), engines::Cause::kEngineForgot, engines::Cause::kNone);
+    state.cause = valueOf(message.cause(), engines::Cause::kEngineFailed, engines::Cause::kNone);
     state.worker = message.worker();
     state.exitCode = message.exit_code();
     state.reason = message.reason();

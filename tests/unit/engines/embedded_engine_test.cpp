@@ -224,14 +224,6 @@ TEST_F(EmbeddedEngineTest, CancelEndsPoliteAndDeafWorkersAndMayBeRepeated) {
     EXPECT_TRUE(engine->cancel("r-zzzzz.a1", milliseconds(0), "").ok());
 }
 
-TEST_F(EmbeddedEngineTest, TheTimeLimitEndsAGang) {
-    Gang limited = gang({group("rank", deafScript("up"), true)});
-    limited.timeLimit = std::chrono::seconds(1);
-    const State end = waitForEnd(submit(limited));
-    EXPECT_EQ(end.cause, Cause::kTimeLimit) << end.reason;
-    EXPECT_TRUE(nothingLeft());
-}
-
 TEST_F(EmbeddedEngineTest, TheSameSubmitTwiceStartsOneGangAndAnotherOneIsAConflict) {
     const Gang one = gang({group("rank", "echo x >> " + file("starts") + "; sleep 4343", true)});
     submit(one);

@@ -23,11 +23,11 @@ Node node(const std::string& name, double cores) {
     return {name, {cores, 0, kGb}, {cores, 0, kGb}, true};
 }
 
-// A head's machine with `held` taken from its free resources.
-Supply machine(Resources held = {}) {
+// A head's machine of which so much is taken.
+std::vector<Node> machine(Resources held = {}) {
     Node head{"", {4, 1, 16 * kGb}, {4, 1, 16 * kGb}, true};
     head.free -= held;
-    return {{head}, held == Resources() ? 0 : 1, 0};
+    return {head};
 }
 
 TEST(Fifo, AnEmptyQueueStartsNothing) {
@@ -85,15 +85,6 @@ TEST(Fifo, MemoryCountsToo) {
     EXPECT_NE(decision.waiting[0].reason.find("of memory"), std::string::npos);
 }
 
-TEST(Fifo, TheLimitOfRunningJobsIsKept) {
-    Supply supply = machine({1, 0, kGb});
-    supply.maxRunning = 2;
-    const Decision decision = decide({job("a", 1), job("b", 1)}, {}, supply);
-    EXPECT_EQ(decision.start, Ids{"a"});
-    ASSERT_EQ(decision.waiting.size(), 1U);
-    EXPECT_EQ(decision.waiting[0].reason, "2 runs are going, which is the limit");
-}
-
 TEST(Fifo, TenthsOfCoresAddUp) {
     std::vector<Job> queue;
     for (int i = 0; i < 40; ++i) {
@@ -119,10 +110,10 @@ TEST(Fifo, WhatHasStartedAndHasYetToGetItsNodesComesFirst) {
 }
 
 TEST(Fifo, AJobForNodesThatAreNotThereWaitsAndHoldsBackNobody) {
-    Supply supply = machine();
-    supply.nodes.push_back(node("n1", 2));
+    std::vector<Node> nodes = machine();
+    nodes.push_back(node("n1", 2));
     const Decision decision =
-        decide({onNodes("two", 2, 1), onNodes("one", 1, 1), job("b", 1)}, {}, supply);
+        decide({onNodes("two", 2, 1), onNodes("one", 1, 1), job("b", 1)}, {}, nodes);
     EXPECT_EQ(decision.start, (Ids{"one", "b"}));
     ASSERT_EQ(decision.lacksNodes.size(), 1U);
     EXPECT_EQ(decision.lacksNodes[0].reason,
@@ -130,10 +121,10 @@ TEST(Fifo, AJobForNodesThatAreNotThereWaitsAndHoldsBackNobody) {
 }
 
 TEST(Fifo, OneForWhichANodeIsBusyHoldsBackThoseBehindIt) {
-    Supply supply = machine();
-    supply.nodes.push_back(node("n1", 2));
-    supply.nodes.back().free.cpus = 1;
-    const Decision decision = decide({onNodes("large", 1, 2), onNodes("small", 1, 1)}, {}, supply);
+    std::vector<Node> nodes = machine();
+    nodes.push_back(node("n1", 2));
+    nodes.back().free.cpus = 1;
+    const Decision decision = decide({onNodes("large", 1, 2), onNodes("small", 1, 1)}, {}, nodes);
     EXPECT_TRUE(decision.start.empty());
     ASSERT_EQ(decision.waiting.size(), 2U);
     EXPECT_EQ(decision.waiting[0].reason,
@@ -141,7 +132,7 @@ TEST(Fifo, OneForWhichANodeIsBusyHoldsBackThoseBehindIt) {
 }
 
 TEST(NodeFit, PartsGoToTheNodesWithMostFreeAndOnesBesideAnotherGoWithIt) {
-    std::vector<Node> nodes = machine().nodes;
+    std::vector<Node> nodes = machine();
     nodes.push_back(node("n1", 2));
     nodes.push_back(node("n2", 8));
     nodes.push_back(node("n3", 8));
@@ -159,7 +150,7 @@ TEST(NodeFit, PartsGoToTheNodesWithMostFreeAndOnesBesideAnotherGoWithIt) {
 
 TEST(NodeFit, ANeedWrittenForALargerMachineFitsAFreeOneButGpusAreNotMadeUp) {
     EXPECT_EQ(withinNode({64, 1, 9'000}, {2, 0, 1'000}), (Resources{2, 1, 1'000}));
-    std::vector<Node> nodes = machine().nodes;
+    std::vector<Node> nodes = machine();
     nodes.push_back(node("n1", 2));
     EXPECT_EQ(fit(onNodes("a", 1, 64).parts, nodes).kind, Fit::Kind::kNow);
     const std::vector<Part> gpu = {{{1, 1, 0}, Where::kOther, 0}};
