@@ -388,12 +388,4 @@ Status Dataset::verifyFiles(std::span<const std::uint32_t> which) const {
     return verifyAll(touched);
 }
 
-Result<expr::Schema> schemaOf(const std::vector<std::string>& paths, const std::string& baseDir,
-                              const files::ReadOptions& options,
-                              std::shared_ptr<FactsCache> cache) {
-    ASSIGN_OR_RETURN(const std::shared_ptr<const Dataset> dataset,
-                     Dataset::open(paths, baseDir, options, std::move(cache)));
-    return dataset->schema();
-}
-
 }  // namespace millrace::dataset

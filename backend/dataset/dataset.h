@@ -125,10 +125,6 @@ class Dataset {
     mutable std::map<std::size_t, files::DataFile> checked_ MR_GUARDED_BY(mutex_);  ///< by file
 };
 
-/// For `millrace dataset PATH` and for binding a spec: the schema of one path's files.
-Result<expr::Schema> schemaOf(const std::vector<std::string>& paths, const std::string& baseDir,
-                              const files::ReadOptions& options, std::shared_ptr<FactsCache> cache);
-
 /// parquet, csv or arrow by the name's suffix ("" for other suffixes).
 std::string formatOfPath(const std::string& path);
 

@@ -52,7 +52,6 @@ class ColumnProfile {
     /// Every number was whole.
     bool isWhole() const { return values_ > 0 && fractions_ == 0; }
     double meanLength() const;
-    std::int64_t maxLength() const { return maxLength_; }
     /// Occurrences of each text, if there are at most kTextsMost texts of at most kTextBytesMost
     /// bytes; else empty.
     const std::map<std::string, std::int64_t, std::less<>>& texts() const { return texts_; }

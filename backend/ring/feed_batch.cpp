@@ -84,10 +84,6 @@ std::uint64_t millrace_batch_number(const millrace_batch* batch) {
     return batch->number;
 }
 
-std::uint32_t millrace_batch_epoch(const millrace_batch* batch) {
-    return batch->epoch;
-}
-
 std::uint64_t millrace_batch_rows(const millrace_batch* batch) {
     return batch->directory.header().rows;
 }

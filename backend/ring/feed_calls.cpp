@@ -84,18 +84,6 @@ char* millrace_feed_state_at(millrace_feed* feed, std::uint32_t epoch, std::uint
     return ring::stateText(*feed, epoch, next, ring::Asked::kState);
 }
 
-int millrace_feed_forget(millrace_feed* feed, std::uint32_t epoch, std::uint64_t next) {
-    if (!feed->isOwn()) {
-        return MILLRACE_FEED_INVALID;
-    }
-    return ring::walled(
-        [&] {
-            millrace::stream::StreamState state;
-            return ring::stateOf(*feed, epoch, next, ring::Asked::kStateAndForget, state);
-        },
-        [&] { return ring::outOfResources(*feed); });
-}
-
 int millrace_feed_schema(millrace_feed* feed, millrace_column* columns, std::size_t max,
                          std::size_t* count) {
     if (!feed->isOwn()) {

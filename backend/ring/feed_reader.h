@@ -194,14 +194,12 @@ const char* millrace_feed_error(const millrace_feed* feed);
  * and rows of all ranks up to there, and summed segment records. It is complete, the same text in
  * every rank, and any number of ranks can resume from it. JSON text (docs/formats/cursor.md); free
  * it with millrace_free(). NULL with an error for any other place, and for a place before a state
- * that was returned here or forgotten. The total of an epoch is the start of the next one. The
+ * that was returned here. The total of an epoch is the start of the next one. The
  * library forgets old steps, but keeps at least the last 32,768.
  */
 char* millrace_feed_state(millrace_feed* feed, uint32_t epoch, uint64_t next_micro_batch);
 /* The same, but forgets nothing: states at later and earlier steps remain available. */
 char* millrace_feed_state_at(millrace_feed* feed, uint32_t epoch, uint64_t next_micro_batch);
-/* Forgets the states before that place. 0 or MILLRACE_FEED_INVALID. */
-int millrace_feed_forget(millrace_feed* feed, uint32_t epoch, uint64_t next_micro_batch);
 
 /* Reports every mapped ring of this feed to `callback`: present rings at once, a new ring within
  * next() or reopen() (mapped = 1). Before a ring is unmapped it is reported with mapped = 0, in the
@@ -220,7 +218,6 @@ void millrace_feed_get_stats(const millrace_feed* feed, millrace_feed_stats* sta
 void millrace_feed_close(millrace_feed* feed);
 
 uint64_t millrace_batch_number(const millrace_batch* batch);
-uint32_t millrace_batch_epoch(const millrace_batch* batch);
 uint64_t millrace_batch_rows(const millrace_batch* batch);
 /* The frame as it is in memory (docs/formats/frame.md): its size in bytes, and its address. One
    copy moves it to a device; the offset of a column from the frame's start stays the same. */

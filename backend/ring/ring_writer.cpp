@@ -101,12 +101,7 @@ class RingWriter::Impl {
     Status commit(const FrameSlot& slot, const WriterRing::Content& content) {
         MutexLock lock(mutex_);
         ASSIGN_OR_RETURN(WriterRing* const ring, ringOfSlotLocked(slot));
-        RETURN_IF_ERROR(ring->commit(slot.ticket & kIndexMask, content));
-        if (content.kind == EntryKind::kFrame) {
-            ++frames_;
-            bytes_ += content.bytes;
-        }
-        return okStatus();
+        return ring->commit(slot.ticket & kIndexMask, content);
     }
 
     Status park(const FrameSlot& slot) {
@@ -174,16 +169,10 @@ class RingWriter::Impl {
             static_cast<void>(refreshLocked());  // a wrong word is reported by the next reserve
         }
         RingWriterStats s;
-        s.blockedNs = blockedNs_.load();
-        s.frames = frames_;
-        s.bytes = bytes_;
-        s.takenFrames = dropped_;
         s.releasedFrames = dropped_;
         for (const Numbered& r : rings_) {
-            s.takenFrames += r.ring->takenFrames();
             s.releasedFrames += r.ring->releasedFrames();
         }
-        s.ringBytes = current_->ring->dataBytes();
         s.rings = nextNumber_;
         return s;
     }
@@ -330,7 +319,6 @@ class RingWriter::Impl {
         WriterRing& ring = currentRing();
         std::atomic<std::uint32_t>& word = ring.readerPage().writerWake;
         const std::stop_callback wake(stop, [&word] { futexWake(word); });
-        const std::int64_t start = steadyNs();
         Status status;
         bool isHeld = false;
         while (!done && !isHeld && status.ok()) {
@@ -353,7 +341,6 @@ class RingWriter::Impl {
             }
         }
         ring.writerPage().writerWaiting.store(0, std::memory_order_seq_cst);
-        blockedNs_ += static_cast<std::uint64_t>(steadyNs() - start);
         return status;
     }
 
@@ -404,10 +391,8 @@ class RingWriter::Impl {
     std::uint64_t nextNumber_ MR_GUARDED_BY(mutex_) = 0;
     std::uint64_t dropped_ MR_GUARDED_BY(mutex_) = 0;  ///< frames of rings that are gone
     std::uint64_t narrowBytes_ = 0;  ///< a ring of this size could not be widened: not tried again
-    std::uint64_t frames_ MR_GUARDED_BY(mutex_) = 0, bytes_ MR_GUARDED_BY(mutex_) = 0;
     bool gone_ MR_GUARDED_BY(mutex_) = false;
     bool hasEnd_ MR_GUARDED_BY(mutex_) = false;
-    std::atomic<std::uint64_t> blockedNs_{0};
 };
 
 Result<std::unique_ptr<RingWriter>> RingWriter::open(RingWriterOptions options, PassRing pass) {

@@ -38,13 +38,8 @@ struct RingWriterOptions {
 };
 
 struct RingWriterStats {
-    std::uint64_t blockedNs = 0;  ///< time in reserve and records without room
-    std::uint64_t frames = 0;
-    std::uint64_t bytes = 0;
-    std::uint64_t takenFrames = 0;     ///< taken by the reader
     std::uint64_t releasedFrames = 0;  ///< released without a gap, from the first on
-    std::uint64_t ringBytes = 0;
-    std::uint64_t rings = 0;  ///< made so far
+    std::uint64_t rings = 0;           ///< made so far
 };
 
 /// The micro-batches of one frame: first, first + stride, ... With one, it is an ordinary frame.

@@ -159,9 +159,7 @@ Status WriterRing::commit(std::uint64_t index, const Content& content) {
     live.committed = true;
     const std::uint64_t before = published_;
     while (published_ < reserved_ && liveAt(published_).committed) {
-        const RingEntry& entry = liveAt(published_).entry;
-        entries_[published_ % kNumEntries] = entry;
-        publishedFrames_ += entry.kind == static_cast<std::uint32_t>(EntryKind::kFrame);
+        entries_[published_ % kNumEntries] = liveAt(published_).entry;
         ++published_;
     }
     if (published_ != before) {
@@ -178,14 +176,6 @@ Status WriterRing::commit(std::uint64_t index, const Content& content) {
 std::uint64_t WriterRing::heldFrames() const {
     std::uint64_t frames = 0;
     for (std::uint64_t i = released_; i < taken_; ++i) {
-        frames += live_[i - released_].entry.kind == static_cast<std::uint32_t>(EntryKind::kFrame);
-    }
-    return frames;
-}
-
-std::uint64_t WriterRing::waitingFrames() const {
-    std::uint64_t frames = 0;
-    for (std::uint64_t i = taken_; i < published_; ++i) {
         frames += live_[i - released_].entry.kind == static_cast<std::uint32_t>(EntryKind::kFrame);
     }
     return frames;

@@ -72,7 +72,6 @@ class WriterRing {
     }
     std::uint64_t released() const { return released_; }
     std::uint64_t heldFrames() const;
-    std::uint64_t takenFrames() const { return publishedFrames_ - waitingFrames(); }
     std::uint64_t releasedFrames() const { return releasedFrames_; }
 
     WriterPage& writerPage() { return *writerPage_; }
@@ -86,7 +85,6 @@ class WriterRing {
     };
     WriterRing() = default;
     std::optional<std::uint64_t> reserveOf(std::uint64_t bytes, std::uint64_t mostEntries);
-    std::uint64_t waitingFrames() const;
     Live& liveAt(std::uint64_t index) { return live_[index - released_]; }
 
     UniqueFd fd_;
@@ -99,7 +97,7 @@ class WriterRing {
     std::deque<Live> live_;  ///< entries [released_, reserved_)
     std::uint64_t reserved_ = 0, published_ = 0, taken_ = 0, released_ = 0;
     std::uint64_t head_ = 0, tail_ = 0;  ///< data positions
-    std::uint64_t publishedFrames_ = 0, releasedFrames_ = 0;
+    std::uint64_t releasedFrames_ = 0;
 };
 
 }  // namespace millrace::ring

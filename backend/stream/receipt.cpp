@@ -5,8 +5,6 @@
 #include <set>
 #include <string_view>
 
-#include "backend/stream/json_read.h"
-
 namespace millrace::stream {
 namespace {
 
@@ -131,68 +129,6 @@ Json Receipt::toJson() const {
                 {"order_hash_version", orderHashVersion},
                 {"vocabularies", std::move(vocabularyList)},
                 {"labels", std::move(labelList)}};
-}
-
-namespace {
-
-Result<ReceiptStep> stepOf(const Json& json) {
-    JsonRead read(json);
-    ReceiptStep step{read.text("name"), read.count("rows_in"), read.count("rows_out")};
-    for (const Json& item : read.list("reasons")) {
-        JsonRead reason(item);
-        step.reasons.push_back({reason.text("name"), reason.count("rows")});
-        RETURN_IF_ERROR(annotate(reason.status(), "reason"));
-    }
-    RETURN_IF_ERROR(read.status());
-    return step;
-}
-
-}  // namespace
-
-Result<Receipt> Receipt::fromJson(const Json& json) {
-    JsonRead read(json);
-    Receipt r;
-    for (const Json& item : read.list("files")) {
-        JsonRead file(item);
-        r.files.push_back({file.text("path"), file.text("relative_path"), file.hash("footer_hash"),
-                           file.count("bytes"), file.count("rows")});
-        RETURN_IF_ERROR(annotate(file.status(), "receipt: file"));
-    }
-    for (const Json& item : read.list("side_tables")) {
-        JsonRead table(item);
-        r.sideTables.push_back({table.text("path"), table.count("bytes"), table.hash("hash"),
-                                jsonInt(item, "rows", -1)});
-        RETURN_IF_ERROR(annotate(table.status(), "receipt: side table"));
-    }
-    for (const Json& item : read.list("steps")) {
-        Result<ReceiptStep> step = stepOf(item);
-        RETURN_IF_ERROR(annotate(step.status(), "receipt: step"));
-        r.steps.push_back(std::move(*step));
-    }
-    for (const Json& item : read.list("vocabularies")) {
-        JsonRead one(item);
-        r.vocabularies.push_back({one.text("feature"), one.count("ids"), one.count("unknown")});
-        RETURN_IF_ERROR(annotate(one.status(), "receipt: vocabulary"));
-    }
-    for (const Json& item : jsonMember(json, "labels")) {  // absent in receipts of older versions
-        JsonRead one(item);
-        r.labels.push_back({one.text("head"), one.count("null"), one.count("nan")});
-        RETURN_IF_ERROR(annotate(one.status(), "receipt: label"));
-    }
-    r.rowsScanned = read.count("rows_scanned");
-    r.rowsPruned = read.count("rows_pruned");
-    r.rowsKept = read.count("rows_kept");
-    r.rowsDelivered = read.count("rows_delivered");
-    r.rowsTrained = read.count("rows_trained");
-    r.planHash = read.hash("plan_hash");
-    r.streamHash = read.hash("stream_hash");
-    r.orderHash = read.hash("order_hash");
-    RETURN_IF_ERROR(annotate(read.status(), "receipt"));
-    r.endsInsideSegment = jsonBool(json, "ends_inside_segment");
-    r.isOpenSegmentCounted = jsonBool(json, "open_segment_counted");
-    // Receipts written before version 2 of the order hash lack this field.
-    r.orderHashVersion = static_cast<int>(jsonInt(json, "order_hash_version", 1));
-    return r;
 }
 
 }  // namespace millrace::stream

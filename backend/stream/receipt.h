@@ -1,8 +1,8 @@
 #pragma once
-// What a run really read (SEMANTICS 4), for the daemon and the CLI: made from a plan and the state
-// of a rank's position.
+// What a run really read, for the daemon and the CLI: made from a plan and the state of a rank's
+// position.
 //
-// Threads: a value. Failure: kInvalidArgument with "receipt: " and the reason.
+// Threads: a value.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -68,7 +68,6 @@ struct Receipt {
     static Receipt of(const Plan& plan, const StreamState& state,
                       const std::vector<std::string>& stepNames, std::int64_t rowsTrained);
     Json toJson() const;
-    static Result<Receipt> fromJson(const Json& json);
 };
 
 }  // namespace millrace::stream

@@ -28,19 +28,4 @@ std::string admissibleRanks(std::int64_t perStep) {
     return admissible;
 }
 
-std::int64_t stepsOf(std::int64_t total, const Dealing& dealing) {
-    return (total + dealing.perStep - 1) / dealing.perStep;
-}
-
-StepShare shareOf(std::int64_t total, const Dealing& dealing, std::int64_t step,
-                  std::int64_t rank) {
-    const std::int64_t from = step * dealing.perStep;
-    const std::int64_t to = std::min(total, from + dealing.perStep);
-    StepShare share{from + rank, 0};  // perStep is a multiple of worldSize, so `from` is
-    if (share.first < to) {
-        share.count = (to - share.first + dealing.worldSize - 1) / dealing.worldSize;
-    }
-    return share;
-}
-
 }  // namespace millrace::stream

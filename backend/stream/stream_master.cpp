@@ -446,9 +446,4 @@ int StreamMaster::adviseWorkers(const Appetite& appetite, std::int64_t nowNs) {
     return advice_;
 }
 
-std::string StreamMaster::nameOf(WorkerId worker) const {
-    const auto place = workers_.find(worker);
-    return place == workers_.end() ? std::string() : place->second.name;
-}
-
 }  // namespace millrace::stream

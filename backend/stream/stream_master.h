@@ -128,8 +128,6 @@ class StreamMaster {
     std::size_t numWorkers() const { return workers_.size(); }
     /// Whether aloneNs passed without a worker: the feed then computes segments not yet added.
     bool isAlone() const { return isAloneFor(options_.aloneNs); }
-    /// "": unknown.
-    std::string nameOf(WorkerId worker) const;
     /// Number of segments that were ordered from a second worker while the first computed.
     std::int64_t numTwice() const { return numTwice_; }
 

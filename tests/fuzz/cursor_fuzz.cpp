@@ -27,11 +27,9 @@ void checkCursor(const Cursor& cursor) {
     }
     require(cursor.segmentFirst() >= 0);
     std::int64_t before = -1, rows = 0;
-    for (const std::int64_t segment : cursor.segmentsToRecompute(kSegments)) {
-        require(segment > before && segment < kSegments);
-        before = segment;
-    }
     for (const auto& part : cursor.rest) {
+        require(part.segment > before && part.segment < kSegments);
+        before = part.segment;
         rows += part.rows;
     }
     require(rows < kMicroRows);

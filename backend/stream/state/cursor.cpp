@@ -39,17 +39,6 @@ Cursor Cursor::start(std::string streamHash, std::string planHash) {
     return cursor;
 }
 
-std::vector<std::int64_t> Cursor::segmentsToRecompute(std::int64_t numSegments) const {
-    std::vector<std::int64_t> segments;
-    for (const RestPart& part : rest) {
-        segments.push_back(part.segment);
-    }
-    if (segment < numSegments) {
-        segments.push_back(segment);
-    }
-    return segments;
-}
-
 std::string Cursor::toText() const {
     TinyJsonText text;
     text.count("epoch", epoch).count("next", next).count("offset", offset);
@@ -62,7 +51,7 @@ std::string Cursor::read(const TinyJson& json) {
     *this = Cursor();
     TinyJsonMembers members(json);
     const std::int64_t version = members.count("version");
-    if (members.wrong().empty() && (version < 1 || version > kVersion)) {
+    if (members.wrong().empty() && version != kVersion) {
         return "cursor: version " + std::to_string(version) +
                ", this program reads versions 1 to " + std::to_string(kVersion);
     }

@@ -20,7 +20,6 @@ struct RestPart {
 };
 
 struct Cursor {
-    /// Version 1 has the same members and is read as well.
     static constexpr int kVersion = 2;
 
     std::string streamHash;
@@ -37,10 +36,6 @@ struct Cursor {
 
     /// Number of the first micro-batch of `segment`, from which OpenRest continues.
     std::int64_t segmentFirst() const { return next - offset; }
-
-    /// The segments to compute again on resume: those of the open rest (their ends only), then the
-    /// cursor's own if it exists. Ascending.
-    std::vector<std::int64_t> segmentsToRecompute(std::int64_t numSegments) const;
 
     /// Members sorted by name, without spaces: equal cursors have equal texts.
     std::string toText() const;

