@@ -13,7 +13,7 @@ namespace {
 // The declarations of NVML's stable C ABI that are used here; its header is not needed.
 using Device = struct NvmlDevice*;
 constexpr int kSuccess = 0;
-constexpr unsigned kTemperatureGpu = 0, kClockSm = 1, kPcieTx = 0, kPcieRx = 1;
+constexpr unsigned kTemperatureGpu = 0;
 
 struct Memory {
     unsigned long long total, free, used;
@@ -40,8 +40,6 @@ struct GpuProbe::Nvml {
     int (*utilization)(Device, Utilization*) = nullptr;
     int (*power)(Device, unsigned*) = nullptr;
     int (*temperature)(Device, unsigned, unsigned*) = nullptr;
-    int (*clock)(Device, unsigned, unsigned*) = nullptr;
-    int (*pcie)(Device, unsigned, unsigned*) = nullptr;
 
     template <class Function>
     void load(Function& function, const char* symbol) {
@@ -61,8 +59,6 @@ struct GpuProbe::Nvml {
         load(utilization, "nvmlDeviceGetUtilizationRates");
         load(power, "nvmlDeviceGetPowerUsage");
         load(temperature, "nvmlDeviceGetTemperature");
-        load(clock, "nvmlDeviceGetClockInfo");
-        load(pcie, "nvmlDeviceGetPcieThroughput");
         return init != nullptr && shutdown != nullptr && count != nullptr && handle != nullptr;
     }
     std::string errorText(int code) const {
@@ -123,12 +119,9 @@ struct GpuProbe::Nvml {
             sample.memoryUsedBytes = amounts.used;
             sample.memoryTotalBytes = amounts.total;
         }
-        constexpr double kMilli = 1e-3, kKilo = 1e3;
+        constexpr double kMilli = 1e-3;
         sample.powerWatts = number(kMilli, power, device);
         sample.temperatureCelsius = number(1, temperature, device, kTemperatureGpu);
-        sample.smClockMhz = number(1, clock, device, kClockSm);
-        sample.pcieReceiveBytesPerSecond = number(kKilo, pcie, device, kPcieRx);
-        sample.pcieSendBytesPerSecond = number(kKilo, pcie, device, kPcieTx);
         return sample;
     }
 };

@@ -131,10 +131,8 @@ void HostProbe::sampleMemory(values::NodeSample& sample) const {
     }
     const std::string load = readProcFile(procRoot_ + "/loadavg");
     const std::vector<std::string_view> loads = fieldsOf(load);
-    if (loads.size() >= 3) {
+    if (!loads.empty()) {
         sample.load1 = realOf(loads[0]);
-        sample.load5 = realOf(loads[1]);
-        sample.load15 = realOf(loads[2]);
     }
     struct statvfs disk{};
     if (::statvfs(diskPath_.c_str(), &disk) == 0 && disk.f_blocks > 0) {

@@ -20,7 +20,6 @@ namespace millrace::telemetry {
 struct TreeUse {
     double cpuSeconds = 0;       ///< user and system, including children that ended
     std::uint64_t pssBytes = 0;  ///< each shared page is divided among its sharers
-    std::uint64_t rssBytes = 0;  ///< sum; shared pages count in every process
     int numProcesses = 0;        ///< 0: the tree is gone
 };
 

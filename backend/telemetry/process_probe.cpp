@@ -51,7 +51,6 @@ bool addProcess(const std::string& directory, TreeUse& sample) {
     const std::string rollup = readProcFile(directory + "/smaps_rollup");
     const std::string status = readProcFile(directory + "/status");
     const std::uint64_t rss = kiloBytesOf(status, "VmRSS:").value_or(0);
-    sample.rssBytes += rss;
     sample.pssBytes += kiloBytesOf(rollup, "Pss:").value_or(rss);
     ++sample.numProcesses;
     return true;

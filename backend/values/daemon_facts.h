@@ -9,7 +9,6 @@ namespace millrace::values {
 struct Handshake {
     std::string version;  ///< the daemon's
     std::uint32_t protocolVersion = 0;
-    std::vector<std::string> capabilities;
     std::int64_t nowMs = 0;
     bool operator==(const Handshake&) const = default;
 };

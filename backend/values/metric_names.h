@@ -53,7 +53,6 @@ inline constexpr char kLoaderDataWorkersWanted[] = "loader.data_workers_wanted";
 inline constexpr char kLoaderRelayBytesPerSecond[] = "loader.relay_bytes_per_second";
 
 // Metrics that the daemon measures alongside a run.
-inline constexpr char kSystemPrefix[] = "system.";
 inline constexpr char kSystemCpuPercent[] = "system.cpu_percent";
 inline constexpr char kSystemMemoryUsedBytes[] = "system.memory_used_bytes";
 /// In the order of PhaseTimes::parts().

@@ -51,8 +51,6 @@ struct GpuSample {
     std::optional<std::uint64_t> memoryUsedBytes, memoryTotalBytes;
     std::optional<double> powerWatts;
     std::optional<double> temperatureCelsius;
-    std::optional<double> smClockMhz;
-    std::optional<double> pcieReceiveBytesPerSecond, pcieSendBytesPerSecond;
     bool operator==(const GpuSample&) const = default;
 };
 
@@ -72,7 +70,7 @@ struct NodeSample {
     std::int64_t timeMs = 0;
     std::optional<double> cpuPercent;  ///< of all cores together, 0..100
     std::vector<double> corePercent;   ///< 0..100 each; empty in the first sample
-    std::optional<double> load1, load5, load15;
+    std::optional<double> load1;
     std::optional<std::uint64_t> memoryUsedBytes, memoryTotalBytes;
     std::optional<std::uint64_t> diskFreeBytes, diskTotalBytes;  ///< of the state directory's disk
     std::optional<double> diskReadBytesPerSecond, diskWriteBytesPerSecond;  ///< all real disks

@@ -68,7 +68,6 @@ struct DaemonConfig {
     bool isBound = false;                          ///< of a slot: it and its workers end together
     std::chrono::milliseconds lease{60'000};       ///< bound slot, without a head; 0: unlimited
     std::chrono::milliseconds leaveGrace{30'000};  ///< bound slot: time for its end
-    std::string argv0 = "millraced";
 
     std::string storePath() const { return stateDir + "/runs.sqlite"; }
     std::string runsDir() const { return stateDir + "/runs"; }

@@ -28,14 +28,9 @@ grpc::ServerUnaryReactor* NodesService::Handshake(Context* context,
     if (request->protocol_version() == 0) {
         return finished(context, invalidArgument("handshake without a protocol version"));
     }
-    values::Handshake handshake{std::string(config::daemonVersion()),
-                                std::min(request->protocol_version(), kProtocolVersion),
-                                {"runs", "telemetry", "inspect", "embedded"},
-                                clock_.wallMs()};
-    if (!telemetry_.info().gpus.empty()) {
-        handshake.capabilities.emplace_back("nvml");
-    }
-    *response = convert::toProto(handshake);
+    *response = convert::toProto(values::Handshake{
+        std::string(config::daemonVersion()),
+        std::min(request->protocol_version(), kProtocolVersion), clock_.wallMs()});
     return finished(context, okStatus());
 }
 

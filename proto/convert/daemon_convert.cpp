@@ -9,7 +9,6 @@ template <class Way>
 void handshakeFields(Way, auto& value, auto& message) {
     MR_FIELD(version, version);
     MR_FIELD(protocolVersion, protocol_version);
-    MR_LIST(capabilities, capabilities);
     MR_FIELD(nowMs, now_ms);
 }
 

@@ -44,9 +44,6 @@ void gpuSampleFields(Way, auto& value, auto& message) {
     MR_OPTIONAL(memoryTotalBytes, memory_total_bytes);
     MR_OPTIONAL(powerWatts, power_watts);
     MR_OPTIONAL(temperatureCelsius, temperature_celsius);
-    MR_OPTIONAL(smClockMhz, sm_clock_mhz);
-    MR_OPTIONAL(pcieReceiveBytesPerSecond, pcie_receive_bytes_per_second);
-    MR_OPTIONAL(pcieSendBytesPerSecond, pcie_send_bytes_per_second);
 }
 
 template <class Way>
@@ -65,8 +62,6 @@ void nodeSampleFields(Way, auto& value, auto& message) {
     MR_OPTIONAL(cpuPercent, cpu_percent);
     MR_LIST(corePercent, core_percent);
     MR_OPTIONAL(load1, load1);
-    MR_OPTIONAL(load5, load5);
-    MR_OPTIONAL(load15, load15);
     MR_OPTIONAL(memoryUsedBytes, memory_used_bytes);
     MR_OPTIONAL(memoryTotalBytes, memory_total_bytes);
     MR_OPTIONAL(diskFreeBytes, disk_free_bytes);

@@ -49,7 +49,6 @@ class NewerDaemon {
             ++numHandshakes;
             response->set_version(kVersion);
             response->set_protocol_version(kProtocolVersion);
-            response->add_capabilities("runs");
             return grpc::Status::OK;
         }
         std::atomic<int> numHandshakes{0};

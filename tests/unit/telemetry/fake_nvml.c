@@ -54,11 +54,3 @@ int nvmlDeviceGetTemperature(Device device, unsigned sensor, unsigned* degrees) 
     *degrees = 40 + sensor;
     return *device == 0 ? kOk : kNotSupported;
 }
-int nvmlDeviceGetClockInfo(Device device, unsigned type, unsigned* mhz) {
-    *mhz = 1000 + type;
-    return *device == 0 ? kOk : kNotSupported;
-}
-int nvmlDeviceGetPcieThroughput(Device device, unsigned counter, unsigned* kilobytes) {
-    *kilobytes = counter == 0 ? 5 : 9;
-    return *device == 0 ? kOk : kNotSupported;
-}

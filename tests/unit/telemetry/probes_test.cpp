@@ -89,7 +89,6 @@ TEST_F(HostProbeTest, TheFirstSampleHasLevelsAndNoRates) {
     const values::NodeSample sample = probe().sample();
     EXPECT_EQ(sample.timeMs, clock.wallMs());
     EXPECT_EQ(sample.memoryUsedBytes, 600U * 1024);
-    EXPECT_EQ(sample.load5, 1.25);
     EXPECT_GT(sample.diskTotalBytes.value_or(0), 0U);
     EXPECT_FALSE(sample.cpuPercent.has_value());
     EXPECT_TRUE(sample.corePercent.empty());
@@ -167,7 +166,6 @@ TEST(ProcessProbe, ATreeOfProcessesIsSummed) {
     }
     EXPECT_EQ(sample.numProcesses, 2);
     EXPECT_GT(sample.pssBytes, 0U);
-    EXPECT_LE(sample.pssBytes, sample.rssBytes) << "shared pages count once";
     const std::string children =
         "/proc/" + std::to_string(child) + "/task/" + std::to_string(child) + "/children";
     pid_t grandchild = 0;
