@@ -121,21 +121,19 @@ std::string otherSettings(const ParsedArgs& args, const values::DaemonStatus& th
     const auto add = [&](const auto&... words) {
         strAppend(&others, others.empty() ? "" : ", ", words...);
     };
-    const bool isTold = !there.configFile.empty();  // an older daemon does not report the rest
     for (const Setting& one :
          {Setting{"--state-dir", there.stateDir, true}, Setting{"--bin-dir", there.binDir, true},
           Setting{"--log-file", there.logFile, true}, Setting{"--config", there.configFile, true},
           Setting{"--nodes-listen", there.nodesListen, false},
           Setting{"--nodes-address", there.nodesAddress, false}}) {
         const std::string given = args.text(one.option);
-        const bool isKnown =
-            (isTold || !one.has.empty()) && !(isSsh && one.isPath && !given.starts_with('/'));
+        const bool isKnown = !(isSsh && one.isPath && !given.starts_with('/'));
         const std::string wanted = one.isPath && !isSsh ? absolutePath(given, here) : given;
         if (args.has(one.option) && isKnown && wanted != one.has) {
             add(one.option, " ", wanted, " (it has ", one.has.empty() ? "none" : one.has, ")");
         }
     }
-    if (args.has("--no-train-here") && isTold && !there.isClosed) {
+    if (args.has("--no-train-here") && !there.isClosed) {
         add("--no-train-here (its machine trains)");
     }
     return others;

@@ -85,10 +85,7 @@ std::string whyUnpaired(const values::PairReply& reply) {
 }
 
 std::string whyUnpaired(const Status& status) {
-    return strCat("not compared row by row: ",
-                  absl::IsUnimplemented(status)
-                      ? "the daemon is of an older version, which cannot do it"
-                      : std::string(messageOf(status)));
+    return strCat("not compared row by row: ", messageOf(status));
 }
 
 }  // namespace millrace::session

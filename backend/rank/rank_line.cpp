@@ -65,14 +65,9 @@ class LineRead {
         }
         return out;
     }
-    /// "name", a base name. Workers of older versions sent a "path": uses its last component.
     std::string fileName() {
         constexpr std::size_t kMostNameBytes = 255;
-        const bool isPath = jsonMember(json_, "name").is_null();
-        std::string name = text(isPath ? "path" : "name");
-        if (isPath) {
-            name.erase(0, name.rfind('/') + 1);
-        }
+        std::string name = text("name");
         const bool isName = !name.empty() && name.size() <= kMostNameBytes && name[0] != '.' &&
                             name.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
         if (!isName) {

@@ -37,13 +37,8 @@ std::optional<LockHolder> LockHolder::read(int fd) {
     if (!json.ok()) {
         return std::nullopt;
     }
-    LockHolder holder;
-    if (json->is_number_integer()) {
-        holder.pid = json->get<std::int64_t>();
-    } else {
-        holder = {PidScope::fromJson(*json), jsonInt(*json, "pid"), jsonInt(*json, "start_time"),
-                  jsonInt(*json, "beat")};
-    }
+    LockHolder holder{PidScope::fromJson(*json), jsonInt(*json, "pid"),
+                      jsonInt(*json, "start_time"), jsonInt(*json, "beat")};
     return holder.pid > 0 ? std::optional(holder) : std::nullopt;
 }
 

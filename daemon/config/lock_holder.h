@@ -20,8 +20,7 @@ struct LockHolder {
     std::int64_t beat = 0;                ///< grows by one with each sign of life
 
     static LockHolder ofThisProcess(PidScope here);
-    /// Returns nullopt if the file is free or contains something else. From a line of an older
-    /// version only the pid is known.
+    /// Returns nullopt if the file is free or contains something else.
     static std::optional<LockHolder> read(int fd);
     Status write(int fd, const std::string& path) const;
     /// Marks the file as free.

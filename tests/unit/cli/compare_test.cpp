@@ -120,10 +120,10 @@ TEST_F(CommandsTest, CompareSaysWhyRowsAreNotCompared) {
     EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--json"}), kExitOk);
     EXPECT_TRUE(json()["paired"]["runs"]["r-def45"].is_null());
     fake.onPair = [](const values::PairRequest&) -> Result<values::PairReply> {
-        return absl::UnimplementedError("");
+        return absl::UnimplementedError("it is older than this millrace");
     };
     EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk) << "an older daemon compares";
-    EXPECT_THAT(out.str(), HasSubstr("the daemon is of an older version"));
+    EXPECT_THAT(out.str(), HasSubstr("row by row: it is older than this millrace"));
 }
 
 TEST_F(CommandsTest, CompareSetsRunsSideBySide) {

@@ -59,8 +59,6 @@ TEST(Pairs, WhyRunsAreNotPairedIsOneSentence) {
     EXPECT_EQ(whyUnpaired(values::PairReply{{broken, apart}}),
               "not compared row by row: r-f scored no row that the first run scored too; "
               "/x/scores-7.zst: is cut off");
-    EXPECT_EQ(whyUnpaired(absl::UnimplementedError("")),
-              "not compared row by row: the daemon is of an older version, which cannot do it");
     EXPECT_EQ(whyUnpaired(absl::UnavailableError("no daemon answers")),
               "not compared row by row: no daemon answers");
 }

@@ -6,16 +6,6 @@
 #include "app/gui/models/run_text.h"
 
 namespace millrace::gui {
-namespace {
-
-QString whyOf(const Status& status) {
-    return status.code() == absl::StatusCode::kUnimplemented
-               ? LaunchPreviews::tr("this daemon is of an older version, which counts nothing")
-               : qtext(std::string(messageOf(status)));
-}
-
-}  // namespace
-
 LaunchPreviews::LaunchPreviews(DaemonBridge& daemon, QObject* parent)
     : QObject(parent), daemon_(daemon) {
     timer_.setSingleShot(true);
@@ -113,7 +103,7 @@ void LaunchPreviews::answered(const std::string& key, const Result<values::Previ
     SheetPreview preview;
     if (!reply.ok()) {
         preview.state = SheetPreview::State::kFailed;
-        preview.why = whyOf(reply.status());
+        preview.why = qtext(std::string(messageOf(reply.status())));
     } else if (!reply->errors.empty()) {
         preview.state = SheetPreview::State::kFailed;
         preview.why = qtext(reply->errors.front().message);
