@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "backend/core/text.h"
+#include "backend/core/utf8.h"
 
 namespace millrace::tui {
 namespace {
@@ -36,12 +37,14 @@ std::size_t validLength(std::string_view text, std::size_t at) {
     return length;
 }
 
-// Unicode's Bidi_Control: such a character moves the text after it elsewhere in the line.
+// `glyph`: one valid character.
 bool isBidiControl(std::string_view glyph) {
-    static constexpr std::string_view kControls[] = {"\u061c", "\u200e", "\u200f", "\u202a",
-                                                     "\u202b", "\u202c", "\u202d", "\u202e",
-                                                     "\u2066", "\u2067", "\u2068", "\u2069"};
-    return std::ranges::find(kControls, glyph) != std::end(kControls);
+    char16_t code = static_cast<unsigned char>(glyph.front()) & (glyph.size() == 2 ? 0x1f : 0x0f);
+    for (const char c : glyph.substr(1)) {
+        code = static_cast<char16_t>(code << 6 | (static_cast<unsigned char>(c) & 0x3f));
+    }
+    const bool isInPlane = glyph.size() == 2 || glyph.size() == 3;
+    return isInPlane && kBidiControls.find(code) != std::u16string_view::npos;
 }
 
 std::string_view asciiFor(std::string_view glyph) {

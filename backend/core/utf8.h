@@ -18,6 +18,10 @@ std::size_t utf8Prefix(std::string_view bytes);
 /// the last whole code point within `mostBytes`.
 std::string toUtf8(std::string_view bytes, std::size_t mostBytes = std::string::npos);
 
+/// Unicode's Bidi_Control: such a character moves the text after it elsewhere in the line.
+inline constexpr std::u16string_view kBidiControls =
+    u"\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069";
+
 /// The first position at which a text is not UTF-8.
 struct BadByte {
     int line = 1, column = 1;  ///< from 1; the column counts code points

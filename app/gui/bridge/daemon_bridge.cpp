@@ -414,16 +414,6 @@ void DaemonBridge::setNote(const std::string& run, const std::string& note, QObj
         [run, note](client::DaemonClient& to) { return to.setNote(run, note); });
 }
 
-void DaemonBridge::setTags(const std::string& run, std::map<std::string, std::string> set,
-                           std::vector<std::string> remove, QObject* context,
-                           Done<values::RunSummary> done) {
-    parts_->ask<values::RunSummary>(
-        {context, "", false, std::move(done)},
-        [run, set = std::move(set), remove = std::move(remove)](client::DaemonClient& to) {
-            return to.setTags(run, set, remove);
-        });
-}
-
 void DaemonBridge::readHosts(QObject* context, Done<HostNames> done) {
     parts_->work<HostNames>(
         {context, "hosts", false, std::move(done)}, false, []() -> Result<HostNames> {

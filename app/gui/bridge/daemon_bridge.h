@@ -107,8 +107,6 @@ class DaemonBridge final : public QObject {
     void restore(const std::string& run, QObject* context, Done<values::RunSummary> done);
     void setNote(const std::string& run, const std::string& note, QObject* context,
                  Done<values::RunSummary> done);
-    void setTags(const std::string& run, std::map<std::string, std::string> set,
-                 std::vector<std::string> remove, QObject* context, Done<values::RunSummary> done);
     struct HostNames {
         std::vector<session::NamedHost> named;
         std::vector<std::string> aliases;  ///< from ~/.ssh/config

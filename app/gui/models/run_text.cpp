@@ -6,6 +6,7 @@
 
 #include "app/session/figures.h"
 #include "backend/core/text.h"
+#include "backend/core/utf8.h"
 
 namespace millrace::gui {
 namespace {
@@ -20,6 +21,10 @@ QString typeset(const std::string& figure) {
 }
 
 }  // namespace
+
+bool isBidiControl(QChar c) {
+    return kBidiControls.find(c.unicode()) != std::u16string_view::npos;
+}
 
 QString noneText() {
     return QString(QChar(0x2013));

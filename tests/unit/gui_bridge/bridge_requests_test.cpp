@@ -177,8 +177,6 @@ TEST_F(BridgeRequestsTest, ChangesOfARunAnswerAndArriveInTheListToo) {
                     [&](Result<values::RunSummary> run) { note = run.ok() ? run->note : "?"; });
     ASSERT_TRUE(until([&] { return note == "good one"; }));
     EXPECT_TRUE(until([&] { return runs["r-00001"].note == "good one"; }));
-    bridge->setTags("r-00001", {{"team", "x"}}, {}, &*bridge, [](Result<values::RunSummary>) {});
-    EXPECT_TRUE(until([&] { return runs["r-00001"].tags.contains("team"); }));
     bridge->stop("r-00001", &*bridge, [](Result<values::RunSummary>) {});
     EXPECT_TRUE(until([&] { return runs["r-00001"].state == RunState::kCancelled; }));
 }

@@ -1,8 +1,10 @@
 #include "app/gui/pages/runs/runs_page.h"
 
 #include <QAbstractButton>
+#include <QComboBox>
 #include <QMessageBox>
 #include <QScrollBar>
+#include <QSlider>
 #include <QTabWidget>
 #include <QTableView>
 
@@ -124,11 +126,11 @@ TEST_F(RunsPageTest, ComparesRowByRowAndSaysWhyNot) {
               "Not compared row by row: r-00001 has no scores of an evaluation.");
     EXPECT_FALSE(asTsv(diff.texts()).contains("log loss of click"));
     daemon.onPair = [](const values::PairRequest&) -> Result<values::PairReply> {
-        return absl::UnimplementedError("");
+        return absl::UnimplementedError("the daemon does not know this request");
     };
     page->compare().setRuns({"r-00000", "r-00002"});
     ASSERT_TRUE(settle());
-    EXPECT_TRUE(page->compare().unpairedText().contains("older version"));
+    EXPECT_TRUE(page->compare().unpairedText().contains("does not know this request"));
 }
 
 TEST_F(RunsPageTest, OverlaysTheCurvesOfComparedRunsInTheirColours) {
@@ -139,11 +141,13 @@ TEST_F(RunsPageTest, OverlaysTheCurvesOfComparedRunsInTheirColours) {
     EXPECT_EQ(curves(0).curves[0].color, colors.of("r-00000").color);
     EXPECT_NE(curves(0).curves[0].color, curves(0).curves[1].color);
     EXPECT_EQ(curves(0).curves[0].store->size(), 630U);
-    board().setSmoothing(0.9);
+    board().findChild<QSlider*>()->setValue(90);
     EXPECT_NEAR(curves(0).curves[0].smoothing, 0.9, 0.011);
-    board().setXAxis(XAxis::kRows);
+    board().findChild<QComboBox*>()->setCurrentIndex(1);
     EXPECT_EQ(board().plots()[2]->xAxis(), XAxis::kRows) << "all charts share the axis";
-    board().setLog(true);
+    for (QAbstractButton* button : board().findChildren<QAbstractButton*>()) {
+        button->setChecked(button->text() == "log");
+    }
     EXPECT_TRUE(board().plots()[0]->isLogY());
     board().choose({"samples_per_second"});
     EXPECT_EQ(board().plots().size(), 1U);

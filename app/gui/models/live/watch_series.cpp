@@ -247,11 +247,6 @@ std::shared_ptr<const CurveBand> WatchSeries::band(const std::string& name) cons
     return found == series_.end() ? nullptr : found->second.band;
 }
 
-std::optional<CurvePoint> WatchSeries::newest(const std::string& name) const {
-    const auto found = series_.find(name);
-    return found == series_.end() ? std::nullopt : found->second.store->newest();
-}
-
 bool WatchSeries::wantsDetail(const std::string& name, std::int64_t fromStep,
                               std::int64_t toStep) const {
     const auto found = series_.find(name);

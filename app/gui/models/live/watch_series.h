@@ -48,7 +48,6 @@ class WatchSeries {
     std::shared_ptr<const CurveStore> curve(const std::string& name) const;
     /// Null if no point is from several ranks.
     std::shared_ptr<const CurveBand> band(const std::string& name) const;
-    std::optional<CurvePoint> newest(const std::string& name) const;
     /// Whether the daemon may have more points of a name in [fromStep, toStep] than are here.
     bool wantsDetail(const std::string& name, std::int64_t fromStep, std::int64_t toStep) const;
     /// The steps whose points are in [fromMs, toMs], over all curves of these names.

@@ -302,10 +302,6 @@ KeyHelp keyHelpAt(const SpecSyntax& syntax, const std::vector<Meaning>& meanings
     return help;
 }
 
-std::vector<Completion> changeCompletions(const SpecSyntax& syntax) {
-    return changeKeys(syntax, {}, {});
-}
-
 std::vector<Completion> valueCompletions(const SpecSyntax& syntax, const QString& changePath,
                                          const KnownColumns& columns) {
     const Meaning meaning = changeMeaning(changePath, recipeSteps(syntax));

@@ -36,8 +36,6 @@ struct KnownColumns {
 KnownColumns knownColumns(const values::CheckReply& reply);
 
 CompletionList completionsAt(const QString& text, int place, const KnownColumns& columns);
-/// For the field that adds a column to the sheet.
-std::vector<Completion> changeCompletions(const SpecSyntax& syntax);
 /// For a cell of the sheet: possible values of a change.
 std::vector<Completion> valueCompletions(const SpecSyntax& syntax, const QString& changePath,
                                          const KnownColumns& columns);

@@ -17,13 +17,6 @@ namespace {
 constexpr int kLinePad = 8;
 constexpr int kWorkerCharsMax = 14;
 
-// Unicode's Bidi_Control: such a character moves the text after it elsewhere in the line.
-bool isBidiControl(QChar c) {
-    const char16_t code = c.unicode();
-    return code == 0x061c || code == 0x200e || code == 0x200f ||
-           (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
-}
-
 // Removes terminal controls (colours and cursor moves); a tab becomes blanks.
 QString displayText(std::string_view utf8) {
     QString text = QString::fromUtf8(utf8.data(), static_cast<qsizetype>(utf8.size()));

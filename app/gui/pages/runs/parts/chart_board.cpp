@@ -132,18 +132,6 @@ double ChartBoard::smoothing() const {
     return smoothing_->value() / 100.0;
 }
 
-void ChartBoard::setSmoothing(double share) {
-    smoothing_->setValue(static_cast<int>(std::lround(share * 100)));
-}
-
-void ChartBoard::setXAxis(XAxis axis) {
-    axis_->setCurrentIndex(axis == XAxis::kStep ? 0 : axis == XAxis::kRows ? 1 : 2);
-}
-
-void ChartBoard::setLog(bool isLog) {
-    logButton_->setChecked(isLog);
-}
-
 void ChartBoard::setRuns(std::vector<BoardRun> runs) {
     const auto isSameRun = [](const BoardRun& a, const BoardRun& b) { return a.id == b.id; };
     const bool isSame = runs.size() == runs_.size() &&

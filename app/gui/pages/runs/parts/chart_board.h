@@ -61,9 +61,6 @@ class ChartBoard final : public QWidget {
     /// Call when runs have other looks.
     void looksChanged() { fill(); }
     double smoothing() const;
-    void setSmoothing(double share);
-    void setXAxis(XAxis axis);
-    void setLog(bool isLog);
     /// Without the bar the metrics are selected elsewhere.
     void setBarVisible(bool isVisible) { bar_->setVisible(isVisible); }
     /// One per selected metric, from top to bottom.
