@@ -68,10 +68,11 @@ Result<std::int64_t> ValueCounter::numberOf(std::string_view bytes) {
     const std::size_t at = std::hash<std::string>{}(value) >> 32 & (kShards - 1);
     Shard& shard = shards_[at];
     MutexLock lock(shard.mutex);
-    const auto [place, isNew] = shard.places.try_emplace(value, shard.counts.size());
-    if (isNew) {
+    auto place = shard.places.find(value);
+    if (place == shard.places.end()) {
         const auto size = static_cast<std::int64_t>(value.size());
         RETURN_IF_ERROR(grow(shard, kEntryBytes + (size > kShortText ? size : 0)));
+        place = shard.places.emplace(value, shard.counts.size()).first;
         shard.counts.push_back(0);
         shard.values.push_back(&place->first);
         ++numValues_;

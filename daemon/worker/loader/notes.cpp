@@ -30,22 +30,6 @@ void noteTables(ResolvedRun& run, const dataset::TablePlace& place) {
     }
 }
 
-void noteDraws(ResolvedRun& run) {
-    const bool isNoted =
-        std::any_of(run.warnings.begin(), run.warnings.end(), [](const auto& text) {
-            return text.find("`by`") != std::string::npos || text.find("'by'") != std::string::npos;
-        });
-    for (const spec::Step& step : run.spec.recipe) {
-        const auto* sample = step.as<spec::SampleStep>();
-        if (!isNoted && step.enabled && sample != nullptr && sample->by.empty() &&
-            sample->keep < 1) {
-            run.warnings.push_back(strCat("recipe step '", step.name,
-                                          "' draws without `by`: rewriting the files changes which "
-                                          "rows it keeps"));
-        }
-    }
-}
-
 // A gzip file can be begun at many places, a zstd file at its start alone.
 void noteCompressed(ResolvedRun& run) {
     constexpr std::size_t kSplitsWorthIt = 16;
@@ -69,7 +53,6 @@ void noteCompressed(ResolvedRun& run) {
 }  // namespace
 
 void addNotes(ResolvedRun& run, const dataset::TablePlace& place) {
-    noteDraws(run);
     noteTables(run, place);
     noteCompressed(run);
 }

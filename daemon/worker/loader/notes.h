@@ -1,6 +1,6 @@
 #pragma once
-// Warnings about a planned run that are not errors: draws that depend on the files' layout, how
-// side tables were read, compressed files that are read out of order.
+// Warnings about a planned run that are not errors: how side tables were read, and compressed files
+// that are read out of order.
 //
 // Threads: one owner. Failure: none; errors of side tables are reported where the tables are used.
 #include "backend/dataset/side_table.h"

@@ -54,6 +54,15 @@ TEST_F(ValueCounterTest, IntegersComeByFallingCountAndThenAsNumbers) {
                 ElementsAre("7 x 3", "100 x 2", "-20 x 1", "-3 x 1", "5 x 1"));
 }
 
+TEST_F(ValueCounterTest, AValueThatDoesNotFitIsNotKnownLater) {
+    MemoryBudget none(1);
+    ValueCounter counter("c", none);
+    counter.setType("int64");
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_FALSE(counter.number(ints({7})).ok());
+    }
+}
+
 TEST_F(ValueCounterTest, TextsOfOneCountComeByTheirBytes) {
     ValueCounter counter("c", budget_);
     counter.setType("string");
