@@ -145,10 +145,6 @@ bool isGoing(Stage stage) {
     return stage >= Stage::kRunning && stage <= Stage::kDropping;
 }
 
-bool hasWorkers(Stage stage) {
-    return stage >= Stage::kUnknown && stage <= Stage::kDropped;
-}
-
 bool hasFeed(Stage stage) {
     return stage == Stage::kUnknown || stage == Stage::kRunning || stage == Stage::kLingering;
 }

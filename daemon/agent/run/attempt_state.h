@@ -67,8 +67,6 @@ std::optional<Stage> next(Stage from, Move move);
 
 /// Returns whether its gang exists, as far as is known, and must be followed.
 bool isGoing(Stage stage);
-/// Returns whether workers of the attempt may exist.
-bool hasWorkers(Stage stage);
 /// Returns whether its feed may be running, so that data workers are useful.
 bool hasFeed(Stage stage);
 /// Returns whether the run's end is decided.

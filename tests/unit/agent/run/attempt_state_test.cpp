@@ -67,6 +67,9 @@ TEST(AttemptState, EveryStageIsReachedAndLeadsToTheEnd) {
 
 // While a worker may live, an ended attempt allows neither another attempt nor a verdict.
 TEST(AttemptState, ALivingGangIsFollowedByNothingBeforeItIsOver) {
+    const auto hasWorkers = [](Stage stage) {
+        return stage >= Stage::kUnknown && stage <= Stage::kDropped;
+    };
     for (const Transition& one : transitions()) {
         const bool isSettled = one.from == Stage::kDraining || one.from == Stage::kDropped;
         if (hasWorkers(one.from) && !hasWorkers(one.to)) {
