@@ -7,7 +7,7 @@
 
 #include "backend/checkpoint/checkpoint_directory.h"
 #include "tests/support/checkpoint_file.h"
-#include "tests/unit/checkpoint/scratch.h"
+#include "tests/support/temp_dir.h"
 
 namespace millrace::checkpoint {
 namespace {
@@ -23,7 +23,7 @@ class CheckpointDirectoryTest : public ::testing::Test {
     }
     bool isThere(const std::string& name) const { return std::filesystem::exists(scratch / name); }
 
-    Scratch scratch;
+    tests::TempDir scratch;
     CheckpointDirectory directory = *CheckpointDirectory::open(scratch.path());
 };
 

@@ -9,7 +9,7 @@
 #include "backend/core/files.h"
 #include "backend/core/unique_fd.h"
 #include "tests/support/checkpoint_file.h"
-#include "tests/unit/checkpoint/scratch.h"
+#include "tests/support/temp_dir.h"
 
 namespace millrace::checkpoint {
 namespace {
@@ -35,7 +35,7 @@ std::string messageOfBytes(const std::string& bytes) {
 }
 
 /// A file with tensors of several types.
-std::string smallFile(const Scratch& scratch) {
+std::string smallFile(const tests::TempDir& scratch) {
     const std::vector<float> a{1, 2, 3, 4, 5, 6}, b{6, 5, 4, 3, 2, 1};
     const std::vector<std::int64_t> n{7};
     const std::vector<std::uint8_t> u{1, 2, 3};
@@ -77,7 +77,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }
 
 TEST(CheckpointFile, IsASafetensorsFileWithLongValuesFirst) {
-    const Scratch scratch;
+    const tests::TempDir scratch;
     const std::string file = smallFile(scratch);
     const std::string header = headerOf(file);
     EXPECT_EQ(header.size() % 8, 0U);
@@ -100,7 +100,7 @@ TEST(CheckpointFile, IsASafetensorsFileWithLongValuesFirst) {
 }
 
 TEST(CheckpointFile, ComesBackAsItWasWritten) {
-    const Scratch scratch;
+    const tests::TempDir scratch;
     const std::string file = smallFile(scratch);
     const auto content = readContent(FileBytes::ofMemory(file, "file"));
     ASSERT_TRUE(content.ok()) << content.status();
@@ -117,7 +117,7 @@ TEST(CheckpointFile, ComesBackAsItWasWritten) {
 }
 
 TEST(CheckpointFile, IsVerifiedWithItsFacts) {
-    const Scratch scratch;
+    const tests::TempDir scratch;
     const auto written = tests::writeCheckpointFile(scratch / "x", {40, 3, "r-abcde", "stream"});
     const auto facts = verifyAt(scratch / "x");
     ASSERT_TRUE(facts.ok()) << facts.status();
@@ -133,7 +133,7 @@ TEST(CheckpointFile, IsVerifiedWithItsFacts) {
 }
 
 TEST(CheckpointFile, WithManyLinesThatWereNotAcknowledgedIsReadBack) {
-    const Scratch scratch;
+    const tests::TempDir scratch;
     const Json meta = {{"step", 40}, {"unacked", {std::string(std::size_t{32} << 20, 'x')}}};
     ASSERT_TRUE(writeCheckpointFile(scratch / "x", meta, {}).ok());
     const UniqueFd fd(::open((scratch / "x").c_str(), O_RDONLY | O_CLOEXEC));
@@ -145,7 +145,7 @@ TEST(CheckpointFile, WithManyLinesThatWereNotAcknowledgedIsReadBack) {
 }
 
 TEST(CheckpointFile, CutAnywhereIsDamaged) {
-    const Scratch scratch;
+    const tests::TempDir scratch;
     const std::string file = smallFile(scratch);
     ASSERT_TRUE(readBytes(file).ok());
     for (std::size_t size = 0; size < file.size(); ++size) {
@@ -155,7 +155,7 @@ TEST(CheckpointFile, CutAnywhereIsDamaged) {
 }
 
 TEST(CheckpointFile, WithAnyBitChangedIsNotTaken) {
-    const Scratch scratch;
+    const tests::TempDir scratch;
     const std::string file = smallFile(scratch);
     for (std::size_t bit = 0; bit < file.size() * 8; ++bit) {
         std::string changed = file;
@@ -168,7 +168,7 @@ TEST(CheckpointFile, WithAnyBitChangedIsNotTaken) {
 }
 
 TEST(CheckpointFile, WhoseTensorsAreExchangedIsDamaged) {
-    const Scratch scratch;
+    const tests::TempDir scratch;
     const std::string file = smallFile(scratch);
     const std::size_t base = 8 + headerOf(file).size();
     const std::string swapped = file.substr(0, base + 8) + file.substr(base + 32, 24) +
@@ -183,7 +183,7 @@ TEST(CheckpointFile, WhoseTensorsAreExchangedIsDamaged) {
 
 // A header with wrong content and a valid checksum is rejected.
 TEST(CheckpointFile, WhoseHeaderDoesNotFitItsTensorsIsDamaged) {
-    const Scratch scratch;
+    const tests::TempDir scratch;
     const std::string file = smallFile(scratch), header = headerOf(file);
     ASSERT_TRUE(readBytes(withHeader(file, header)).ok());
     const auto why = [&](const std::string& from, const std::string& to) {
@@ -221,7 +221,7 @@ TEST(CheckpointFile, OfAnotherKindIsNamedSo) {
 }
 
 TEST(CheckpointFile, ALongReadTellsItsProgressAndCanBeEnded) {
-    const Scratch scratch;
+    const tests::TempDir scratch;
     tests::writeCheckpointFile(scratch / "x", {1, 1, "r", "s", std::size_t{5} << 20});
     std::uint64_t read = 0;
     int pieces = 0;

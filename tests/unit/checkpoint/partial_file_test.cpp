@@ -7,7 +7,7 @@
 #include "backend/core/files.h"
 #include "backend/core/hash.h"
 #include "tests/support/checkpoint_file.h"
-#include "tests/unit/checkpoint/scratch.h"
+#include "tests/support/temp_dir.h"
 
 namespace millrace::checkpoint {
 namespace {
@@ -30,7 +30,7 @@ class PartialFileTest : public ::testing::Test {
         return file.finish([&](int fd) { return verify(fd, path).status(); });
     }
 
-    Scratch scratch;
+    tests::TempDir scratch;
     const std::string path = scratch / "step-00000020.a1.safetensors";
     std::string content;
 };

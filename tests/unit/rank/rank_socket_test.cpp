@@ -13,21 +13,12 @@
 #include "backend/rank/rank_client.h"
 #include "backend/rank/rank_server.h"
 #include "backend/system/unix_socket.h"
+#include "tests/support/temp_dir.h"
 
 namespace millrace::rank {
 namespace {
 
 using std::chrono::milliseconds;
-
-class TempFolder {
- public:
-    TempFolder() {
-        std::string name = (std::filesystem::temp_directory_path() / "mr-rank-XXXXXX").string();
-        path = ::mkdtemp(name.data());
-    }
-    ~TempFolder() { std::filesystem::remove_all(path); }
-    std::string path;
-};
 
 /// A daemon with a store that drops what it has seen; it may acknowledge late or never.
 class Daemon {
@@ -130,10 +121,10 @@ class Daemon {
     std::atomic<RankServer*> server_{nullptr};
 };
 
-RankClientOptions clientOptions(const TempFolder& folder, std::int64_t attempt = 1) {
+RankClientOptions clientOptions(const tests::TempDir& folder, std::int64_t attempt = 1) {
     RankClientOptions options;
-    options.socketPath = folder.path + "/rank.sock";
-    options.directory = folder.path;
+    options.socketPath = folder.path() + "/rank.sock";
+    options.directory = folder.path();
     options.sender = {"r-abcde", attempt, "rank", 0, 42};
     options.backoffFirst = milliseconds(1);
     options.backoffMax = milliseconds(5);
@@ -145,8 +136,8 @@ Metrics metrics(std::int64_t step) {
 }
 
 TEST(RankSocket, LinesArriveInOrderAndAreAcknowledged) {
-    TempFolder folder;
-    Daemon daemon(folder.path + "/rank.sock");
+    tests::TempDir folder;
+    Daemon daemon(folder.path() + "/rank.sock");
     daemon.start();
     auto client = *RankClient::start(clientOptions(folder));
     for (std::int64_t step = 1; step <= 300; ++step) {
@@ -164,8 +155,8 @@ TEST(RankSocket, LinesArriveInOrderAndAreAcknowledged) {
 }
 
 TEST(RankSocket, AKilledDaemonLosesAndDuplicatesNothing) {
-    TempFolder folder;
-    Daemon daemon(folder.path + "/rank.sock", 7);
+    tests::TempDir folder;
+    Daemon daemon(folder.path() + "/rank.sock", 7);
     RankClientOptions options = clientOptions(folder);
     options.memoryBytes = 4000;  // so that it spills
     auto client = *RankClient::start(options);
@@ -191,8 +182,8 @@ TEST(RankSocket, AKilledDaemonLosesAndDuplicatesNothing) {
 }
 
 TEST(RankSocket, TheNextAttemptSendsWhatTheLastOneLeft) {
-    TempFolder folder;
-    Daemon daemon(folder.path + "/rank.sock", 0);
+    tests::TempDir folder;
+    Daemon daemon(folder.path() + "/rank.sock", 0);
     daemon.start();
     std::vector<std::string> left;
     {
@@ -219,8 +210,8 @@ TEST(RankSocket, TheNextAttemptSendsWhatTheLastOneLeft) {
 }
 
 TEST(RankSocket, AStopReachesTheWorker) {
-    TempFolder folder;
-    Daemon daemon(folder.path + "/rank.sock");
+    tests::TempDir folder;
+    Daemon daemon(folder.path() + "/rank.sock");
     daemon.start();
     auto client = *RankClient::start(clientOptions(folder));
     ASSERT_TRUE(daemon.waitFor([](Daemon& d) { return d.connection_ != 0; }));
@@ -234,13 +225,13 @@ TEST(RankSocket, AStopReachesTheWorker) {
 // A rank that has begun a step obliges the other to begin it too; a rank that may not begin another
 // step is woken.
 TEST(RankSocket, ARankIsWokenByAStopOnlyWhereItMayBeginNoFurtherStep) {
-    TempFolder folder;
-    Daemon daemon(folder.path + "/rank.sock");
+    tests::TempDir folder;
+    Daemon daemon(folder.path() + "/rank.sock");
     daemon.start();
     std::vector<std::unique_ptr<RankClient>> ranks;
     for (const int rank : {0, 1}) {
         RankClientOptions options = clientOptions(folder);
-        options.page = folder.path + "/steps.page";
+        options.page = folder.path() + "/steps.page";
         options.sender.rank = rank;
         ranks.push_back(*RankClient::start(options));
     }
@@ -273,7 +264,7 @@ TEST(RankSocket, ARankIsWokenByAStopOnlyWhereItMayBeginNoFurtherStep) {
 }
 
 TEST(RankSocket, ALineOverTheLimitIsRefusedAtTheWorker) {
-    TempFolder folder;
+    tests::TempDir folder;
     auto client = *RankClient::start(clientOptions(folder));
     EXPECT_FALSE(client->send(ErrorLine{std::string(kMaxLineBytes, 'x')}).ok());
     EXPECT_FALSE(client->send(Hello{}).ok());
@@ -282,8 +273,8 @@ TEST(RankSocket, ALineOverTheLimitIsRefusedAtTheWorker) {
 }
 
 TEST(RankSocket, AWorkerThatHasNothingToSaySaysThatItLives) {
-    TempFolder folder;
-    Daemon daemon(folder.path + "/rank.sock");
+    tests::TempDir folder;
+    Daemon daemon(folder.path() + "/rank.sock");
     daemon.start();
     RankClientOptions options = clientOptions(folder);
     options.alivePeriod = milliseconds(2);
@@ -297,8 +288,8 @@ TEST(RankSocket, AWorkerThatHasNothingToSaySaysThatItLives) {
 }
 
 TEST(RankSocket, ATroubleIsToldAtOnceAndToADaemonThatComesLater) {
-    TempFolder folder;
-    Daemon daemon(folder.path + "/rank.sock");
+    tests::TempDir folder;
+    Daemon daemon(folder.path() + "/rank.sock");
     daemon.start();
     RankClientOptions options = clientOptions(folder);
     options.alivePeriod = std::chrono::hours(1);  // so that only news are told
@@ -313,7 +304,7 @@ TEST(RankSocket, ATroubleIsToldAtOnceAndToADaemonThatComesLater) {
     EXPECT_TRUE(daemon.waitFor(last("not written; no room for lines")));
     daemon.kill();
     client->setTrouble("spill", "");
-    Daemon next(folder.path + "/rank.sock");
+    Daemon next(folder.path() + "/rank.sock");
     next.start();
     EXPECT_TRUE(next.waitFor(last("not written")));
     client->setTrouble("checkpoint", "");
@@ -321,8 +312,8 @@ TEST(RankSocket, ATroubleIsToldAtOnceAndToADaemonThatComesLater) {
 }
 
 TEST(RankServer, GarbageClosesThatConnectionOnly) {
-    TempFolder folder;
-    Daemon daemon(folder.path + "/rank.sock");
+    tests::TempDir folder;
+    Daemon daemon(folder.path() + "/rank.sock");
     daemon.start();
     auto client = *RankClient::start(clientOptions(folder));
     ASSERT_TRUE(client->send(metrics(1)).ok());
@@ -339,7 +330,7 @@ TEST(RankServer, GarbageClosesThatConnectionOnly) {
         std::string("\0\xff\xfe\n", 4),
     };
     for (const std::string& bytes : garbage) {
-        const Result<UniqueFd> socket = connectUnix(folder.path + "/rank.sock");
+        const Result<UniqueFd> socket = connectUnix(folder.path() + "/rank.sock");
         ASSERT_TRUE(socket.ok());
         static_cast<void>(sendWithFds(socket->get(), bytes, {}));
         char c = 0;
@@ -352,10 +343,10 @@ TEST(RankServer, GarbageClosesThatConnectionOnly) {
 }
 
 TEST(RankServer, ALineThatItCannotTakeIsDroppedAloneAndAcknowledged) {
-    TempFolder folder;
-    Daemon daemon(folder.path + "/rank.sock", 0);
+    tests::TempDir folder;
+    Daemon daemon(folder.path() + "/rank.sock", 0);
     daemon.start();
-    const Result<UniqueFd> socket = connectUnix(folder.path + "/rank.sock");
+    const Result<UniqueFd> socket = connectUnix(folder.path() + "/rank.sock");
     ASSERT_TRUE(socket.ok());
     const std::string lines = R"({"type":"hello","run":"r","attempt":1,"rank":1}
 {"seq":1,"type":"metrics","step":9223372036854775808}
@@ -379,11 +370,11 @@ TEST(RankServer, ALineThatItCannotTakeIsDroppedAloneAndAcknowledged) {
 }
 
 TEST(RankServer, ARefusedHelloIsTriedAgainLater) {
-    TempFolder folder;
+    tests::TempDir folder;
     std::atomic<int> hellos{0};
     std::atomic<RankServer*> server{nullptr};
     RankServerOptions options;
-    options.socketPath = folder.path + "/rank.sock";
+    options.socketPath = folder.path() + "/rank.sock";
     options.onHello = [&](ConnectionId, const Sender&) {
         return ++hellos < 3 ? unavailable("not yet") : okStatus();
     };
@@ -403,9 +394,9 @@ TEST(RankServer, ARefusedHelloIsTriedAgainLater) {
 }
 
 TEST(RankServer, AConnectionWithoutAHelloIsDroppedInTime) {
-    TempFolder folder;
+    tests::TempDir folder;
     RankServerOptions options;
-    options.socketPath = folder.path + "/rank.sock";
+    options.socketPath = folder.path() + "/rank.sock";
     options.helloLimit = milliseconds(30);
     options.onLine = [](ConnectionId, const Sender&, const RankLine&) { return true; };
     const auto server = *RankServer::start(options);
@@ -423,10 +414,10 @@ TEST(RankServer, AConnectionWithoutAHelloIsDroppedInTime) {
 }
 
 TEST(RankServer, SoManyConnectionsAreLetInAndTheNextIsTurnedAway) {
-    TempFolder folder;
+    tests::TempDir folder;
     std::atomic<int> hellos{0};
     RankServerOptions options;
-    options.socketPath = folder.path + "/rank.sock";
+    options.socketPath = folder.path() + "/rank.sock";
     options.maxConnections = 2;
     options.helloLimit = std::chrono::hours(1);
     options.onHello = [&](ConnectionId, const Sender&) {
@@ -452,8 +443,8 @@ TEST(RankServer, SoManyConnectionsAreLetInAndTheNextIsTurnedAway) {
 }
 
 TEST(RankServer, AListenerWithoutRoomDropsTheConnectionAndAllBehindTheLine) {
-    TempFolder folder;
-    Daemon daemon(folder.path + "/rank.sock", 0);
+    tests::TempDir folder;
+    Daemon daemon(folder.path() + "/rank.sock", 0);
     {
         MutexLock lock(daemon.mutex_);
         daemon.isFull_ = true;
@@ -476,7 +467,7 @@ TEST(RankServer, AListenerWithoutRoomDropsTheConnectionAndAllBehindTheLine) {
 }
 
 TEST(RankClient, TheSpillFileHasALimitThatIsTold) {
-    TempFolder folder;
+    tests::TempDir folder;
     RankClientOptions options = clientOptions(folder);
     options.memoryBytes = 1'000;
     options.spillBytes = 4'000;
@@ -487,11 +478,11 @@ TEST(RankClient, TheSpillFileHasALimitThatIsTold) {
     }
     EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
     EXPECT_NE(messageOf(full).find("Start the daemon"), std::string_view::npos) << full;
-    EXPECT_LE(std::filesystem::file_size(folder.path + "/lines.spill"), 4'000U);
+    EXPECT_LE(std::filesystem::file_size(folder.path() + "/lines.spill"), 4'000U);
 }
 
 TEST(RankClient, LinesThatCannotBeReadBackAreAnErrorOfTheCheckpoint) {
-    TempFolder folder;
+    tests::TempDir folder;
     RankClientOptions options = clientOptions(folder);
     options.memoryBytes = 1'000;
     auto client = *RankClient::start(options);
@@ -499,7 +490,7 @@ TEST(RankClient, LinesThatCannotBeReadBackAreAnErrorOfTheCheckpoint) {
         ASSERT_TRUE(client->send(metrics(step)).ok());
     }
     EXPECT_EQ(client->unacked()->size(), 100U);
-    std::filesystem::resize_file(folder.path + "/lines.spill", 100);
+    std::filesystem::resize_file(folder.path() + "/lines.spill", 100);
     EXPECT_EQ(client->unacked().status().code(), absl::StatusCode::kDataLoss);
 }
 

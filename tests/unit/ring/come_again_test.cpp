@@ -102,19 +102,19 @@ void readTo(Reader& reader, std::uint64_t& n, std::uint64_t end) {
 }
 
 TEST(ComeAgain, ARankThatIsHungUpOnComesAgainWhileItsRingHoldsTheRestOfTheStream) {
-    TempFolder folder;
-    HangingUp feed(folder.file("feed.sock"));
+    tests::TempDir folder;
+    HangingUp feed(folder / "feed.sock");
     std::string undisturbed;
     {
         Reader reader;
-        ASSERT_EQ(reader.open(folder.file("feed.sock")), 0) << reader.error;
+        ASSERT_EQ(reader.open(folder / "feed.sock"), 0) << reader.error;
         std::uint64_t n = 0;
         readTo(reader, n, kWhole);
         ASSERT_EQ(reader.next(), MILLRACE_FEED_END_OF_EPOCH);
         undisturbed = reader.state(0, kWhole);
     }
     Reader reader;
-    ASSERT_EQ(reader.open(folder.file("feed.sock")), 0) << reader.error;
+    ASSERT_EQ(reader.open(folder / "feed.sock"), 0) << reader.error;
     std::uint64_t n = 0;
     std::size_t hellos = 2;
     for (const std::uint64_t place : {5U, 6U, 20U, 31U}) {
@@ -134,10 +134,10 @@ TEST(ComeAgain, ARankThatIsHungUpOnComesAgainWhileItsRingHoldsTheRestOfTheStream
 }
 
 TEST(ComeAgain, AConnectionThatIsLostBeforeItsReaderLooksIsMadeAgain) {
-    TempFolder folder;
-    HangingUp feed(folder.file("feed.sock"));
+    tests::TempDir folder;
+    HangingUp feed(folder / "feed.sock");
     Reader reader;
-    ASSERT_EQ(reader.open(folder.file("feed.sock")), 0) << reader.error;
+    ASSERT_EQ(reader.open(folder / "feed.sock"), 0) << reader.error;
     std::uint64_t n = 0;
     readTo(reader, n, 9);
     for (std::size_t hellos = 1; hellos < 4; ++hellos) {
@@ -153,8 +153,8 @@ TEST(ComeAgain, AConnectionThatIsLostBeforeItsReaderLooksIsMadeAgain) {
 TEST(ComeAgain, HangingUpAtAnyMomentCostsNoBatch) {
     std::mt19937_64 random(7);
     for (int round = 0; round < 40; ++round) {
-        TempFolder folder;
-        HangingUp feed(folder.file("feed.sock"));
+        tests::TempDir folder;
+        HangingUp feed(folder / "feed.sock");
         std::jthread hand([&feed, seed = random()](const std::stop_token& stop) {
             std::mt19937_64 chance(seed);
             for (std::size_t served = 0; !stop.stop_requested();) {
@@ -169,7 +169,7 @@ TEST(ComeAgain, HangingUpAtAnyMomentCostsNoBatch) {
             }
         });
         Reader reader;
-        ASSERT_EQ(reader.open(folder.file("feed.sock")), 0) << reader.error;
+        ASSERT_EQ(reader.open(folder / "feed.sock"), 0) << reader.error;
         std::uint64_t n = 0;
         readTo(reader, n, kWhole);
         EXPECT_EQ(nextOf(reader), MILLRACE_FEED_END_OF_EPOCH) << reader.error;
@@ -177,15 +177,15 @@ TEST(ComeAgain, HangingUpAtAnyMomentCostsNoBatch) {
 }
 
 TEST(ComeAgain, AReaderThatALaterOneReplacedLeavesTheFeedToIt) {
-    TempFolder folder;
-    HangingUp feed(folder.file("feed.sock"));
+    tests::TempDir folder;
+    HangingUp feed(folder / "feed.sock");
     Reader first, second;
-    ASSERT_EQ(first.open(folder.file("feed.sock")), 0) << first.error;
+    ASSERT_EQ(first.open(folder / "feed.sock"), 0) << first.error;
     std::uint64_t n = 0, m = 0;
     readTo(first, n, 3);
     feed.await(1);
-    ASSERT_EQ(second.open(folder.file("feed.sock")), 0) << second.error;
-    readTo(first, n, kWhole);  // the reader has all batches that its ring had
+    ASSERT_EQ(second.open(folder / "feed.sock"), 0) << second.error;
+    readTo(first, n, kWhole);  // it has what was in its ring
     readTo(second, m, kWhole);
     EXPECT_EQ(nextOf(second), MILLRACE_FEED_END_OF_EPOCH) << second.error;
     feed.await(2);
@@ -194,14 +194,14 @@ TEST(ComeAgain, AReaderThatALaterOneReplacedLeavesTheFeedToIt) {
 
 // Another rank may be at its end and would not connect to the next feed.
 TEST(ComeAgain, ARingThatHoldsTheRestOfTheStreamIsReadToItsEndWhenTheFeedDies) {
-    TempFolder folder;
+    tests::TempDir folder;
     Reader reader;
     {
-        HangingUp feed(folder.file("feed.sock"));
-        ASSERT_EQ(reader.open(folder.file("feed.sock")), 0) << reader.error;
+        HangingUp feed(folder / "feed.sock");
+        ASSERT_EQ(reader.open(folder / "feed.sock"), 0) << reader.error;
         feed.await(1);
     }
-    HangingUp next(folder.file("feed.sock"));
+    HangingUp next(folder / "feed.sock");
     std::uint64_t n = 0;
     readTo(reader, n, kWhole);
     EXPECT_EQ(reader.next(), MILLRACE_FEED_END_OF_EPOCH) << reader.error;
@@ -210,17 +210,17 @@ TEST(ComeAgain, ARingThatHoldsTheRestOfTheStreamIsReadToItsEndWhenTheFeedDies) {
 }
 
 TEST(ComeAgain, ClosingAReaderEndsItsTriesForAFeedThatIsGone) {
-    TempFolder folder;
+    tests::TempDir folder;
     auto reader = std::make_unique<Reader>();
     {
-        Feed feed(roomyOptions(folder.file("feed.sock")),
+        Feed feed(roomyOptions(folder / "feed.sock"),
                   [](const FeedHello& hello, RingWriter& writer, std::stop_token stop) {
                       RingSink sink = sinkOf(writer, kStepBatches, hello);
                       for (std::uint64_t n = 0; n < 8; ++n) {
                           ASSERT_TRUE(writeFrame(sink, n, stop).ok());
                       }
                   });
-        ASSERT_EQ(reader->open(folder.file("feed.sock")), 0) << reader->error;
+        ASSERT_EQ(reader->open(folder / "feed.sock"), 0) << reader->error;
         std::uint64_t n = 0;
         readTo(*reader, n, 3);
     }

@@ -17,24 +17,9 @@
 #include "backend/ring/feed_reader.h"
 #include "backend/ring/feed_server.h"
 #include "backend/ring/ring_sink.h"
+#include "tests/support/temp_dir.h"
 
 namespace millrace::ring {
-
-class TempFolder {
- public:
-    TempFolder() {
-        std::string name = (std::filesystem::temp_directory_path() / "mr-ring-XXXXXX").string();
-        path_ = ::mkdtemp(name.data());
-    }
-    ~TempFolder() {
-        std::error_code error;
-        std::filesystem::remove_all(path_, error);
-    }
-    std::string file(const char* name) const { return path_ + "/" + name; }
-
- private:
-    std::string path_;
-};
 
 inline const std::string kStream(32, 'a'), kPlan(32, 'b');
 

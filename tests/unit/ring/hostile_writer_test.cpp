@@ -78,8 +78,8 @@ class Ill {
 
 TEST(HostileWriter, WhatStandsInTheRingIsReadOrRefused) {
     int refused = 0, batches = 0;
-    TempFolder folder;
-    const std::string path = folder.file("feed.sock");
+    tests::TempDir folder;
+    const std::string path = folder / "feed.sock";
     std::atomic<std::uint64_t> seed{0};
     Feed feed(serverOptions(path), [&](const FeedHello&, RingWriter& w, std::stop_token stop) {
         Ill ill(seed, w, stop);

@@ -174,8 +174,8 @@ std::vector<std::vector<std::uint64_t>> stepsOf(const Plan& plan, int rank, bool
 
 TEST(JoinedSteps, ARanksRowsOfAStepComeInTheOrderOfItsMicroBatches) {
     for (const int last : {MILLRACE_LAST_KEEP, MILLRACE_LAST_DROP}) {
-        TempFolder folder;
-        FeedServerOptions options = serverOptions(folder.file("feed.sock"));
+        tests::TempDir folder;
+        FeedServerOptions options = serverOptions(folder / "feed.sock");
         options.worldSize = 2;
         options.stepBatches = 8;
         MemoryBudget budget(16 << 20);
@@ -232,8 +232,8 @@ TEST(JoinedSteps, ManyRanksAndThreadsEndInOneState) {
         const int world = static_cast<int>(1 + random() % 4);
         const auto perStep = static_cast<std::int64_t>(world * (1 + random() % 4));
         const bool isDropped = random() % 2 == 0;
-        TempFolder folder;
-        FeedServerOptions options = serverOptions(folder.file("feed.sock"));
+        tests::TempDir folder;
+        FeedServerOptions options = serverOptions(folder / "feed.sock");
         options.worldSize = world;
         options.stepBatches = perStep;
         options.ring.ringBytes = 24 << 10;
@@ -280,8 +280,8 @@ TEST(JoinedSteps, ManyRanksAndThreadsEndInOneState) {
 /// ring is needed.
 TEST(JoinedSteps, AShareOfOneMicroBatchIsFilledInTheRing) {
     for (const int last : {MILLRACE_LAST_KEEP, MILLRACE_LAST_DROP}) {
-        TempFolder folder;
-        FeedServerOptions options = serverOptions(folder.file("feed.sock"));
+        tests::TempDir folder;
+        FeedServerOptions options = serverOptions(folder / "feed.sock");
         options.worldSize = 2;
         options.stepBatches = 2;
         RankedFeed feed(options);
@@ -313,8 +313,8 @@ TEST(JoinedSteps, AShareOfOneMicroBatchIsFilledInTheRing) {
 }
 
 TEST(JoinedSteps, AStepThatTheBudgetDoesNotHoldEndsTheStreamWithASentence) {
-    TempFolder folder;
-    FeedServerOptions options = serverOptions(folder.file("feed.sock"));
+    tests::TempDir folder;
+    FeedServerOptions options = serverOptions(folder / "feed.sock");
     options.stepBatches = 8;
     RankedFeed feed(options);
     Reader reader;
@@ -335,8 +335,8 @@ TEST(JoinedSteps, AStepThatTheBudgetDoesNotHoldEndsTheStreamWithASentence) {
 /// The reader keeps all batches in its ring, and the next entry depends on other ranks: the ring is
 /// replaced nevertheless.
 TEST(JoinedSteps, AKeptBatchDoesNotStopAStepThatIsStillOpen) {
-    TempFolder folder;
-    FeedServerOptions options = serverOptions(folder.file("feed.sock"));
+    tests::TempDir folder;
+    FeedServerOptions options = serverOptions(folder / "feed.sock");
     options.worldSize = 2;
     options.stepBatches = 2;
     options.ring.ringBytes = 8 << 10;
@@ -377,8 +377,8 @@ TEST(JoinedSteps, AFrameThatDoesNotHoldItsMicroBatchesIsRefused) {
     const FrameNumbers wrong[] = {
         {0, 0, 1, 3}, {0, 0, 1, 2}, {0, 0, 0, 2}, {0, 0, std::int64_t{1} << 61, 2}};
     for (std::size_t i = 0; i < std::size(wrong); ++i) {
-        TempFolder folder;
-        const std::string path = folder.file("feed.sock");
+        tests::TempDir folder;
+        const std::string path = folder / "feed.sock";
         Feed feed(serverOptions(path), [&](const FeedHello&, RingWriter& w, std::stop_token stop) {
             // With 8 rows per micro-batch, 17 to 24 rows are three micro-batches, 9 to 16 rows are
             // two.

@@ -28,8 +28,8 @@ TEST(KeptBatches, SlicesOfTwoHundredReleasedInAnyOrderReadTheirOwnRows) {
     constexpr std::uint64_t kTotal = 200, kValues = 1400;  // about four to a ring of 64 KiB
     for (std::uint64_t seed = 0; seed < 3; ++seed) {
         std::mt19937_64 random(seed);
-        TempFolder folder;
-        FeedServerOptions options = hastyOptions(folder.file("feed.sock"));
+        tests::TempDir folder;
+        FeedServerOptions options = hastyOptions(folder / "feed.sock");
         MemoryBudget budget(64 << 20);
         options.ring.budget = &budget;
         Feed feed(options, wholeEpoch(kTotal, kValues));
@@ -68,8 +68,8 @@ TEST(KeptBatches, SlicesOfTwoHundredReleasedInAnyOrderReadTheirOwnRows) {
 
 TEST(KeptBatches, OneThatIsKeptForEverDoesNotStopTheStream) {
     constexpr std::uint64_t kTotal = 2'000;
-    TempFolder folder;
-    FeedServerOptions options = hastyOptions(folder.file("feed.sock"));
+    tests::TempDir folder;
+    FeedServerOptions options = hastyOptions(folder / "feed.sock");
     MemoryBudget budget(64 << 20);
     options.ring.budget = &budget;
     Feed feed(options, wholeEpoch(kTotal));
@@ -102,8 +102,8 @@ TEST(KeptBatches, OneThatIsKeptForEverDoesNotStopTheStream) {
 /// All entries of the ring but one hold something small behind a batch that is kept.
 TEST(KeptBatches, ARingThatIsOutOfEntriesIsReplacedAsWell) {
     constexpr std::uint64_t kTotal = 2 * kNumEntries;
-    TempFolder folder;
-    FeedServerOptions options = hastyOptions(folder.file("feed.sock"));
+    tests::TempDir folder;
+    FeedServerOptions options = hastyOptions(folder / "feed.sock");
     options.ring.ringBytes = 16 << 20;
     Feed feed(options, wholeEpoch(kTotal, 0));
     Reader reader;
@@ -128,8 +128,8 @@ TEST(KeptBatches, ARingThatIsOutOfEntriesIsReplacedAsWell) {
 }
 
 TEST(KeptBatches, WithoutMemoryForAnotherRingTheStreamEndsWithASentence) {
-    TempFolder folder;
-    FeedServerOptions options = hastyOptions(folder.file("feed.sock"));
+    tests::TempDir folder;
+    FeedServerOptions options = hastyOptions(folder / "feed.sock");
     MemoryBudget budget(kDataOffset + (64 << 10) + 4096);
     options.ring.budget = &budget;
     options.ring.heldWarning = std::chrono::milliseconds(20);
@@ -196,8 +196,8 @@ struct Pins {
 };
 
 TEST(KeptBatches, RingsAreToldOfBeforeTheyAreUsedAndBeforeTheyAreUnmapped) {
-    TempFolder folder;
-    const std::string path = folder.file("feed.sock");
+    tests::TempDir folder;
+    const std::string path = folder / "feed.sock";
     Feed feed(serverOptions(path), [](const FeedHello&, RingWriter& w, std::stop_token stop) {
         for (std::uint64_t n = 0; n < 12; ++n) {
             ASSERT_TRUE(writeFrame(w, n, stop, 8, 16ULL << n).ok());

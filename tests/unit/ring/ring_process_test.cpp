@@ -114,8 +114,8 @@ Status produce(const FeedHello& hello, RingWriter& w, std::uint64_t total, std::
 
 TEST(RingProcess, RandomSizesReleasedOutOfOrder) {
     for (const std::uint64_t seed : {1, 2, 3}) {
-        TempFolder folder;
-        const std::string path = folder.file("feed.sock");
+        tests::TempDir folder;
+        const std::string path = folder / "feed.sock";
         ChildFeed child(serverOptions(path), [&](const FeedHello& hello, RingWriter& w) {
             return produce(hello, w, 1500, ~0ULL, seed);
         });
@@ -156,8 +156,8 @@ TEST(RingProcess, RandomSizesReleasedOutOfOrder) {
 }
 
 TEST(RingProcess, ADeadWriterIsSeenAfterWhatItPublished) {
-    TempFolder folder;
-    const std::string path = folder.file("feed.sock");
+    tests::TempDir folder;
+    const std::string path = folder / "feed.sock";
     ChildFeed child(serverOptions(path), [&](const FeedHello& hello, RingWriter& w) {
         return produce(hello, w, 100, 5, 1);
     });
@@ -172,8 +172,8 @@ TEST(RingProcess, ADeadWriterIsSeenAfterWhatItPublished) {
 }
 
 TEST(RingProcess, ADeadReaderEndsABlockedWriter) {
-    TempFolder folder;
-    const std::string path = folder.file("feed.sock");
+    tests::TempDir folder;
+    const std::string path = folder / "feed.sock";
     ChildFeed child(serverOptions(path), [&](const FeedHello& hello, RingWriter& w) {
         return produce(hello, w, 1'000'000, ~0ULL, 1);
     });
@@ -191,8 +191,8 @@ TEST(RingProcess, ADeadReaderEndsABlockedWriter) {
 }
 
 TEST(RingProcess, AReplacedFeedGoesOnWithoutLossOrRepetition) {
-    TempFolder folder;
-    const std::string path = folder.file("feed.sock");
+    tests::TempDir folder;
+    const std::string path = folder / "feed.sock";
     constexpr std::uint64_t kTotal = 60;
     std::string whole;
     {
@@ -247,8 +247,8 @@ TEST(RingProcess, AReplacedFeedGoesOnWithoutLossOrRepetition) {
 
 TEST(RingProcess, ResumedFromAnyStateEndsInTheSameState) {
     constexpr std::uint64_t kTotal = 15;
-    TempFolder folder;
-    const std::string path = folder.file("feed.sock");
+    tests::TempDir folder;
+    const std::string path = folder / "feed.sock";
     std::vector<std::pair<std::uint64_t, std::string>> states;
     std::string last;
     const auto run = [&](const char* state, std::uint64_t from, bool keep) {
@@ -317,8 +317,8 @@ int exitOfChild(const std::function<int()>& body) {
 // the parent.
 TEST(RingProcess, AForkedChildTouchesNothingOfItsParents) {
     constexpr std::uint64_t kTotal = 400;
-    TempFolder folder;
-    const std::string path = folder.file("feed.sock");
+    tests::TempDir folder;
+    const std::string path = folder / "feed.sock";
     FeedServerOptions options = serverOptions(path);
     options.ring.maxRingBytes = options.ring.ringBytes;  // no other ring takes over
     ChildFeed child(options, [&](const FeedHello& hello, RingWriter& w) {

@@ -166,8 +166,8 @@ TEST(StepMarks, ASegmentThatARankGetsNothingOfIsKnownToIt) {
 
 // Only the ring names the micro-batches of a rank, so a missing one shows at the step's end.
 TEST(StepMarks, AMissingMicroBatchIsSeenAtTheStepsMark) {
-    TempFolder folder;
-    const std::string path = folder.file("feed.sock");
+    tests::TempDir folder;
+    const std::string path = folder / "feed.sock";
     Feed feed(serverOptions(path), [](const FeedHello&, RingWriter& w, std::stop_token stop) {
         ASSERT_TRUE(writeFrame(w, 0, stop).ok());
         ASSERT_TRUE(writeFrame(w, 2, stop).ok());
@@ -193,8 +193,8 @@ TEST(StepMarks, AMissingMicroBatchIsSeenAtTheStepsMark) {
 /// Through rings and sockets: 15 micro-batches, steps of 8, two ranks; the second rank has its
 /// share of the last step before the first has.
 TEST(StepMarks, TwoRanksEndAnEpochThatFillsNoStep) {
-    TempFolder folder;
-    FeedServerOptions options = serverOptions(folder.file("feed.sock"));
+    tests::TempDir folder;
+    FeedServerOptions options = serverOptions(folder / "feed.sock");
     options.worldSize = 2;
     Mutex mutex;
     CondVar changed;
