@@ -23,7 +23,7 @@ Node node(const std::string& name, double cores) {
     return {name, {cores, 0, kGb}, {cores, 0, kGb}, true};
 }
 
-// A head's machine of which so much is taken.
+// A head's machine with this much taken.
 std::vector<Node> machine(Resources held = {}) {
     Node head{"", {4, 1, 16 * kGb}, {4, 1, 16 * kGb}, true};
     head.free -= held;
