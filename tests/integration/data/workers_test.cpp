@@ -47,20 +47,8 @@ TEST_F(DataWorkers, OverTcpAndTlsItIsTheSameStream) {
     expectSameWith(2, {"--listen", "127.0.0.1"});
 }
 
-TEST_F(DataWorkers, CodecsAreChosenOverTlsUnlessTheFeedSendsUncoded) {
-    const auto hasChosen = [&](const std::vector<std::string>& more) {
-        std::vector<std::string> options = {"--listen", "127.0.0.1"};
-        options.insert(options.end(), more.begin(), more.end());
-        startFeed("{min: 1, max: 4}", options);
-        auto worker = startWorker();
-        expectSame(readStream(), report());
-        expectEnd(feed_, 0);
-        expectEnd(worker, 0);
-        return said("feed").find("codecs are chosen") != std::string::npos;
-    };
-    EXPECT_TRUE(hasChosen({}));
-    std::filesystem::remove(directory_ / "feed.log");
-    EXPECT_FALSE(hasChosen({"--uncoded"}));
+TEST_F(DataWorkers, OverTlsWithoutCodecsItIsTheSameStream) {
+    expectSameWith(1, {"--listen", "127.0.0.1", "--uncoded"});
 }
 
 TEST_F(DataWorkers, AVariationThatIsOrderedAndOneThatKeepsFewRows) {

@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 
 #include "backend/runs/run_rows.h"
+#include "backend/runs/schema.h"
 #include "tests/unit/runs/fixture.h"
 #include "tests/unit/runs/metric_oracle.h"
 
@@ -21,10 +22,9 @@ TEST_F(RunSchemaTest, AStoreOfADevelopmentVersionIsRefusedWithTheWayOut) {
     ASSERT_FALSE(opened.ok());
     EXPECT_EQ(opened.status().code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_EQ(messageOf(opened.status()),
-              strCat(path(),
-                     ": was written by a development version (schema 6; this one reads 8); "
-                     "set it aside and a new store is made: mv ",
-                     path(), " ", path(), ".old (with ", path(), "-wal, if it is there)"));
+              strCat(path(), ": was written by a development version (schema 6; this one reads ",
+                     kSchema, "); set it aside and a new store is made: mv ", path(), " ", path(),
+                     ".old (with ", path(), "-wal, if it is there)"));
     std::filesystem::rename(path(), path() + ".old");
     reopen();
     EXPECT_EQ(store->list({})->total, 0);

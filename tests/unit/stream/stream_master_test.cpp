@@ -236,7 +236,7 @@ TEST_F(StreamMasterTest, TwoThatHadItAtOnceCountAsOneDeath) {
     const WorkerId c = join("c", 1);
     EXPECT_THAT(decide().orders, ElementsAre(Hand{c, 0, 2})) << "one more may try it";
     EXPECT_TRUE(master_->started({c, 0, 2}));
-    const WorkerId d = join("d", 1);
+    join("d", 1);
     EXPECT_THAT(pass(60 * kSecond).orders, IsEmpty()) << "alone, however late it is";
     lose(c, StreamMaster::Loss::kDied);
     const auto decisions = decide();
