@@ -2,7 +2,7 @@
 // JSON values: nlohmann's, with sorted keys, and parsing that returns a Status.
 //
 // Doubles are printed shortest round-trip; NaN and infinities are the strings "NaN", "Infinity",
-// "-Infinity" (SEMANTICS 5): make them with jsonNumber and read them with jsonDouble.
+// "-Infinity" (docs/reference/json.md): make them with jsonNumber and read them with jsonDouble.
 #include <string_view>
 
 #include <nlohmann/json.hpp>

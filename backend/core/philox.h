@@ -1,5 +1,5 @@
 #pragma once
-// Counter-based random draws, and the canonical bytes for them and for hash01 (SEMANTICS 2).
+// Counter-based random draws, and the canonical bytes for them and for hash01.
 //
 // Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (Philox4x32-10), by
 // Random123.

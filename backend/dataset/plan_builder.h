@@ -1,5 +1,5 @@
 #pragma once
-// Builds the plan of a run from the files' facts (SEMANTICS 1).
+// Builds the plan of a run from the files' facts.
 #include <memory>
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// Evaluates typed expressions over columns by SEMANTICS 2's rules (those of DuckDB).
+// Evaluates typed expressions over columns by DuckDB's rules (docs/reference/spec.md, Expressions).
 //
 // x/0 is null; `//` truncates towards zero; integer overflow and casts that do not fit are errors
 // with the row. Logic is three-valued; NaN equals NaN and is the largest number. Branches of case,

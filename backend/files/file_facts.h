@@ -45,7 +45,7 @@ struct ChunkFacts {
     std::int64_t offset = 0;     ///< first byte in the file
     std::int64_t bytes = 0;      ///< bytes in the file
     std::int64_t firstLine = 0;  ///< CSV: line number of the first record, from 1
-    /// Decoded bytes by column of FileFacts::schema (SEMANTICS 1); CSV: a single number, bytes of
+    /// Decoded bytes by column of FileFacts::schema; CSV: a single number, bytes of
     /// text.
     std::vector<std::int64_t> decodedBytes;
     bool operator==(const ChunkFacts&) const = default;

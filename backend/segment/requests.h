@@ -1,7 +1,7 @@
 #pragma once
 // Finds requests, and the list columns that are stored once per request. A request is a maximal run
 // of adjacent rows of a split with one non-null request value; a null is a request of its own
-// (SEMANTICS 5).
+// (docs/formats/frame.md).
 //
 // Threads: pure functions.
 #include <cstdint>

@@ -120,7 +120,7 @@ bool isMadeId(const std::vector<Step>& recipe, std::string_view column);
 /// The number of ids that such a step can make (hash: buckets; bucketize: boundaries + 2); else 0.
 std::int64_t madeIdCount(const std::vector<Step>& recipe, std::string_view column);
 
-/// SEMANTICS 1. 32 hex digits (XXH3-128 of the canonical JSON of the keys that count).
+/// 32 hex digits (XXH3-128 of the canonical JSON of the keys that count).
 std::string specHash(const RunSpec& spec);
 std::string streamHash(const RunSpec& spec);  ///< "" for a spec without a dataset
 

@@ -1,5 +1,5 @@
 #pragma once
-// Pure accounting of micro-batches: full ones, tails, the open rest, numbers (SEMANTICS 1).
+// Pure accounting of micro-batches: full ones, tails, the open rest, numbers.
 //
 // The input is the number of kept rows of each segment, in order. The output is which rows make
 // which micro-batch. It moves no data. Threads: one owner.

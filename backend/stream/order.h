@@ -1,5 +1,5 @@
 #pragma once
-// The order in which an epoch visits splits and rows, as pure functions (SEMANTICS 1, 2).
+// The order in which an epoch visits splits and rows, as pure functions (docs/guides/streaming.md).
 //
 // Splits are permuted by (seed, epoch), as a whole or within each partition. Consecutive splits
 // make a segment, which never holds splits of two partitions. Rows within a segment are sorted by

@@ -1,5 +1,5 @@
 #pragma once
-// The pinned list of a run's inputs: files, their splits and identities, side tables (SEMANTICS 1).
+// The pinned list of a run's inputs: files, their splits and identities, side tables.
 // A plain value: room dataset builds it, the daemon stores it, every worker reads it.
 //
 // Threads: a value. Failure: fromJson() rejects inconsistent plans and names the place.

@@ -1,4 +1,4 @@
-# Language level, warnings and the flags on which bit-for-bit repeatability depends (SEMANTICS 2):
+# Language level, warnings and the flags on which bit-for-bit repeatability depends:
 # x86-64-v2 and no contraction, on every build machine.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)

@@ -1,5 +1,5 @@
 #pragma once
-// The global sequence: segments computed by several threads, delivered in plan order (SEMANTICS 1).
+// The global sequence: segments computed by several threads, delivered in plan order.
 //
 // Threads compute segments ahead of delivery, as far as memory allows. A free thread takes the next
 // frame of the earliest segment, reserves a slot of the sink, and gathers the frame there. One

@@ -1,5 +1,5 @@
 #pragma once
-// Makes the receipt of a run: what was read up to its committed position (SEMANTICS 4). Also makes
+// Makes the receipt of a run: what was read up to its committed position. Also makes
 // the short forms of large plans and receipts for display. Used by DoneWords and RunService.
 //
 // Pure. Failure: kInvalidArgument when plan or state cannot be read; the run continues without a

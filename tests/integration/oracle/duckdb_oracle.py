@@ -368,7 +368,7 @@ def main():
     print(f"seed {seed}, DuckDB {duckdb.__version__}, {count} expressions, {ROWS} rows")
     rng = random.Random(seed)
     connection = duckdb.connect()
-    connection.execute("set ieee_floating_point_ops = false")  # x / 0 is null, as SEMANTICS has it
+    connection.execute("set ieee_floating_point_ops = false")  # x / 0 is null, as docs/reference/spec.md says
     connection.execute("set timezone = 'UTC'")
     connection.execute("pragma disable_optimizer")  # the optimizer drops errors of expressions that it folds
     columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())

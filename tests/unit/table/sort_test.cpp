@@ -33,7 +33,7 @@ struct Row {
     bool operator==(const Row&) const = default;
 };
 
-// The documented order: nulls last.
+// The order: nulls last.
 bool isBefore(const Row& a, const Row& b) {
     if (a.request != b.request) {
         return a.request && (!b.request || *a.request < *b.request);
