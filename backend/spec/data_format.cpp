@@ -5,6 +5,8 @@
 
 #include <absl/strings/ascii.h>
 
+#include "backend/core/status.h"
+
 namespace millrace::spec {
 namespace {
 
@@ -35,6 +37,19 @@ std::string formatOfName(std::string_view path) {
 
 char delimiterOfName(std::string_view path) {
     return endsInOneOf(uncompressed(path), {".tsv"}) ? '\t' : ',';
+}
+
+std::string_view csvNullsDoc() {
+    static const std::string kDoc = [] {
+        std::string words;
+        for (const std::string_view word : kCsvNulls) {
+            strAppend(&words, words.empty() ? "" : ", ", word);
+        }
+        return strCat(
+            "values that are null in every column; default, in columns that are not text: ", words,
+            ". An empty field is always null");
+    }();
+    return kDoc;
 }
 
 }  // namespace millrace::spec

@@ -22,6 +22,24 @@ struct VocabularySpec {
 
     bool isCounted() const { return table.empty(); }
     bool isPending() const { return isCounted() && hash.empty(); }
+
+    static void listKeys(auto& a) {
+        using S = VocabularySpec;
+        a.table(&S::table,
+                "the files or globs of the table, read as one; absent: the values are counted");
+        a("column", &S::column, "the table's column of values", {.isSparse = true});
+        a("on_duplicate", &S::onDuplicate,
+          "a value that the table has twice; first: its first row gives the id",
+          {.choices = {"error", "first"}, .isSparse = true});
+        a("min_count", &S::minCount, "counted: values that occur less often are unknown",
+          {.min = 1, .max = 1e15, .isSparse = true});
+        a("max_rows", &S::maxRows,
+          "counted: most rows of the embedding, with row 0; the rarest values beyond it are "
+          "unknown; "
+          "0: no bound",
+          {.min = 0, .max = 1e12, .isSparse = true, .unit = "rows"});
+        a.json("hash", &S::hash, {.isSparse = true});
+    }
 };
 
 struct EmbeddingSpec {
@@ -30,6 +48,21 @@ struct EmbeddingSpec {
     std::int64_t rows = 0;              ///< ids are hashed to [0, rows); 0 only with a vocabulary
     std::int64_t dim = 0;               ///< after resolving: > 0
     std::optional<VocabularySpec> vocabulary;
+
+    static void listKeys(auto& a) {
+        using S = EmbeddingSpec;
+        a("features", &S::features, "features that share it; default: its name");
+        a("rows", &S::rows, "rows of the table; ids are hashed into them unless a step made them",
+          {.min = 1, .max = 1e12, .isDerived = true, .unit = "rows"});
+        a("dim", &S::dim, "width; default `model.embedding_dim`",
+          {.min = 1, .max = 65536, .isDerived = true});
+        a("vocabulary", &S::vocabulary,
+          "ids by place in a table's column, or, without `table`, of the values that are counted "
+          "in "
+          "the training rows: the most frequent one is 1, equal counts in the values' order. 0 for "
+          "null and all other values; the embedding gets a row for it",
+          {.word = "auto"});
+    }
 };
 
 }  // namespace millrace::spec

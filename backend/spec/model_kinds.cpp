@@ -50,19 +50,11 @@ void DlrmModel::checkInputs(std::size_t dense, std::size_t embedded, Problems& p
     }
 }
 
-void MlpModel::resolve(std::int64_t /*embeddingDim*/) {
+void HiddenLayers::resolve(std::int64_t /*embeddingDim*/) {
     hidden = hidden.empty() ? std::vector<std::int64_t>{64, 32} : hidden;
 }
 
-void MlpModel::checkInputs(std::size_t dense, std::size_t embedded, Problems& problems) const {
-    needInput(dense + embedded, problems);
-}
-
-void DcnModel::resolve(std::int64_t /*embeddingDim*/) {
-    hidden = hidden.empty() ? std::vector<std::int64_t>{64, 32} : hidden;
-}
-
-void DcnModel::checkInputs(std::size_t dense, std::size_t embedded, Problems& problems) const {
+void HiddenLayers::checkInputs(std::size_t dense, std::size_t embedded, Problems& problems) const {
     needInput(dense + embedded, problems);
 }
 
@@ -106,8 +98,9 @@ std::string_view modelType(const ModelBody& body) {
 
 std::vector<std::string_view> modelKeys(const ModelBody& body) {
     std::vector<std::string_view> keys;
-    const auto add = [&keys](const char* key, const auto& /*value*/) { keys.emplace_back(key); };
-    std::visit([&add](const auto& model) { model.members(add, model); }, body);
+    const auto add = [&keys](std::string_view key, auto /*member*/, std::string_view /*doc*/,
+                             const KeyLimits& /*limits*/ = {}) { keys.push_back(key); };
+    std::visit([&add](const auto& model) { model.listKeys(add); }, body);
     return keys;
 }
 
@@ -120,8 +113,8 @@ bool ModelSpec::hasTables() const {
 }
 
 const std::vector<ModelBody>& allModels() {
-    static const std::vector<ModelBody> kAll = {DlrmModel(), MlpModel(), TargetMeanModel(),
-                                                NoModel(),   DcnModel(), LogisticModel()};
+    static const std::vector<ModelBody> kAll = {DlrmModel(),       MlpModel(), DcnModel(),
+                                                TargetMeanModel(), NoModel(),  LogisticModel()};
     static_assert(std::variant_size_v<ModelBody> == 6, "allModels() names each");
     return kAll;
 }

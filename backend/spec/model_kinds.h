@@ -9,6 +9,8 @@
 #include <variant>
 #include <vector>
 
+#include "backend/spec/key_table.h"
+
 namespace millrace::spec {
 
 class Problems;
@@ -36,41 +38,51 @@ struct DlrmModel : ModelDefaults {
     std::vector<std::int64_t> bottom;  ///< widths; the last is embeddingDim
     std::vector<std::int64_t> top;     ///< widths; the last is 1 (one output per head)
 
-    static void members(auto& a, auto& s) {
-        a("bottom", s.bottom);
-        a("top", s.top);
+    static void listKeys(auto& a) {
+        a("bottom", &DlrmModel::bottom,
+          "dlrm: layers over the dense features; the last is `embedding_dim`; default "
+          "[64, embedding_dim]",
+          {.min = 1, .max = 1e6});
+        a("top", &DlrmModel::top,
+          "dlrm: layers over the interactions; the last is 1 (an output a head); default [64, 1]",
+          {.min = 1, .max = 1e6});
     }
     void resolve(std::int64_t embeddingDim);
     void check(const RunSpec& spec, Problems& problems) const;
     void checkInputs(std::size_t dense, std::size_t embedded, Problems& problems) const;
 };
 
-struct MlpModel : ModelDefaults {
-    static constexpr std::string_view kType = "mlp";
+struct HiddenLayers : ModelDefaults {
     static constexpr bool kHasTables = true;
-    std::vector<std::int64_t> hidden;  ///< widths before the output layer
+    std::vector<std::int64_t> hidden;  ///< widths
 
-    static void members(auto& a, auto& s) { a("hidden", s.hidden); }
+    static void listKeys(auto& a) {
+        a("hidden", &HiddenLayers::hidden,
+          "mlp, dcn_v2: layers before the output; default [64, 32]", {.min = 1, .max = 1e6});
+    }
     void resolve(std::int64_t embeddingDim);
     void checkInputs(std::size_t dense, std::size_t embedded, Problems& problems) const;
 };
 
+struct MlpModel : HiddenLayers {
+    static constexpr std::string_view kType = "mlp";
+};
+
 /// Explicit crosses of all inputs, then layers (DCN V2, Wang et al. 2020).
-struct DcnModel : ModelDefaults {
+struct DcnModel : HiddenLayers {
     static constexpr std::string_view kType = "dcn_v2";
-    static constexpr bool kHasTables = true;
     static constexpr bool kIsInAll = false;
     std::int64_t crossLayers = 3;
-    std::int64_t crossRank = 0;        ///< rank of a cross layer's matrix; 0: full
-    std::vector<std::int64_t> hidden;  ///< widths of the layers after the crosses
+    std::int64_t crossRank = 0;  ///< rank of a cross layer's matrix; 0: full
 
-    static void members(auto& a, auto& s) {
-        a("cross_layers", s.crossLayers);
-        a("cross_rank", s.crossRank);
-        a("hidden", s.hidden);
+    static void listKeys(auto& a) {
+        HiddenLayers::listKeys(a);
+        a("cross_layers", &DcnModel::crossLayers,
+          "dcn_v2: layers that multiply all inputs with each other", {.min = 1, .max = 64});
+        a("cross_rank", &DcnModel::crossRank,
+          "dcn_v2: of a cross layer's matrix, as a product of two; 0: full",
+          {.min = 0, .max = 1e6});
     }
-    void resolve(std::int64_t embeddingDim);
-    void checkInputs(std::size_t dense, std::size_t embedded, Problems& problems) const;
 };
 
 /// One weight per dense feature and per id: the baseline with gradients.
@@ -79,7 +91,7 @@ struct LogisticModel : ModelDefaults {
     static constexpr bool kHasTables = true;
     static constexpr bool kIsInAll = false;
 
-    static void members(auto& /*a*/, auto& /*s*/) {}
+    static void listKeys(auto& /*a*/) {}
     void check(const RunSpec& spec, Problems& problems) const;
     void checkInputs(std::size_t dense, std::size_t embedded, Problems& problems) const;
 };
@@ -90,9 +102,11 @@ struct TargetMeanModel : ModelDefaults {
     std::vector<std::string> keys;  ///< id features
     double smoothing = 5;           ///< weight of the prior, in rows
 
-    static void members(auto& a, auto& s) {
-        a("keys", s.keys);
-        a("smoothing", s.smoothing);
+    static void listKeys(auto& a) {
+        a("keys", &TargetMeanModel::keys, "target_mean: id features whose means are taken");
+        a("smoothing", &TargetMeanModel::smoothing,
+          "target_mean: rows that the overall mean counts for",
+          {.min = 0, .max = 1e12, .unit = "rows"});
     }
     void check(const RunSpec& spec, Problems& problems) const;
 };
@@ -100,11 +114,11 @@ struct TargetMeanModel : ModelDefaults {
 /// For the user's own ranks (`command`), which have their own model.
 struct NoModel : ModelDefaults {
     static constexpr std::string_view kType = "";
-    static void members(auto& /*a*/, auto& /*s*/) {}
+    static void listKeys(auto& /*a*/) {}
 };
 
 using ModelBody =
-    std::variant<DlrmModel, MlpModel, TargetMeanModel, NoModel, DcnModel, LogisticModel>;
+    std::variant<DlrmModel, MlpModel, DcnModel, TargetMeanModel, NoModel, LogisticModel>;
 
 struct ModelSpec {
     std::int64_t embeddingDim = 16;
@@ -117,6 +131,15 @@ struct ModelSpec {
     template <class T>
     const T* as() const {
         return std::get_if<T>(&body);
+    }
+
+    static void listKeys(auto& a) {
+        using S = ModelSpec;
+        a.kind("type", &S::body,
+               "logistic is the baseline with gradients, target_mean the one without",
+               {.choices = {"dlrm", "dcn_v2", "mlp", "logistic", "target_mean"}});
+        a("embedding_dim", &S::embeddingDim, "width of embeddings", {.min = 1, .max = 65536});
+        a.body(&S::body);
     }
 };
 

@@ -396,13 +396,10 @@ void checkWithoutDataset(const Json& spec, const std::map<std::string, SourceMap
                             "dataset is missing: name the files, as in `dataset: {path: "
                             "log/*.parquet}`; only a spec with `command` may have none");
     }
-    for (const char* key :
-         {"recipe", "label", "labels", "features", "embeddings", "batch", "eval", "train.max_steps",
-          "train.checkpoint.every_steps", "train.no_progress_minutes", "train.exit_minutes",
-          "resources.memory_limit_mb", "resources.loader_threads", "resources.data_workers"}) {
-        if (given.contains(key)) {
-            problems.add(key, "check",
-                         strCat(key,
+    for (const Key& key : keyTable()) {
+        if (key.limits.isOfStream && given.contains(key.path)) {
+            problems.add(key.path, "check",
+                         strCat(key.path,
                                 " is for the stream of a dataset, and the spec has none: add "
                                 "dataset, or leave it out"));
         }

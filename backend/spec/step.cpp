@@ -5,7 +5,7 @@
 namespace millrace::spec {
 
 std::string_view Step::kind() const {
-    return std::visit([](const auto& kind) { return kind.kKind; }, body);
+    return stepKind(body);
 }
 
 std::string Step::line() const {

@@ -39,6 +39,14 @@ struct Step {
     bool weighs() const;
     std::string_view handsOn(std::string_view made) const;
     std::int64_t idCount() const;
+
+    static void listKeys(auto& a) {
+        a.kind("kind", &Step::body);
+        a("name", &Step::name,
+          "how variations address the step, and the salt of its draws; default: its kind");
+        a("enabled", &Step::enabled, "false leaves the step out");
+        a.body(&Step::body);
+    }
 };
 
 }  // namespace millrace::spec

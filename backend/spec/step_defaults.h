@@ -16,22 +16,49 @@ struct Step;
 /// A column of the rows, or an expression over them, and the table column that must equal it.
 struct JoinKey {
     std::string left, right;
+
+    static void listKeys(auto& a) {
+        a.json("left", &JoinKey::left);
+        a.json("right", &JoinKey::right);
+    }
 };
 
 /// `name: expression`, in the order written.
 struct NamedExpr {
     std::string name, expr;
+
+    static void listKeys(auto& a) {
+        a.json("name", &NamedExpr::name);
+        a.json("expr", &NamedExpr::expr);
+    }
 };
 
 struct AsOf {
-    std::string left, right;  ///< the times: of the rows (like a join key's left), and of the table
-    double tolerance = 0;     ///< oldest match: seconds, or the integers' own unit; 0: any
+    std::string left, right;
+    double tolerance = 0;
+
+    static void listKeys(auto& a) {
+        using S = AsOf;
+        a("left", &S::left, "the row's time: a column or an expression", {.isRequired = true});
+        a("right", &S::right, "the table's time", {.isRequired = true});
+        a("tolerance", &S::tolerance,
+          "how much older it may be: seconds for dates and timestamps, the integers' own unit "
+          "else; "
+          "0: any age",
+          {.min = 0, .max = kMostRows});
+    }
 };
 
 /// A step's lookup in a side table.
 struct TableLookup {
     TableRef table;
     std::vector<JoinKey> on;
+
+    static void listKeys(auto& a, std::string_view onDoc) {
+        a.table(&TableLookup::table, "the files or globs of the table, read as one",
+                {.isRequired = true});
+        a("on", &TableLookup::on, onDoc, {.isRequired = true});
+    }
 };
 
 /// What a step reads from the rows.
@@ -66,6 +93,10 @@ struct StepDefaults {
     static constexpr bool kMakesIds = false;
     /// Draws random numbers: its name is their salt.
     static constexpr bool kDraws = false;
+    /// Its one key is the kind itself: `filter: x > 0`.
+    static constexpr bool kIsPlain = false;
+    /// The words of the reference, unless it is plain.
+    static constexpr std::string_view kDoc = "";
 
     StepReads reads() const { return {}; }
     std::vector<MadeColumn> makes() const { return {}; }

@@ -14,7 +14,6 @@
 namespace millrace::spec {
 namespace {
 
-using T = KeyType;
 using Wanted = StepTyper::Wanted;
 
 /// The first members of a step that makes a column from another one.
@@ -39,12 +38,6 @@ void addMade(StepTyper& typer, const Kind& step, const std::optional<expr::DataT
 
 }  // namespace
 
-std::vector<Key> FilterStep::keys() {
-    return {
-        {"recipe.filter", T::kExpr, "", "keeps the rows where the expression is true"},
-    };
-}
-
 void FilterStep::type(StepTyper& typer) const {
     typer.type("expr", expr, Wanted::kPredicate);
 }
@@ -53,25 +46,12 @@ std::string FilterStep::text() const {
     return yamlScalar(expr, false);
 }
 
-std::vector<Key> WeightStep::keys() {
-    return {
-        {"recipe.weight", T::kExpr, "", "multiplies the row's weight; null is an error"},
-    };
-}
-
 void WeightStep::type(StepTyper& typer) const {
     typer.type("expr", expr, Wanted::kNumber);
 }
 
 std::string WeightStep::text() const {
     return yamlScalar(expr, false);
-}
-
-std::vector<Key> DeriveStep::keys() {
-    return {
-        {"recipe.derive", T::kNamedExprs, "",
-         "new or replaced columns, `name: expression`; all see the columns before the step"},
-    };
 }
 
 StepReads DeriveStep::reads() const {
@@ -102,30 +82,6 @@ void DeriveStep::type(StepTyper& typer) const {
 
 std::string DeriveStep::text() const {
     return yamlNamed(columns);
-}
-
-std::vector<Key> SampleStep::keys() {
-    return {
-        {"recipe.sample", T::kStepBody, "", "keeps a part of the rows, by draws that repeat"},
-        {"recipe.sample.where", T::kExpr, "", "which rows draw; the others are kept"},
-        {"recipe.sample.keep",
-         T::kReal,
-         "",
-         "probability of staying; the rows of a smaller one are among those of a larger one",
-         {.min = 0, .max = 1, .isRequired = true, .isMinExcluded = true}},
-        {"recipe.sample.weight",
-         T::kChoice,
-         "none",
-         "inverse: rows that drew and stayed weigh 1 / keep times as much",
-         {.choices = {"none", "inverse"}}},
-        {"recipe.sample.by", T::kTextList, "",
-         "columns whose values decide the draw; without them file and row do"},
-        {"recipe.sample.redraw",
-         T::kChoice,
-         "never",
-         "each_epoch: another draw in every epoch",
-         {.choices = {"never", "each_epoch"}}},
-    };
 }
 
 void SampleStep::check(const StepPlace& place) const {
@@ -163,25 +119,6 @@ std::string SampleStep::text() const {
     return members.done();
 }
 
-std::vector<Key> HashStep::keys() {
-    return {
-        {"recipe.hash", T::kStepBody, "",
-         "ids from values: 0 for null, else 1 + h mod (buckets - 1)"},
-        {"recipe.hash.column",
-         T::kText,
-         "",
-         "what is hashed; of a list its elements",
-         {.isRequired = true}},
-        {"recipe.hash.as", T::kText, "", "the column made; default: `column` itself"},
-        {"recipe.hash.buckets",
-         T::kInt,
-         "",
-         "number of ids",
-         {.min = 2, .max = 1e12, .isRequired = true}},
-        {"recipe.hash.seed", T::kSeed, "0", "another seed, other ids"},
-    };
-}
-
 void HashStep::type(StepTyper& typer) const {
     const std::optional<expr::DataType> type = typer.column("column", column);
     std::optional<expr::DataType> made;
@@ -200,16 +137,6 @@ std::string HashStep::text() const {
         members.raw("seed", strCat(seed));
     }
     return members.done();
-}
-
-std::vector<Key> BucketizeStep::keys() {
-    return {
-        {"recipe.bucketize", T::kStepBody, "",
-         "ids from numbers: 0 for null, else 1 + how many boundaries are <= the value"},
-        {"recipe.bucketize.column", T::kText, "", "a number", {.isRequired = true}},
-        {"recipe.bucketize.as", T::kText, "", "the column made; default: `column` itself"},
-        {"recipe.bucketize.boundaries", T::kRealList, "", "ascending", {.isRequired = true}},
-    };
 }
 
 void BucketizeStep::check(const StepPlace& place) const {
@@ -235,24 +162,6 @@ std::string BucketizeStep::text() const {
     return members.raw("boundaries", dumpJson(Json(boundaries))).done();
 }
 
-std::vector<Key> TruncateStep::keys() {
-    return {
-        {"recipe.truncate", T::kStepBody, "", "lists of at most `length` elements"},
-        {"recipe.truncate.column", T::kText, "", "a list", {.isRequired = true}},
-        {"recipe.truncate.as", T::kText, "", "the column made; default: `column` itself"},
-        {"recipe.truncate.length",
-         T::kInt,
-         "",
-         "elements kept",
-         {.min = 0, .max = 1e9, .isRequired = true}},
-        {"recipe.truncate.from",
-         T::kChoice,
-         "first",
-         "which elements stay",
-         {.choices = {"first", "last"}}},
-    };
-}
-
 void TruncateStep::type(StepTyper& typer) const {
     const std::optional<expr::DataType> type = typer.column("column", column);
     std::optional<expr::DataType> made;
@@ -266,12 +175,6 @@ void TruncateStep::type(StepTyper& typer) const {
 std::string TruncateStep::text() const {
     YamlMembers members = columnText(column, as);
     return members.raw("length", strCat(length)).textUnless("from", from, "first").done();
-}
-
-std::vector<Key> SelectStep::keys() {
-    return {
-        {"recipe.select", T::kTextList, "", "the columns that later steps and features may use"},
-    };
 }
 
 void SelectStep::type(StepTyper& typer) const {
@@ -290,45 +193,30 @@ std::vector<StepBody> allKinds(std::index_sequence<kPlaces...>) {
     return {StepBody(std::in_place_index<kPlaces>)...};
 }
 
-const std::vector<StepBody>& allKinds() {
+}  // namespace
+
+const std::vector<StepBody>& allStepKinds() {
     static const std::vector<StepBody> kAll =
         allKinds(std::make_index_sequence<std::variant_size_v<StepBody>>());
     return kAll;
 }
 
-std::string_view kindOf(const StepBody& body) {
+std::string_view stepKind(const StepBody& body) {
     return std::visit([](const auto& kind) { return kind.kKind; }, body);
 }
 
-template <class... Kinds>
-std::vector<Key> keysOf() {
-    static_assert(sizeof...(Kinds) == std::variant_size_v<StepBody>, "a kind has no keys");
-    std::vector<Key> all;
-    for (std::vector<Key>& keys : std::vector<std::vector<Key>>{Kinds::keys()...}) {
-        all.insert(all.end(), keys.begin(), keys.end());
-    }
-    return all;
-}
-
-}  // namespace
-
 std::optional<StepBody> stepBodyOf(std::string_view kind) {
-    const auto found = std::find_if(allKinds().begin(), allKinds().end(),
-                                    [&](const StepBody& body) { return kindOf(body) == kind; });
-    return found == allKinds().end() ? std::nullopt : std::optional<StepBody>(*found);
+    const auto found = std::find_if(allStepKinds().begin(), allStepKinds().end(),
+                                    [&](const StepBody& body) { return stepKind(body) == kind; });
+    return found == allStepKinds().end() ? std::nullopt : std::optional<StepBody>(*found);
 }
 
 std::vector<std::string> stepKindNames() {
     std::vector<std::string> names;
-    for (const StepBody& body : allKinds()) {
-        names.emplace_back(kindOf(body));
+    for (const StepBody& body : allStepKinds()) {
+        names.emplace_back(stepKind(body));
     }
     return names;
-}
-
-std::vector<Key> stepKindKeys() {
-    return keysOf<FilterStep, WeightStep, DeriveStep, JoinStep, SemiJoinStep, AntiJoinStep,
-                  SampleStep, HashStep, BucketizeStep, TruncateStep, SelectStep>();
 }
 
 }  // namespace millrace::spec

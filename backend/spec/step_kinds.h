@@ -16,13 +16,18 @@
 
 namespace millrace::spec {
 
+/// The words of `as`, of steps that make a column from another one.
+inline constexpr std::string_view kAsDoc = "the column made; default: `column` itself";
+
 struct FilterStep : StepDefaults {
     static constexpr std::string_view kKind = "filter";
-    static constexpr bool kDropsOrWeighs = true, kKeepsColumns = true;
-    std::string expr;  ///< keeps the rows where it is true
+    static constexpr bool kDropsOrWeighs = true, kKeepsColumns = true, kIsPlain = true;
+    std::string expr;
 
-    static void members(auto& a, auto& s) { a("expr", s.expr); }
-    static std::vector<Key> keys();
+    static void listKeys(auto& a) {
+        a("expr", &FilterStep::expr, "keeps the rows where the expression is true",
+          {.type = KeyType::kExpr});
+    }
     StepReads reads() const { return {{expr}, {}, {}}; }
     bool dropsRows() const { return true; }
     void type(StepTyper& typer) const;
@@ -31,11 +36,13 @@ struct FilterStep : StepDefaults {
 
 struct WeightStep : StepDefaults {
     static constexpr std::string_view kKind = "weight";
-    static constexpr bool kDropsOrWeighs = true, kKeepsColumns = true;
-    std::string expr;  ///< factor for the row's weight
+    static constexpr bool kDropsOrWeighs = true, kKeepsColumns = true, kIsPlain = true;
+    std::string expr;
 
-    static void members(auto& a, auto& s) { a("expr", s.expr); }
-    static std::vector<Key> keys();
+    static void listKeys(auto& a) {
+        a("expr", &WeightStep::expr, "multiplies the row's weight; null is an error",
+          {.type = KeyType::kExpr});
+    }
     StepReads reads() const { return {{expr}, {}, {}}; }
     bool weighs() const { return true; }
     void type(StepTyper& typer) const;
@@ -44,10 +51,13 @@ struct WeightStep : StepDefaults {
 
 struct DeriveStep : StepDefaults {
     static constexpr std::string_view kKind = "derive";
-    std::vector<NamedExpr> columns;  ///< each sees the columns before the step, not its siblings
+    static constexpr bool kIsPlain = true;
+    std::vector<NamedExpr> columns;
 
-    static void members(auto& a, auto& s) { a("columns", s.columns); }
-    static std::vector<Key> keys();
+    static void listKeys(auto& a) {
+        a("columns", &DeriveStep::columns,
+          "new or replaced columns, `name: expression`; all see the columns before the step");
+    }
     StepReads reads() const;
     std::vector<MadeColumn> makes() const;
     void type(StepTyper& typer) const;
@@ -56,20 +66,28 @@ struct DeriveStep : StepDefaults {
 
 struct JoinStep : StepDefaults, TableLookup {
     static constexpr std::string_view kKind = "join";
-    std::optional<AsOf> asOf;           ///< in the JSON only if given
-    std::string onDuplicate = "error";  ///< or "first"
-    std::string missing = "null";       ///< or "drop"
-    std::vector<NamedExpr> take;        ///< over the table's columns
+    static constexpr std::string_view kDoc = "columns of at most one row of a table, else nulls";
+    std::vector<NamedExpr> take;
+    std::optional<AsOf> asOf;
+    std::string onDuplicate = "error", missing = "null";
 
-    static void members(auto& a, auto& s) {
-        a.table(s.table);
-        a("on", s.on);
-        a.whenGiven("as_of", s.asOf);
-        a("on_duplicate", s.onDuplicate);
-        a("missing", s.missing);
-        a("take", s.take);
+    static void listKeys(auto& a) {
+        using S = JoinStep;
+        TableLookup::listKeys(
+            a,
+            "what is equal: a column, a list of them, or `column or expression of "
+            "the row: column of the table`; null never matches");
+        a("take", &S::take,
+          "what is added: a list of the table's columns, or `name: expression` over them",
+          {.isRequired = true});
+        a("as_of", &S::asOf,
+          "of the table's rows with equal keys the newest that is not newer than the row",
+          {.isSparse = true});
+        a("on_duplicate", &S::onDuplicate,
+          "a key (with as_of: a key and time) that the table holds twice",
+          {.choices = {"error", "first"}});
+        a("missing", &S::missing, "rows without a partner", {.choices = {"null", "drop"}});
     }
-    static std::vector<Key> keys();
     StepReads reads() const;
     std::vector<MadeColumn> makes() const;
     const TableLookup* lookup() const { return this; }
@@ -83,10 +101,7 @@ struct JoinStep : StepDefaults, TableLookup {
 struct MembershipStep : StepDefaults, TableLookup {
     static constexpr bool kDropsOrWeighs = true, kKeepsColumns = true;
 
-    static void members(auto& a, auto& s) {
-        a.table(s.table);
-        a("on", s.on);
-    }
+    static void listKeys(auto& a) { TableLookup::listKeys(a, "what is equal, as of a join"); }
     StepReads reads() const;
     const TableLookup* lookup() const { return this; }
     bool dropsRows() const { return true; }
@@ -96,31 +111,36 @@ struct MembershipStep : StepDefaults, TableLookup {
 
 struct SemiJoinStep : MembershipStep {
     static constexpr std::string_view kKind = "semi_join";
-    static std::vector<Key> keys();
+    static constexpr std::string_view kDoc = "keeps the rows that have a partner in the table";
 };
 
 struct AntiJoinStep : MembershipStep {
     static constexpr std::string_view kKind = "anti_join";
-    static std::vector<Key> keys();
+    static constexpr std::string_view kDoc = "drops the rows that have a partner in the table";
 };
 
 struct SampleStep : StepDefaults {
     static constexpr std::string_view kKind = "sample";
+    static constexpr std::string_view kDoc = "keeps a part of the rows, by draws that repeat";
     static constexpr bool kDropsOrWeighs = true, kKeepsColumns = true, kDraws = true;
-    std::string where;               ///< which rows draw ("": all); other rows are kept
-    double keep = 1;                 ///< 0 < keep <= 1
-    bool isInverseWeighted = false;  ///< JSON `weight`: "inverse" or "none"
-    std::vector<std::string> by;     ///< empty: by file and row
-    bool redrawEachEpoch = false;    ///< JSON `redraw`: "each_epoch" or "never"
+    std::string where;
+    double keep = 1;
+    bool isInverseWeighted = false;
+    std::vector<std::string> by;
+    bool redrawEachEpoch = false;
 
-    static void members(auto& a, auto& s) {
-        a("where", s.where);
-        a("keep", s.keep);
-        a.choice("weight", s.isInverseWeighted, "inverse", "none");
-        a("by", s.by);
-        a.choice("redraw", s.redrawEachEpoch, "each_epoch", "never");
+    static void listKeys(auto& a) {
+        using S = SampleStep;
+        a("where", &S::where, "which rows draw; the others are kept", {.type = KeyType::kExpr});
+        a("keep", &S::keep,
+          "probability of staying; the rows of a smaller one are among those of a larger one",
+          {.min = 0, .max = 1, .isRequired = true, .isMinExcluded = true});
+        a.choice("weight", &S::isInverseWeighted, "inverse", "none",
+                 "inverse: rows that drew and stayed weigh 1 / keep times as much");
+        a("by", &S::by, "columns whose values decide the draw; without them file and row do");
+        a.choice("redraw", &S::redrawEachEpoch, "each_epoch", "never",
+                 "each_epoch: another draw in every epoch");
     }
-    static std::vector<Key> keys();
     StepReads reads() const { return {{where}, {}, by}; }
     bool dropsRows() const { return keep < 1; }
     bool weighs() const { return isInverseWeighted && keep < 1; }
@@ -131,18 +151,20 @@ struct SampleStep : StepDefaults {
 
 struct HashStep : StepDefaults {
     static constexpr std::string_view kKind = "hash";
+    static constexpr std::string_view kDoc =
+        "ids from values: 0 for null, else 1 + h mod (buckets - 1)";
     static constexpr bool kMakesIds = true;
-    std::string column, as;    ///< `as` defaults to `column`
-    std::int64_t buckets = 0;  ///< 0 is null, else 1 + h mod (buckets - 1)
+    std::string column, as;
+    std::int64_t buckets = 0;
     std::uint64_t seed = 0;
 
-    static void members(auto& a, auto& s) {
-        a("column", s.column);
-        a("as", s.as);
-        a("buckets", s.buckets);
-        a("seed", s.seed);
+    static void listKeys(auto& a) {
+        using S = HashStep;
+        a("column", &S::column, "what is hashed; of a list its elements", {.isRequired = true});
+        a("as", &S::as, kAsDoc);
+        a("buckets", &S::buckets, "number of ids", {.min = 2, .max = 1e12, .isRequired = true});
+        a("seed", &S::seed, "another seed, other ids");
     }
-    static std::vector<Key> keys();
     StepReads reads() const { return {{}, {}, {column}}; }
     std::vector<MadeColumn> makes() const { return {{as, "", false}}; }
     std::int64_t idCount() const { return buckets; }
@@ -152,16 +174,18 @@ struct HashStep : StepDefaults {
 
 struct BucketizeStep : StepDefaults {
     static constexpr std::string_view kKind = "bucketize";
+    static constexpr std::string_view kDoc =
+        "ids from numbers: 0 for null, else 1 + how many boundaries are <= the value";
     static constexpr bool kMakesIds = true;
-    std::string column, as;          ///< `as` defaults to `column`
-    std::vector<double> boundaries;  ///< 0 is null, else 1 + boundaries <= x
+    std::string column, as;
+    std::vector<double> boundaries;
 
-    static void members(auto& a, auto& s) {
-        a("column", s.column);
-        a("as", s.as);
-        a("boundaries", s.boundaries);
+    static void listKeys(auto& a) {
+        using S = BucketizeStep;
+        a("column", &S::column, "a number", {.isRequired = true});
+        a("as", &S::as, kAsDoc);
+        a("boundaries", &S::boundaries, "ascending", {.isRequired = true});
     }
-    static std::vector<Key> keys();
     StepReads reads() const { return {{}, {}, {column}}; }
     std::vector<MadeColumn> makes() const { return {{as, "", false}}; }
     std::int64_t idCount() const { return static_cast<std::int64_t>(boundaries.size()) + 2; }
@@ -172,17 +196,18 @@ struct BucketizeStep : StepDefaults {
 
 struct TruncateStep : StepDefaults {
     static constexpr std::string_view kKind = "truncate";
-    std::string column, as;      ///< `as` defaults to `column`
-    std::int64_t length = 0;     ///< number of elements to keep
-    std::string from = "first";  ///< or "last"
+    static constexpr std::string_view kDoc = "lists of at most `length` elements";
+    std::string column, as;
+    std::int64_t length = 0;
+    std::string from = "first";
 
-    static void members(auto& a, auto& s) {
-        a("column", s.column);
-        a("as", s.as);
-        a("length", s.length);
-        a("from", s.from);
+    static void listKeys(auto& a) {
+        using S = TruncateStep;
+        a("column", &S::column, "a list", {.isRequired = true});
+        a("as", &S::as, kAsDoc);
+        a("length", &S::length, "elements kept", {.min = 0, .max = 1e9, .isRequired = true});
+        a("from", &S::from, "which elements stay", {.choices = {"first", "last"}});
     }
-    static std::vector<Key> keys();
     StepReads reads() const { return {{}, {}, {column}}; }
     std::vector<MadeColumn> makes() const { return {{as, "", false}}; }
     std::string_view handsOn(std::string_view made) const {
@@ -194,22 +219,25 @@ struct TruncateStep : StepDefaults {
 
 struct SelectStep : StepDefaults {
     static constexpr std::string_view kKind = "select";
-    std::vector<std::string> columns;  ///< the columns that later steps and features may use
+    static constexpr bool kIsPlain = true;
+    std::vector<std::string> columns;
 
-    static void members(auto& a, auto& s) { a("columns", s.columns); }
-    static std::vector<Key> keys();
+    static void listKeys(auto& a) {
+        a("columns", &SelectStep::columns, "the columns that later steps and features may use");
+    }
     void type(StepTyper& typer) const;
     std::string text() const;
 };
 
 using StepBody =
-    std::variant<FilterStep, JoinStep, SemiJoinStep, AntiJoinStep, SampleStep, DeriveStep,
-                 WeightStep, HashStep, BucketizeStep, TruncateStep, SelectStep>;
+    std::variant<FilterStep, WeightStep, DeriveStep, JoinStep, SemiJoinStep, AntiJoinStep,
+                 SampleStep, HashStep, BucketizeStep, TruncateStep, SelectStep>;
 
 /// A step of that kind with its defaults; absent for an unknown kind.
 std::optional<StepBody> stepBodyOf(std::string_view kind);
 std::vector<std::string> stepKindNames();
-/// The keys of all kinds, in the order of the reference.
-std::vector<Key> stepKindKeys();
+/// One of each kind, with its defaults.
+const std::vector<StepBody>& allStepKinds();
+std::string_view stepKind(const StepBody& body);
 
 }  // namespace millrace::spec

@@ -11,6 +11,8 @@
 
 #include "backend/core/status.h"
 #include "backend/expr/schema.h"
+#include "backend/spec/data_format.h"
+#include "backend/spec/key_table.h"
 
 namespace millrace::spec {
 
@@ -18,14 +20,39 @@ struct CsvOptions {
     std::string delimiter = ",";
     bool header = true;
     std::map<std::string, std::string> types;  ///< column -> type name; all columns after binding
-    // The JSON has the following members only if they differ from these defaults.
-    std::string quote = "\"";   ///< "": none
-    std::string comment;        ///< starts a comment line; "": none
-    std::int64_t skipRows = 0;  ///< lines before the header
+    std::string quote = "\"";                  ///< "": none
+    std::string comment;                       ///< starts a comment line; "": none
+    std::int64_t skipRows = 0;                 ///< lines before the header
     bool decimalComma = false;
     std::vector<std::string> nullValues;  ///< empty: the usual words, except in text columns
     std::string onBadRow = "error";       ///< or "drop"
     bool operator==(const CsvOptions&) const = default;
+
+    static void listKeys(auto& a) {
+        using S = CsvOptions;
+        a("delimiter", &S::delimiter,
+          "one character between the fields; default: a comma, of .tsv files a tab",
+          {.isDerived = true});
+        a("header", &S::header,
+          "the first line holds the columns' names; else they are f0, f1, ...");
+        a("types", &S::types,
+          "types of columns by name (int64, double, string, ...); others are found by reading");
+        a("quote", &S::quote,
+          "the character around fields that hold delimiters, line ends or, twice, itself; \"\": "
+          "none",
+          {.isSparse = true});
+        a("comment", &S::comment, "a character; lines that begin with it are not rows",
+          {.isSparse = true});
+        a("skip_rows", &S::skipRows, "lines of each file before its header",
+          {.min = 0, .max = kMostRows, .isSparse = true, .unit = "lines"});
+        a("decimal_comma", &S::decimalComma, "numbers are written 1,5", {.isSparse = true});
+        a("null_values", &S::nullValues, csvNullsDoc(), {.isSparse = true});
+        a("on_bad_row", &S::onBadRow,
+          "a row with a value that is not of its column's type, or with too many or too few "
+          "fields: "
+          "an error, or left out and counted",
+          {.choices = {"error", "drop"}, .isSparse = true});
+    }
 };
 
 /// A side table: files or globs, read as one. Its CSV options default to those of its first name. A

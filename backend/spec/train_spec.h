@@ -1,88 +1,209 @@
 #pragma once
-// `batch`, `train` and `resources`: how a model is trained, and its resources. Threads: values.
+// `train`: how a model is trained. Threads: values.
 #include <cstdint>
 #include <optional>
 #include <string>
 
-namespace millrace::spec {
+#include "backend/spec/key_table.h"
 
-struct BatchSpec {
-    std::int64_t rows = 1024;
-    std::int64_t microRows = 128;
-    std::int64_t epochs = 1;
-    std::uint64_t seed = 0;
-    std::string shuffle;             ///< "rows", "requests", "none"; "" until binding sets it
-    std::string order = "permuted";  ///< "as_is", "by"
-    std::string orderBy;             ///< column if order is "by" (JSON {"by": column})
-    std::int64_t segmentSplits = 0;  ///< 0: the plan chooses, and inspect writes the number here
-};
+namespace millrace::spec {
 
 /// Settings of a group of parameters; absent members are taken from `train`.
 struct TrainGroup {
-    std::string optimizer;  ///< as in TrainSpec, for tables also "rowwise_adagrad"; "": absent
+    std::string optimizer;  ///< "": absent
     std::optional<double> learningRate, weightDecay, momentum;
     bool operator==(const TrainGroup&) const = default;
+
+    static void listKeys(auto& a, const Choices& optimizers = {"sgd", "adagrad", "adamw"}) {
+        using S = TrainGroup;
+        a("optimizer", &S::optimizer, "instead of train.optimizer",
+          {.choices = optimizers, .isSparse = true});
+        a("learning_rate", &S::learningRate, "instead of train.learning_rate",
+          {.min = 0, .max = 1e6, .isMinExcluded = true, .isSparse = true});
+        a("weight_decay", &S::weightDecay, "instead of train.weight_decay",
+          {.min = 0, .max = 1e6, .isSparse = true});
+        a("momentum", &S::momentum, "instead of train.momentum",
+          {.min = 0, .max = 1, .isSparse = true});
+    }
+};
+
+/// The group of the embedding tables, which has an optimizer more.
+struct TableGroup : TrainGroup {
+    static void listKeys(auto& a) {
+        TrainGroup::listKeys(a, {"sgd", "adagrad", "adamw", "rowwise_adagrad"});
+    }
 };
 
 struct TrainGroups {
-    TrainGroup dense, embeddings;
+    TrainGroup dense;
+    TableGroup embeddings;
     bool operator==(const TrainGroups&) const = default;
+
+    static void listKeys(auto& a) {
+        using S = TrainGroups;
+        a("dense", &S::dense, "all parameters but the embedding tables", {.isSparse = true});
+        a("embeddings", &S::embeddings,
+          "the embedding tables; rowwise_adagrad keeps one number of state a row",
+          {.isSparse = true});
+    }
 };
 
 /// How learning rates change over the updates: docs/reference/models.md has the formulas.
 struct ScheduleSpec {
-    std::string type = "constant";  ///< "linear", "cosine", "step"
-    std::int64_t warmupSteps = 0;
-    std::int64_t steps = 0;       ///< linear, cosine: step at which `final` is reached
-    double final = 0;             ///< final share of the first rate
-    std::int64_t everySteps = 0;  ///< step
-    double factor = 0.1;          ///< step
+    std::string type = "constant";
+    std::int64_t warmupSteps = 0, steps = 0;
+    double final = 0;
+    std::int64_t everySteps = 0;
+    double factor = 0.1;
     bool operator==(const ScheduleSpec&) const = default;
+
+    static void listKeys(auto& a) {
+        using S = ScheduleSpec;
+        a("type", &S::type,
+          "behind the warm-up; linear, cosine: down to `final`; step: times `factor` at intervals",
+          {.choices = {"constant", "linear", "cosine", "step"}});
+        a("warmup_steps", &S::warmupSteps, "the rates grow linearly over the first N steps",
+          {.min = 0, .max = kMostRows, .unit = "steps"});
+        a("steps", &S::steps, "linear, cosine: the step at which `final` is reached, and stays",
+          {.min = 0, .max = kMostRows, .unit = "steps"});
+        a("final", &S::final, "linear, cosine: the last rates, as a share of the first ones",
+          {.min = 0, .max = 1});
+        a("every_steps", &S::everySteps, "step: the interval",
+          {.min = 0, .max = kMostRows, .unit = "steps"});
+        a("factor", &S::factor, "step: what the rates are multiplied with",
+          {.min = 0, .max = 1, .isMinExcluded = true});
+    }
 };
 
 /// Ends the run when evaluations no longer improve.
 struct EarlyStopSpec {
-    std::int64_t patience = 0;  ///< evaluations without an improvement; 0: never stops
+    std::int64_t patience = 0;
     std::string metric = "eval.normalized_entropy";
     double minDelta = 0;
-    std::string mode = "auto";  ///< "min", "max"; auto: by the metric's name
+    std::string mode = "auto";
     bool operator==(const EarlyStopSpec&) const = default;
+
+    static void listKeys(auto& a) {
+        using S = EarlyStopSpec;
+        a("patience", &S::patience,
+          "evaluations in a row that may be no better than the best one; 0: it never stops early",
+          {.min = 0, .max = kMostRows, .unit = "evaluations"});
+        a("metric", &S::metric,
+          "what is looked at: a figure of the evaluation, of a head as eval.HEAD.FIGURE");
+        a("min_delta", &S::minDelta, "smallest change that counts as an improvement",
+          {.min = 0, .max = 1e12});
+        a("mode", &S::mode, "whether less or more of it is better; auto: by its name",
+          {.choices = {"auto", "min", "max"}});
+    }
 };
 
 struct TrainSpec {
-    std::string optimizer = "adamw";  ///< "sgd", "adagrad"
-    double learningRate = 0.001;
-    double weightDecay = 0, momentum = 0;
+    std::string optimizer = "adamw";
+    double learningRate = 0.001, weightDecay = 0, momentum = 0, clipNorm = 0, dropout = 0;
     TrainGroups groups;
     ScheduleSpec schedule;
-    double clipNorm = 0;  ///< 0: gradients are not clipped
-    double dropout = 0;
     EarlyStopSpec earlyStop;
-    std::string precision = "fp32";  ///< "bf16", "fp64"
-    std::string device = "auto";     ///< "cpu", "cuda"; auto: cuda if a rank has GPUs
-    bool deterministic = true;
-    bool tf32 = false;
-    std::int64_t ranks = 1;
-    std::int64_t nodes = 1;  ///< number of nodes with ranks
-    std::int64_t threads = 1;
-    std::int64_t maxSteps = 0;              ///< stop after this step; 0: no limit
-    std::int64_t checkpointEverySteps = 0;  ///< 0: only at the end
-    std::int64_t checkpointKeep = 3;
-    bool checkpointCopy = true;  ///< built-in trainer: checkpoints are written while training
-                                 ///< continues
-    std::int64_t maxRestarts = 3, noProgressMinutes = 30;  ///< minutes: until a stuck rank of
-                                                           ///< `command` is reported
-    std::int64_t exitMinutes = 30;  ///< until an ending rank of `command` is killed
-    std::string initFrom;           ///< run id or name; "" random weights
-    bool initOptimizer = false;     ///< with initFrom: also copies the optimizer's state
-    bool initBest = false;          ///< with initFrom: uses the checkpoint of its best evaluation
+    std::string device = "auto", precision = "fp32";
+    bool deterministic = true, tf32 = false;
+    std::int64_t ranks = 1, nodes = 1, threads = 1;
+    std::int64_t maxSteps = 0, checkpointEverySteps = 0, checkpointKeep = 3, maxRestarts = 3;
+    bool checkpointCopy = true;
+    std::string initFrom;  ///< run id or name; "" random weights
+    bool initOptimizer = false, initBest = false;
+    std::int64_t noProgressMinutes = 30, exitMinutes = 30;
+
+    static void listKeys(auto& a) {
+        listLearning(a);
+        listRunning(a);
+    }
+
+ private:
+    static void listLearning(auto& a);
+    static void listRunning(auto& a);
 };
 
-struct ResourcesSpec {
-    std::int64_t memoryLimitMb = 4096;
-    std::int64_t loaderThreads = 0;  ///< 0: one per core that this process may use
-    std::int64_t dataWorkersMin = 0, dataWorkersMax = 0;
-    std::int64_t gpusPerRank = 0;
-};
+void TrainSpec::listLearning(auto& a) {
+    using S = TrainSpec;
+    a("optimizer", &S::optimizer, "how weights move",
+      {.choices = {"sgd", "adagrad", "adamw"}, .isTrainers = true});
+    a("learning_rate", &S::learningRate, "size of a move",
+      {.min = 0, .max = 1e6, .isMinExcluded = true, .isTrainers = true});
+    a("weight_decay", &S::weightDecay, "pull towards zero",
+      {.min = 0, .max = 1e6, .isTrainers = true});
+    a("momentum", &S::momentum, "sgd only", {.min = 0, .max = 1, .isTrainers = true});
+    a("clip_norm", &S::clipNorm,
+      "gradients are made smaller where their norm over all parameters is above it; 0: never",
+      {.min = 0, .max = 1e12, .isSparse = true, .isTrainers = true});
+    a("dropout", &S::dropout,
+      "dlrm, dcn_v2, mlp: share of the hidden layers' outputs that a training row goes without",
+      {.min = 0, .max = 0.99, .isSparse = true, .isTrainers = true});
+    a("groups", &S::groups,
+      "what the layers (`dense`) or the embedding tables (`embeddings`) have of their own instead "
+      "of `train`'s",
+      {.isSparse = true, .isTrainers = true});
+    a("schedule", &S::schedule, "how the learning rates change over the steps",
+      {.isSparse = true, .isTrainers = true});
+    a("early_stop", &S::earlyStop,
+      "the run ends, and is finished, when evaluations get no better; its best checkpoint is kept "
+      "as best.safetensors",
+      {.isSparse = true, .isTrainers = true});
+}
+
+void TrainSpec::listRunning(auto& a) {
+    using S = TrainSpec;
+    a("device", &S::device,
+      "where the built-in trainer computes; auto: cuda where `resources.gpus_per_rank` gives a "
+      "GPU, "
+      "else cpu",
+      {.choices = {"auto", "cpu", "cuda"}, .isSparse = true, .isTrainers = true});
+    a("precision", &S::precision,
+      "of the model's arithmetic; bf16: weights and sums in fp32, layers in bfloat16; fp64: to "
+      "compare with",
+      {.choices = {"fp32", "bf16", "fp64"}, .isTrainers = true});
+    a("deterministic", &S::deterministic,
+      "on a GPU: the same bits in each run; false: kernels that add in any order may be taken",
+      {.isSparse = true, .isTrainers = true});
+    a("tf32", &S::tf32, "on a GPU, fp32: matrix products with TF32's shorter fractions",
+      {.isSparse = true, .isTrainers = true});
+    a("ranks", &S::ranks,
+      "training processes; must divide batch.rows / micro_rows; of target_mean 1",
+      {.min = 1, .max = 65536});
+    a("nodes", &S::nodes,
+      "machines that train, the head's and others with an agent; must divide train.ranks",
+      {.min = 1, .max = 4096, .isSparse = true});
+    a("threads", &S::threads,
+      "of a rank; part of what repeats bit for bit; a script's OMP_NUM_THREADS",
+      {.min = 1, .max = 1024});
+    a("max_steps", &S::maxSteps, "stop after this step; 0: at the end of the epochs",
+      {.min = 0, .max = kMostRows, .isOfStream = true, .unit = "steps"});
+    a.yaml("checkpoint", KeyType::kSection, "when state is saved");
+    a("checkpoint.every_steps", &S::checkpointEverySteps, "0: only at the end",
+      {.min = 0, .max = kMostRows, .isOfStream = true, .unit = "steps"});
+    a("checkpoint.keep", &S::checkpointKeep,
+      "newest ones kept: older files go once the daemon has stored newer ones",
+      {.min = 1, .max = 1e6});
+    a("checkpoint.copy", &S::checkpointCopy,
+      "one on the way is written from a copy in memory while training goes on; false: steps wait, "
+      "and the copy's memory is not needed",
+      {.isSparse = true, .isTrainers = true});
+    a("max_restarts", &S::maxRestarts,
+      "after a rank died, from the last checkpoint; a lost node costs none, unless this is 0",
+      {.min = 0, .max = 1e6});
+    a.yaml("init_from", KeyType::kSection, "whose weights are the first ones: a run, or a map",
+           {.shortKey = "run"});
+    a("init_from.run", &S::initFrom, "id or name of the run",
+      {.isTrainers = true, .jsonName = "init_from"});
+    a("init_from.optimizer", &S::initOptimizer, "its optimizer's state is taken too",
+      {.isSparse = true, .jsonName = "init_optimizer"});
+    a("init_from.best", &S::initBest, "its best checkpoint, not the newest",
+      {.isSparse = true, .jsonName = "init_best"});
+    a("no_progress_minutes", &S::noProgressMinutes,
+      "with `command`: a rank that takes no step for this long is named; nothing ends for it",
+      {.min = 1, .max = 1e6, .isSparse = true, .isOfStream = true, .unit = "minutes"});
+    a("exit_minutes", &S::exitMinutes,
+      "with `command`: a rank whose stream is at its end, and that has reported nothing for this "
+      "long, is ended; the run is judged by what its ranks reported",
+      {.min = 1, .max = 1e6, .isSparse = true, .isOfStream = true, .unit = "minutes"});
+}
 
 }  // namespace millrace::spec

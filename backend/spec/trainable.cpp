@@ -34,31 +34,37 @@ double bytesOf(const EmbeddingSpec& table, const RunSpec& spec) {
     return static_cast<double>(table.rows) * (floats * bytes + kPlaceBytes);
 }
 
-// Rejects keys that the script of `command` controls itself: they would have no effect.
-void checkScript(const RunSpec& spec, Problems& problems) {
-    const TrainSpec usual;
-    const auto refuse = [&](const char* key, bool isGiven) {
-        if (isGiven) {
-            problems.add(key, "check",
-                         strCat(key, ": is the script's own with `command`; leave the key out"));
+// Rejects keys of the built-in trainer that are given: the script of `command` has its own.
+class TrainersKeys {
+ public:
+    TrainersKeys(const TrainSpec& train, Problems& problems) : train_(train), problems_(problems) {}
+
+    template <class T>
+    void operator()(std::string_view name, T TrainSpec::* member, std::string_view /*doc*/,
+                    const KeyLimits& limits = {}) const {
+        if (limits.isTrainers) {
+            refuse(strCat("train.", limits.jsonName.empty() ? name : limits.jsonName),
+                   train_.*member != TrainSpec().*member);
         }
-    };
-    refuse("train.optimizer", spec.train.optimizer != usual.optimizer);
-    refuse("train.learning_rate", spec.train.learningRate != usual.learningRate);
-    refuse("train.weight_decay", spec.train.weightDecay != usual.weightDecay);
-    refuse("train.momentum", spec.train.momentum != usual.momentum);
-    refuse("train.groups", spec.train.groups != usual.groups);
-    refuse("train.schedule", spec.train.schedule != usual.schedule);
-    refuse("train.clip_norm", spec.train.clipNorm != usual.clipNorm);
-    refuse("train.checkpoint.copy", spec.train.checkpointCopy != usual.checkpointCopy);
-    refuse("train.early_stop", spec.train.earlyStop != usual.earlyStop);
-    refuse("train.dropout", spec.train.dropout != usual.dropout);
-    refuse("train.precision", spec.train.precision != usual.precision);
-    refuse("train.device", spec.train.device != usual.device);
-    refuse("train.deterministic", spec.train.deterministic != usual.deterministic);
-    refuse("train.tf32", spec.train.tf32 != usual.tf32);
-    refuse("train.init_from", !spec.train.initFrom.empty());
-    refuse("eval.every_steps", spec.eval && spec.eval->everySteps != 0);
+    }
+    void yaml(std::string_view /*name*/, KeyType /*type*/, std::string_view /*doc*/,
+              const KeyLimits& /*limits*/ = {}) const {}
+    void refuse(const std::string& key, bool isGiven) const {
+        if (isGiven) {
+            problems_.add(key, "check",
+                          strCat(key, ": is the script's own with `command`; leave the key out"));
+        }
+    }
+
+ private:
+    const TrainSpec& train_;
+    Problems& problems_;
+};
+
+void checkScript(const RunSpec& spec, Problems& problems) {
+    const TrainersKeys own(spec.train, problems);
+    TrainSpec::listKeys(own);
+    own.refuse("eval.every_steps", spec.eval && spec.eval->everySteps != 0);
     if (spec.command.front().empty()) {
         problems.add("command", "check",
                      "command: its first item is the program, not an empty text");

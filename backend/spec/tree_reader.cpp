@@ -21,8 +21,8 @@ std::vector<std::string> namesOf(const std::vector<const Key*>& keys) {
     return names;
 }
 
-std::vector<std::string> textsOf(const std::vector<std::string_view>& views) {
-    return {views.begin(), views.end()};
+std::vector<std::string> textsOf(const Choices& words) {
+    return {words.begin(), words.end()};
 }
 
 Json emptyValue(KeyType type) {

@@ -356,8 +356,8 @@ TEST(SpecReader, ReadsEveryKindOfStep) {
 TEST(SpecReader, AStepIsOfOneKnownKind) {
     EXPECT_EQ(errorsOf(withLine("recipe:\n  - {flter: x > 1}")),
               "5:6 unknown key 'flter' in recipe[0]; did you mean 'filter'?\n"
-              "5:5 the step has no kind; one of filter, join, semi_join, anti_join, sample, "
-              "derive, weight, hash, bucketize, truncate, select");
+              "5:5 the step has no kind; one of filter, weight, derive, join, semi_join, "
+              "anti_join, sample, hash, bucketize, truncate, select");
     EXPECT_NE(
         errorsOf(withLine("recipe:\n  - {filter: x > 1, weight: x}")).find("not filter and weight"),
         std::string::npos);

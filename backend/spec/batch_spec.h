@@ -1,0 +1,69 @@
+#pragma once
+// `batch` and `resources`: how rows become batches, and what a run may use. Threads: values.
+#include <cstdint>
+#include <string>
+
+#include "backend/spec/key_table.h"
+
+namespace millrace::spec {
+
+struct BatchSpec {
+    std::int64_t rows = 1024;
+    std::int64_t microRows = 128;
+    std::int64_t epochs = 1;
+    std::uint64_t seed = 0;
+    std::string shuffle;             ///< "" until binding sets it
+    std::string order = "permuted";  ///< "by": the values of `orderBy`
+    std::string orderBy;
+    std::int64_t segmentSplits = 0;  ///< 0: the plan chooses, and inspect writes the number here
+
+    static void listKeys(auto& a) {
+        using S = BatchSpec;
+        a("rows", &S::rows, "rows of a step, over all ranks",
+          {.min = 1, .max = 1e9, .unit = "rows"});
+        a("micro_rows", &S::microRows,
+          "rows of a micro-batch, which must divide `rows`; default rows / 8",
+          {.min = 1, .max = 1e9, .isDerived = true, .unit = "rows"});
+        a("epochs", &S::epochs, "passes over the dataset", {.min = 1, .max = 1e6});
+        a("seed", &S::seed, "of the order, the draws and the model's first weights");
+        a("shuffle", &S::shuffle,
+          "within a segment: rows, whole requests (needs `features.request`, a column of the "
+          "files), or none; default: requests where such a column is named, else rows",
+          {.choices = {"rows", "requests", "none"}});
+        a.order("order", &S::order, &S::orderBy,
+                "of the splits: permuted in each epoch, as_is, or {by: column}, which takes the "
+                "values of a column in ascending order and permutes the splits of each");
+        a("segment_splits", &S::segmentSplits,
+          "splits shuffled together; 0: at most 131,072 rows and 256 MB decoded, fixed by the plan",
+          {.min = 0, .max = 1e6});
+    }
+};
+
+struct ResourcesSpec {
+    std::int64_t memoryLimitMb = 4096, loaderThreads = 0;
+    std::int64_t dataWorkersMin = 0, dataWorkersMax = 0;
+    std::int64_t gpusPerRank = 0;
+
+    static void listKeys(auto& a) {
+        using S = ResourcesSpec;
+        a("memory_limit_mb", &S::memoryLimitMb, "of a loader process",
+          {.min = 64, .max = 1e9, .isOfStream = true, .unit = "MB"});
+        a("loader_threads", &S::loaderThreads, "0: one for each core",
+          {.min = 0, .max = 1024, .isOfStream = true});
+        a.yaml("data_workers", KeyType::kSection,
+               "processes that compute segments for the feed, here or on other machines",
+               {.isOfStream = true});
+        a("data_workers.min", &S::dataWorkersMin,
+          "that a run starts, and starts again when they are lost", {.min = 0, .max = 65536});
+        a("data_workers.max", &S::dataWorkersMax,
+          "with those that join by hand, as far as the advice on their number goes; 0: none may "
+          "join",
+          {.min = 0, .max = 65536});
+        a("gpus_per_rank", &S::gpusPerRank,
+          "GPUs of a rank: the run's alone, in CUDA_VISIBLE_DEVICES of all its ranks; of the "
+          "built-in trainer at most 1",
+          {.min = 0, .max = 64});
+    }
+};
+
+}  // namespace millrace::spec
