@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <vector>
 
 #include <absl/strings/ascii.h>
+#include <absl/strings/str_join.h>
 
 #include "backend/core/status.h"
 
@@ -40,15 +42,10 @@ char delimiterOfName(std::string_view path) {
 }
 
 std::string_view csvNullsDoc() {
-    static const std::string kDoc = [] {
-        std::string words;
-        for (const std::string_view word : kCsvNulls) {
-            strAppend(&words, words.empty() ? "" : ", ", word);
-        }
-        return strCat(
-            "values that are null in every column; default, in columns that are not text: ", words,
-            ". An empty field is always null");
-    }();
+    static const std::string kDoc =
+        strCat("values that are null in every column; default, in columns that are not text: ",
+               absl::StrJoin(std::vector<std::string>(kCsvNulls.begin(), kCsvNulls.end()), ", "),
+               ". An empty field is always null");
     return kDoc;
 }
 

@@ -13,72 +13,47 @@
 namespace millrace::spec {
 namespace {
 
-/// The type of a key by the type of its member.
 template <class T>
-struct Typed {
-    static constexpr KeyType kType = KeyType::kSection;
-    using Below = T;  ///< the struct whose keys are below the key
-};
-template <KeyType kOne>
-struct Plain {
-    static constexpr KeyType kType = kOne;
-    using Below = void;
-};
-template <>
-struct Typed<std::string> : Plain<KeyType::kText> {};
-template <>
-struct Typed<bool> : Plain<KeyType::kBool> {};
-template <>
-struct Typed<std::int64_t> : Plain<KeyType::kInt> {};
-template <>
-struct Typed<std::uint64_t> : Plain<KeyType::kSeed> {};
-template <>
-struct Typed<double> : Plain<KeyType::kReal> {};
-template <>
-struct Typed<Json> : Plain<KeyType::kParams> {};
-template <>
-struct Typed<std::vector<std::string>> : Plain<KeyType::kTextList> {};
-template <>
-struct Typed<std::vector<std::int64_t>> : Plain<KeyType::kIntList> {};
-template <>
-struct Typed<std::vector<double>> : Plain<KeyType::kRealList> {};
-template <>
-struct Typed<std::vector<NamedExpr>> : Plain<KeyType::kNamedExprs> {};
-template <>
-struct Typed<std::vector<JoinKey>> : Plain<KeyType::kJoinKeys> {};
-template <>
-struct Typed<std::vector<DenseFeature>> : Plain<KeyType::kDense> {};
-template <>
-struct Typed<std::vector<Step>> : Plain<KeyType::kRecipe> {};
-template <>
-struct Typed<std::map<std::string, std::string>> : Plain<KeyType::kTextMap> {};
-template <class T>
-struct Typed<std::optional<T>> : Typed<T> {};
-template <class T>
-struct Typed<std::vector<T>> {
-    static constexpr KeyType kType = KeyType::kSectionList;
-    using Below = T;
-};
-template <class T>
-struct Typed<std::map<std::string, T>> {
-    static constexpr KeyType kType = KeyType::kSectionMap;
-    using Below = T;
-};
+constexpr const T* kAny = nullptr;
 
-template <class T>
-constexpr bool kIsOptional = false;
-template <class T>
-constexpr bool kIsOptional<std::optional<T>> = true;
+/// The type of a key by the type of its member.
+struct KeyTypes {
+    static KeyType of(const std::string*) { return KeyType::kText; }
+    static KeyType of(const bool*) { return KeyType::kBool; }
+    static KeyType of(const std::int64_t*) { return KeyType::kInt; }
+    static KeyType of(const std::uint64_t*) { return KeyType::kSeed; }
+    static KeyType of(const double*) { return KeyType::kReal; }
+    static KeyType of(const Json*) { return KeyType::kParams; }
+    static KeyType of(const std::vector<std::string>*) { return KeyType::kTextList; }
+    static KeyType of(const std::vector<std::int64_t>*) { return KeyType::kIntList; }
+    static KeyType of(const std::vector<double>*) { return KeyType::kRealList; }
+    static KeyType of(const std::vector<NamedExpr>*) { return KeyType::kNamedExprs; }
+    static KeyType of(const std::vector<JoinKey>*) { return KeyType::kJoinKeys; }
+    static KeyType of(const std::vector<DenseFeature>*) { return KeyType::kDense; }
+    static KeyType of(const std::vector<WeightedFeature>*) { return KeyType::kSectionList; }
+    static KeyType of(const std::vector<Step>*) { return KeyType::kRecipe; }
+    static KeyType of(const std::map<std::string, std::string>*) { return KeyType::kTextMap; }
+    template <class T>
+    static KeyType of(const std::map<std::string, T>*) {
+        return KeyType::kSectionMap;
+    }
+    template <class T>
+    static KeyType of(const std::optional<T>*) {
+        return of(kAny<T>);
+    }
+    template <class T>
+    static KeyType of(const T*) {
+        return KeyType::kSection;
+    }
+};
 
 /// A default as YAML; "" for an empty one.
 template <class T>
 std::string fallbackText(const T& value) {
-    if constexpr (std::is_same_v<T, bool>) {
-        return value ? "true" : "false";
-    } else if constexpr (std::is_same_v<T, double>) {
+    if constexpr (std::is_same_v<T, double>) {
         return plainNumber(value);
     } else if constexpr (std::is_arithmetic_v<T>) {
-        return strCat(value);
+        return dumpJson(value);
     } else if constexpr (std::is_same_v<T, std::string>) {
         return value == "null" ? "\"null\"" : value == "\"" ? "'\"'" : value;
     } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
@@ -96,19 +71,13 @@ class Lister {
     template <class S, class T>
     void operator()(std::string_view name, T S::* member, std::string_view doc,
                     KeyLimits limits = {}) {
-        const KeyType type = limits.type.value_or(
-            std::is_same_v<T, std::string> && !limits.choices.empty() ? KeyType::kChoice
-                                                                      : Typed<T>::kType);
-        limits.isOptional = limits.isOptional || kIsOptional<T>;
+        const bool isChoice = std::is_same_v<T, std::string> && !limits.choices.empty();
+        const KeyType type =
+            limits.type.value_or(isChoice ? KeyType::kChoice : KeyTypes::of(kAny<T>));
+        limits.isOptional = limits.isOptional || requires(const T& value) { value.has_value(); };
         const bool hasDefault = !limits.isRequired && !limits.isDerived;
         add(name, type, hasDefault ? fallbackText(S().*member) : "", doc, limits);
-        if constexpr (!std::is_void_v<typename Typed<T>::Below>) {
-            below<typename Typed<T>::Below>(
-                at(type == KeyType::kSectionMap ? strCat(name, ".*") : std::string(name)));
-        }
-        if (type == KeyType::kRecipe && prefix_.empty()) {
-            below<Step>(at(name));
-        }
+        below(kAny<T>, at(name));
     }
     void json(std::string_view /*name*/, auto /*member*/, const KeyLimits& /*limits*/ = {}) {}
     void yaml(std::string_view name, KeyType type, std::string_view doc,
@@ -129,7 +98,7 @@ class Lister {
     void table(auto /*member*/, std::string_view doc, const KeyLimits& limits = {}) {
         add("table", KeyType::kTextList, "", doc, limits);
         add("csv", KeyType::kSection, "", "how its CSV files are written", {.isOptional = true});
-        below<CsvOptions>(at("csv"));
+        below(kAny<CsvOptions>, at("csv"));
     }
     void kind(std::string_view name, ModelBody ModelSpec::* /*body*/, std::string_view doc,
               const KeyLimits& limits) {
@@ -149,9 +118,29 @@ class Lister {
 
  private:
     template <class T>
-    void below(std::string prefix) {
-        Lister lister(out_, std::move(prefix));
-        T::listKeys(lister);
+    void below(const T* /*type*/, std::string prefix) {
+        if constexpr (requires(Lister& lister) { T::listKeys(lister); }) {
+            Lister lister(out_, std::move(prefix));
+            T::listKeys(lister);
+        }
+    }
+    template <class T>
+    void below(const std::optional<T>* /*type*/, std::string prefix) {
+        below(kAny<T>, std::move(prefix));
+    }
+    template <class T>
+    void below(const std::vector<T>* /*type*/, std::string prefix) {
+        below(kAny<T>, std::move(prefix));
+    }
+    template <class T>
+    void below(const std::map<std::string, T>* /*type*/, const std::string& prefix) {
+        below(kAny<T>, prefix + ".*");
+    }
+    /// A recipe elsewhere has the same keys.
+    void below(const std::vector<Step>* /*type*/, const std::string& prefix) {
+        if (prefix == "recipe") {
+            below(kAny<Step>, prefix);
+        }
     }
     template <class Kind>
     void listKind(const Kind&) {

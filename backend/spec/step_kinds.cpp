@@ -16,11 +16,12 @@ namespace {
 
 using Wanted = StepTyper::Wanted;
 
-/// The first members of a step that makes a column from another one.
-YamlMembers columnText(const std::string& column, const std::string& as) {
-    YamlMembers members;
-    members.text("column", column).textUnless("as", as, column);
-    return members;
+/// A step that makes a column from another one: `as` is written if it is not `column`.
+template <class Kind>
+std::string columnText(const Kind& step) {
+    Kind usual;
+    usual.as = step.column;
+    return yamlChanges(step, usual);
 }
 
 /// Adds the column that `kind` makes from `column`, of type `made`; an error if `made` is empty,
@@ -107,16 +108,7 @@ void SampleStep::type(StepTyper& typer) const {
 }
 
 std::string SampleStep::text() const {
-    YamlMembers members;
-    members.textUnless("where", where).raw("keep", dumpJson(jsonNumber(keep)));
-    if (isInverseWeighted) {
-        members.raw("weight", "inverse");
-    }
-    members.list("by", by);
-    if (redrawEachEpoch) {
-        members.raw("redraw", "each_epoch");
-    }
-    return members.done();
+    return yamlChanges(*this, SampleStep());
 }
 
 void HashStep::type(StepTyper& typer) const {
@@ -131,12 +123,7 @@ void HashStep::type(StepTyper& typer) const {
 }
 
 std::string HashStep::text() const {
-    YamlMembers members = columnText(column, as);
-    members.raw("buckets", strCat(buckets));
-    if (seed != 0) {
-        members.raw("seed", strCat(seed));
-    }
-    return members.done();
+    return columnText(*this);
 }
 
 void BucketizeStep::check(const StepPlace& place) const {
@@ -158,8 +145,7 @@ void BucketizeStep::type(StepTyper& typer) const {
 }
 
 std::string BucketizeStep::text() const {
-    YamlMembers members = columnText(column, as);
-    return members.raw("boundaries", dumpJson(Json(boundaries))).done();
+    return columnText(*this);
 }
 
 void TruncateStep::type(StepTyper& typer) const {
@@ -173,8 +159,7 @@ void TruncateStep::type(StepTyper& typer) const {
 }
 
 std::string TruncateStep::text() const {
-    YamlMembers members = columnText(column, as);
-    return members.raw("length", strCat(length)).textUnless("from", from, "first").done();
+    return columnText(*this);
 }
 
 void SelectStep::type(StepTyper& typer) const {

@@ -73,33 +73,7 @@ StepReads lookedUp(const TableLookup& lookup) {
 }  // namespace
 
 std::string csvText(const TableRef& table) {
-    const CsvOptions& csv = table.csv;
-    const CsvOptions usual = TableRef(table.paths).csv;
-    YamlMembers members, types;
-    for (const auto& [name, type] : csv.types) {
-        types.text(yamlScalar(name, true), type);
-    }
-    const auto quoted = [&members](const char* key, const std::string& text,
-                                   const std::string& fallback) {
-        if (text != fallback) {
-            members.raw(key, dumpJson(text));
-        }
-    };
-    const auto plain = [&members](const char* key, bool isGiven, const std::string& text) {
-        if (isGiven) {
-            members.raw(key, text);
-        }
-    };
-    quoted("delimiter", csv.delimiter, usual.delimiter);
-    plain("header", !csv.header, "false");
-    plain("types", !csv.types.empty(), types.done());
-    quoted("quote", csv.quote, usual.quote);
-    quoted("comment", csv.comment, usual.comment);
-    plain("skip_rows", csv.skipRows != 0, strCat(csv.skipRows));
-    plain("decimal_comma", csv.decimalComma, "true");
-    members.list("null_values", csv.nullValues);
-    members.textUnless("on_bad_row", csv.onBadRow, usual.onBadRow);
-    return members.done();
+    return yamlChanges(table.csv, TableRef(table.paths).csv, true);
 }
 
 StepReads JoinStep::reads() const {

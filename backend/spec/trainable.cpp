@@ -6,6 +6,7 @@
 #include <variant>
 
 #include <absl/strings/match.h>
+#include <absl/strings/str_replace.h>
 
 #include "backend/core/text.h"
 #include "backend/expr/expression.h"
@@ -34,37 +35,25 @@ double bytesOf(const EmbeddingSpec& table, const RunSpec& spec) {
     return static_cast<double>(table.rows) * (floats * bytes + kPlaceBytes);
 }
 
-// Rejects keys of the built-in trainer that are given: the script of `command` has its own.
-class TrainersKeys {
- public:
-    TrainersKeys(const TrainSpec& train, Problems& problems) : train_(train), problems_(problems) {}
-
-    template <class T>
-    void operator()(std::string_view name, T TrainSpec::* member, std::string_view /*doc*/,
-                    const KeyLimits& limits = {}) const {
-        if (limits.isTrainers) {
-            refuse(strCat("train.", limits.jsonName.empty() ? name : limits.jsonName),
-                   train_.*member != TrainSpec().*member);
-        }
-    }
-    void yaml(std::string_view /*name*/, KeyType /*type*/, std::string_view /*doc*/,
-              const KeyLimits& /*limits*/ = {}) const {}
-    void refuse(const std::string& key, bool isGiven) const {
-        if (isGiven) {
-            problems_.add(key, "check",
-                          strCat(key, ": is the script's own with `command`; leave the key out"));
-        }
-    }
-
- private:
-    const TrainSpec& train_;
-    Problems& problems_;
-};
-
+// Rejects keys of the built-in trainer: the script of `command` has its own, so they would have no
+// effect.
 void checkScript(const RunSpec& spec, Problems& problems) {
-    const TrainersKeys own(spec.train, problems);
-    TrainSpec::listKeys(own);
-    own.refuse("eval.every_steps", spec.eval && spec.eval->everySteps != 0);
+    const auto refuse = [&](const std::string& key, bool isGiven) {
+        if (isGiven) {
+            problems.add(key, "check",
+                         strCat(key, ": is the script's own with `command`; leave the key out"));
+        }
+    };
+    const Json given = spec.toJson(), usual = RunSpec().toJson();
+    for (const Key& key : keyTable()) {
+        const std::string_view name = key.limits.jsonName;
+        const std::string path = name.empty() ? key.path : strCat("train.", name);
+        const Json::json_pointer at("/" + absl::StrReplaceAll(path, {{".", "/"}}));
+        if (key.limits.isTrainers) {
+            refuse(path, given.value(at, Json()) != usual.value(at, Json()));
+        }
+    }
+    refuse("eval.every_steps", spec.eval && spec.eval->everySteps != 0);
     if (spec.command.front().empty()) {
         problems.add("command", "check",
                      "command: its first item is the program, not an empty text");
