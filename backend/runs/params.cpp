@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "backend/core/json.h"
-
 namespace millrace::runs {
 namespace {
 
@@ -43,10 +41,9 @@ void flatten(const std::string& prefix, const Json& value, Params& out) {
 
 }  // namespace
 
-Result<Params> flattenParams(std::string_view resolvedSpec) {
-    ASSIGN_OR_RETURN(const Json spec, parseJson(resolvedSpec, "resolved spec"));
+Params flattenParams(const Json& resolvedSpec) {
     Params params;
-    flatten("", spec, params);
+    flatten("", resolvedSpec, params);
     return params;
 }
 

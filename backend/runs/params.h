@@ -2,15 +2,14 @@
 // The parameters of a run: every scalar of its resolved spec under a dotted name.
 #include <map>
 #include <string>
-#include <string_view>
 
-#include "backend/core/status.h"
+#include "backend/core/json.h"
 
 namespace millrace::runs {
 
 /// For example "batch.rows" -> "1024". Elements of a list of objects are named by their `name`
 /// ("recipe.spam.on"), else by their index; a list of scalars is one value in JSON. Omits null and
 /// empty values.
-Result<std::map<std::string, std::string>> flattenParams(std::string_view resolvedSpec);
+std::map<std::string, std::string> flattenParams(const Json& resolvedSpec);
 
 }  // namespace millrace::runs

@@ -218,7 +218,8 @@ Result<RunTable::Created> RunTable::create(const RunRecord& run) {
 Result<std::vector<RunTable::Created>> RunTable::createGroup(std::vector<RunRecord> runs) {
     for (RunRecord& run : runs) {
         if (run.params.empty() && !run.resolvedSpec.empty()) {
-            ASSIGN_OR_RETURN(run.params, flattenParams(run.resolvedSpec));
+            ASSIGN_OR_RETURN(const Json spec, parseJson(run.resolvedSpec, "resolved spec"));
+            run.params = flattenParams(spec);
         }
         run.state = run.state == values::RunState::kUnknown ? values::RunState::kQueued : run.state;
     }

@@ -154,7 +154,7 @@ Result<runs::CountedSpec> countValues(Inspector& inspector, const std::string& r
     counted.streamHash = run.streamHash;
     counted.planHash = run.planHash;
     counted.plan = run.plan;
-    ASSIGN_OR_RETURN(counted.params, runs::flattenParams(counted.resolvedSpec));
+    counted.params = runs::flattenParams(run.spec);
     return counted;
 }
 

@@ -291,13 +291,13 @@ void RunController::adoptAll() {
 
 Status RunController::adoptOne(const std::string& id) {
     ASSIGN_OR_RETURN(runs::RunRecord run, parts_.store.get(id));
-    const Result<JobFacts> facts = JobFacts::read(run.resolvedSpec);
-    if (!facts.ok()) {
-        RETURN_IF_ERROR(strays_.end(gangKey(run.id, run.attempt), facts.status()));
-        return refuse(run.id, std::string(messageOf(facts.status())));
+    const Result<SharedSpec> spec = readSpec(run.resolvedSpec);
+    if (!spec.ok()) {
+        RETURN_IF_ERROR(strays_.end(gangKey(run.id, run.attempt), spec.status()));
+        return refuse(run.id, std::string(messageOf(spec.status())));
     }
     run.specText.clear();
-    auto active = std::make_unique<ActiveRun>(place_, std::move(run), *facts);
+    auto active = std::make_unique<ActiveRun>(place_, std::move(run), *spec);
     ActiveRun& adopted = *active;
     active_[id] = std::move(active);
     adopted.adopt();
@@ -324,8 +324,9 @@ T RunController::ask(std::function<T()> question) {
     }
 }
 
-void RunController::queueChanged() {
-    (void)mailbox_.push([this] {
+void RunController::queueChanged(std::map<std::string, SharedSpec> specs) {
+    (void)mailbox_.push([this, specs = std::move(specs)]() mutable {
+        specs_.merge(specs);
         isQueueChanged_ = true;
         parts_.live.touch();
     });
@@ -371,7 +372,7 @@ Status RunController::resume(const std::string& runId, std::int64_t fromStep,
         ASSIGN_OR_RETURN(const runs::RunRecord run, parts_.store.get(runId));
         RETURN_IF_ERROR(checkpoints_.checkResume(run, fromStep));
         RETURN_IF_ERROR(parts_.store.requeue(runId, fromStep, change));
-        facts_.erase(runId);
+        specs_.erase(runId);
         isQueueChanged_ = true;
         parts_.live.touch();
         return okStatus();

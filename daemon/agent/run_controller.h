@@ -64,8 +64,9 @@ class RunController {
     /// Handles all queued messages without the thread: for tests.
     void drain();
 
-    /// Call when the store has new runs in the state queued.
-    void queueChanged();
+    /// Call when the store has new runs in the state queued. `specs`: theirs by id, if they are
+    /// parsed already.
+    void queueChanged(std::map<std::string, SharedSpec> specs = {});
     /// Call when a gang of the head's machine has changed.
     void post(const std::string& key, const engines::State& state);
     Status stop(const std::string& runId, const std::string& reason,
@@ -117,7 +118,7 @@ class RunController {
     void startWaiting();
     void startOne(const Waiting& waiting);
     Status readQueue();
-    Result<JobFacts> factsOf(const std::string& id);
+    Result<SharedSpec> specOf(const std::string& id);
     schedule::Decision decide() const;
     void showReasons(const std::vector<schedule::Waiting>& waiting);
     void noteUnread(const std::string& id, const Status& why);
@@ -143,9 +144,9 @@ class RunController {
     std::atomic<std::size_t> mailBytes_{0};  // of workers' lines in the mailbox
     BoundedQueue<Message> mailbox_;
     // For the controller's thread only:
-    std::vector<Waiting> queue_;             // as the store had it at the last look
-    std::map<std::string, JobFacts> facts_;  // of the runs in `queue_`
-    std::map<std::string, Unread> unread_;   // by run
+    std::vector<Waiting> queue_;               // as the store had it at the last look
+    std::map<std::string, SharedSpec> specs_;  // of the runs in `queue_`
+    std::map<std::string, Unread> unread_;     // by run
     std::map<std::string, std::unique_ptr<ActiveRun>> active_;
     StrayGangs strays_;
     LookPace pace_;

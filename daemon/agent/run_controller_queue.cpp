@@ -11,18 +11,19 @@ constexpr std::int64_t kQueueRetryNs = 1'000 * kNsPerMs;
 // Pause between looks whether the nodes that a run waits for have attached.
 constexpr std::int64_t kNodesRetryNs = 500 * kNsPerMs;
 // Most specs kept of runs that have left the queue.
-constexpr std::size_t kMostStaleFacts = 100;
+constexpr std::size_t kMostStaleSpecs = 100;
 
 }  // namespace
 
-Result<JobFacts> RunController::factsOf(const std::string& id) {
-    if (const auto known = facts_.find(id); known != facts_.end()) {
-        return known->second;
+Result<SharedSpec> RunController::specOf(const std::string& id) {
+    const auto known = specs_.find(id);
+    SharedSpec spec = known == specs_.end() ? nullptr : known->second;
+    if (spec == nullptr) {
+        ASSIGN_OR_RETURN(const runs::RunRecord run, parts_.store.get(id));
+        ASSIGN_OR_RETURN(spec, readSpec(run.resolvedSpec));
     }
-    ASSIGN_OR_RETURN(const runs::RunRecord run, parts_.store.get(id));
-    ASSIGN_OR_RETURN(const JobFacts facts, JobFacts::read(run.resolvedSpec));
-    RETURN_IF_ERROR(checkStartable(facts, options_.noTrainer));
-    return facts;
+    RETURN_IF_ERROR(checkStartable(*spec, options_.noTrainer));
+    return spec;
 }
 
 // The store has the queue; only what was read of the specs is kept from look to look.
@@ -30,14 +31,14 @@ Status RunController::readQueue() {
     ASSIGN_OR_RETURN(const auto stored, parts_.store.waiting());
     queue_.clear();
     unreadNs_ = 0;
-    if (facts_.size() > 2 * stored.size() + kMostStaleFacts) {
-        facts_.clear();
+    if (specs_.size() > 2 * stored.size() + kMostStaleSpecs) {
+        specs_.clear();
     }
     for (const runs::RunStore::WaitingRun& run : stored) {
         if (active(run.id) != nullptr) {
             continue;  // its first attempt is not in the store yet
         }
-        const Result<JobFacts> known = factsOf(run.id);
+        const Result<SharedSpec> known = specOf(run.id);
         if (absl::IsInvalidArgument(known.status())) {
             (void)refuse(run.id, std::string(messageOf(known.status())));
             continue;
@@ -46,7 +47,7 @@ Status RunController::readQueue() {
             noteUnread(run.id, known.status());
             continue;  // a damaged run does not hold back others
         }
-        facts_.emplace(run.id, *known);
+        specs_.emplace(run.id, *known);
         queue_.push_back({run.id, run.resumeFrom});
     }
     return okStatus();
@@ -79,7 +80,7 @@ schedule::Decision RunController::decide() const {
         }
     }
     for (const Waiting& waiting : queue_) {
-        queue.push_back({waiting.id, partsOf(facts_.at(waiting.id), place_.trainsHere())});
+        queue.push_back({waiting.id, partsOf(*specs_.at(waiting.id), place_.trainsHere())});
     }
     return schedule::decide(queue, taking, allOf(parts_.nodes));
 }
@@ -137,7 +138,9 @@ void RunController::startOne(const Waiting& waiting) {
         return noteUnread(waiting.id, run.status());
     }
     run->specText.clear();
-    auto active = std::make_unique<ActiveRun>(place_, std::move(*run), facts_.at(waiting.id));
+    // Taken out of the map: the run's spec changes when its values are counted.
+    SharedSpec spec = std::move(specs_.extract(waiting.id).mapped());
+    auto active = std::make_unique<ActiveRun>(place_, std::move(*run), std::move(spec));
     ActiveRun& started = *active;
     active_[waiting.id] = std::move(active);
     started.launch(waiting.fromStep);

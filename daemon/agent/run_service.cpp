@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include <absl/strings/str_join.h>
+
 #include "backend/core/clock.h"
 #include "backend/core/json_slices.h"
 #include "backend/core/log.h"
@@ -169,22 +171,20 @@ Result<values::SubmitReply> RunService::findKnown(
 }
 
 Result<runs::RunRecord> RunService::recordOf(const values::SubmitRequest& request,
-                                             const InspectedRun& inspected) const {
+                                             const InspectedRun& inspected,
+                                             const spec::RunSpec& spec) const {
     runs::RunRecord run;
-    const Json& spec = inspected.spec;
-    run.name = firstOf(inspected.name, jsonString(spec, "name"));
-    run.owner = firstOf(request.owner, jsonString(spec, "owner"));
-    run.project = firstOf(request.project, jsonString(spec, "project"));
-    run.note = firstOf(request.note, jsonString(spec, "notes"));
-    for (const auto& [key, value] : jsonMember(spec, "tags").items()) {
-        run.tags[key] = value.is_string() ? value.get<std::string>() : dumpJson(value);
-    }
+    run.name = firstOf(inspected.name, spec.name);
+    run.owner = firstOf(request.owner, spec.owner);
+    run.project = firstOf(request.project, spec.project);
+    run.note = firstOf(request.note, spec.notes);
+    run.tags = {spec.tags.begin(), spec.tags.end()};
     for (const auto& [key, value] : request.tags) {
         run.tags[key] = value;
     }
     run.variation = inspected.variation;
     run.specText = request.specText;
-    run.resolvedSpec = dumpJson(spec);
+    run.resolvedSpec = dumpJson(inspected.spec);
     run.specHash = inspected.specHash;
     run.streamHash = inspected.streamHash;
     run.plan = inspected.plan;
@@ -199,16 +199,15 @@ Result<runs::RunRecord> RunService::recordOf(const values::SubmitRequest& reques
     run.hardware = options_.hardware;
     run.packages = request.packages;
     run.packages.try_emplace("millrace", options_.version);
-    ASSIGN_OR_RETURN(const JobFacts facts, JobFacts::read(run.resolvedSpec));
-    run.model = facts.model;
-    run.dataset = facts.dataset;
-    run.seed = static_cast<std::uint64_t>(jsonInt(jsonMember(spec, "batch"), "seed"));
-    if (facts.isScript()) {
+    run.model = spec.model.type();
+    run.dataset = absl::StrJoin(spec.dataset.path, ", ");
+    run.seed = spec.batch.seed;
+    if (isScript(spec)) {
         values::LaunchPlace place = request.place;
         place.specPath = specPathOf(request);
         run.launch = launchText(place);
     }
-    ASSIGN_OR_RETURN(run.params, runs::flattenParams(run.resolvedSpec));
+    run.params = runs::flattenParams(inspected.spec);
     RETURN_IF_ERROR(checkTags(run.tags));
     return run;
 }
@@ -219,21 +218,18 @@ Status RunService::checkTrainer() const {
 
 // Checks that the run that a new one takes its weights from exists; an active run may still write
 // its first checkpoint.
-Status RunService::checkInitFrom(const InspectedRun& inspected) const {
-    const Json& train = jsonMember(inspected.spec, "train");
-    const std::string name = jsonString(train, "init_from");
-    if (name.empty()) {
+Status RunService::checkInitFrom(const spec::TrainSpec& train) const {
+    if (train.initFrom.empty()) {
         return okStatus();
     }
-    const Result<std::string> id = store_.findId(name);
+    const Result<std::string> id = store_.findId(train.initFrom);
     if (!id.ok()) {
         return annotate(id.status(), "train.init_from");
     }
     ASSIGN_OR_RETURN(const runs::RunRecord run, store_.get(*id));
     ASSIGN_OR_RETURN(const auto checkpoints, store_.checkpoints(*id));
-    const Result<Json> spec = parseJson(run.resolvedSpec, "spec");
-    const Json& early = jsonMember(jsonMember(spec.ok() ? *spec : Json(), "train"), "early_stop");
-    if (train.value("init_best", false) && jsonInt(early, "patience") == 0) {
+    const Result<SharedSpec> spec = train.initBest ? readSpec(run.resolvedSpec) : SharedSpec();
+    if (train.initBest && !(spec.ok() && (*spec)->train.earlyStop.patience > 0)) {
         return failedPrecondition("train.init_from: run ", *id,
                                   " keeps no best checkpoint, as its "
                                   "spec has no train.early_stop; leave `best` out for its newest");
@@ -262,18 +258,21 @@ Result<values::SubmitReply> RunService::submit(const values::SubmitRequest& requ
                 {std::string(messageOf(status)), "check", question.fileName, path});
         }
     };
+    std::vector<SharedSpec> specs;
     for (const InspectedRun& run : inspected.runs) {
-        const bool isScript = !jsonMember(run.spec, "command").empty();
-        refuse(isScript ? okStatus() : checkTrainer(), "model");
-        refuse(checkInitFrom(run), "train.init_from");
+        ASSIGN_OR_RETURN(spec::RunSpec spec, spec::RunSpec::fromJson(run.spec));
+        refuse(isScript(spec) ? okStatus() : checkTrainer(), "model");
+        refuse(checkInitFrom(spec.train), "train.init_from");
+        specs.push_back(std::make_shared<const spec::RunSpec>(std::move(spec)));
     }
     if (!reply.errors.empty()) {
         return reply;
     }
     std::vector<runs::RunRecord> records;
     std::set<std::string> warnings;
-    for (const InspectedRun& run : inspected.runs) {
-        ASSIGN_OR_RETURN(runs::RunRecord record, recordOf(request, run));
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+        const InspectedRun& run = inspected.runs[i];
+        ASSIGN_OR_RETURN(runs::RunRecord record, recordOf(request, run, *specs[i]));
         records.push_back(std::move(record));
         warnings.insert(run.warnings.begin(), run.warnings.end());
     }
@@ -282,17 +281,20 @@ Result<values::SubmitReply> RunService::submit(const values::SubmitRequest& requ
     }
     ASSIGN_OR_RETURN(std::vector<runs::RunStore::Created> group,
                      store_.createGroup(std::move(records)));
-    takeOver(request.git.diff, std::move(group), reply);
+    takeOver(request.git.diff, std::move(group), specs, reply);
     return reply;
 }
 
 // The runs are stored and queued: nothing from here on can fail the submit.
 void RunService::takeOver(const std::string& diff, std::vector<runs::RunStore::Created> group,
-                          values::SubmitReply& reply) {
+                          const std::vector<SharedSpec>& specs, values::SubmitReply& reply) {
     reply.wasKnown = true;
-    for (runs::RunStore::Created& created : group) {
+    std::map<std::string, SharedSpec> queued;
+    for (std::size_t i = 0; i < group.size(); ++i) {
+        runs::RunStore::Created& created = group[i];
         const runs::RunRecord& run = created.run;
         if (created.isNew) {
+            queued[run.id] = specs[i];
             reply.wasKnown = false;
             const RunDirectory directory = directoryOf(run.id);
             const Status written = diff.empty() ? directory.create() : directory.writeDiff(diff);
@@ -304,7 +306,7 @@ void RunService::takeOver(const std::string& diff, std::vector<runs::RunStore::C
         reply.runs.push_back(shownRun(std::move(created.run), {}));
         reply.runs.back().params.clear();
     }
-    controller_.queueChanged();
+    controller_.queueChanged(std::move(queued));
 }
 
 Result<values::RunPage> RunService::list(const values::ListRequest& request) const {

@@ -95,13 +95,13 @@ class RunService {
  private:
     static Status checkRequest(const values::SubmitRequest& request);
     Status checkTrainer() const;
-    Status checkInitFrom(const InspectedRun& inspected) const;
+    Status checkInitFrom(const spec::TrainSpec& train) const;
     Result<values::SubmitReply> findKnown(const values::SubmitRequest& request,
                                           const std::vector<std::string>& variations) const;
-    Result<runs::RunRecord> recordOf(const values::SubmitRequest& request,
-                                     const InspectedRun& run) const;
+    Result<runs::RunRecord> recordOf(const values::SubmitRequest& request, const InspectedRun& run,
+                                     const spec::RunSpec& spec) const;
     void takeOver(const std::string& diff, std::vector<runs::RunStore::Created> group,
-                  values::SubmitReply& reply);
+                  const std::vector<SharedSpec>& specs, values::SubmitReply& reply);
     Result<values::RunSummary> viewOf(const std::string& id) const;
     static void addScript(const std::string& launch, const RunDirectory& directory,
                           values::RunDetail& detail);

@@ -11,23 +11,13 @@ namespace millrace::agent {
 namespace {
 
 constexpr int kFeedReplacements = 3;
-constexpr std::int64_t kTenYears = 10LL * 366 * 24 * 60;  // in minutes
 
-Result<spec::RunSpec> specOf(std::string_view resolvedSpec) {
-    ASSIGN_OR_RETURN(const Json json, parseJson(resolvedSpec, "resolved spec"));
-    return spec::RunSpec::fromJson(json);
-}
-
-std::string joined(const std::vector<std::string>& texts) {
-    std::string all;
-    for (const std::string& text : texts) {
-        strAppend(&all, all.empty() ? "" : ", ", text);
-    }
-    return all;
+int ranksPerNode(const spec::RunSpec& spec) {
+    return static_cast<int>(spec.train.ranks / spec.train.nodes);
 }
 
 // Makes the ranks run the user's own program, as it was submitted.
-Status becomeScript(engines::Group& rank, const runs::RunRecord& run, const JobFacts& facts,
+Status becomeScript(engines::Group& rank, const runs::RunRecord& run, const spec::RunSpec& spec,
                     const Meeting& meeting) {
     ASSIGN_OR_RETURN(values::LaunchPlace place, launchOf(run.launch));
     rank.isUsers = true;
@@ -35,35 +25,35 @@ Status becomeScript(engines::Group& rank, const runs::RunRecord& run, const JobF
     rank.environment = std::move(place.environment);
     rank.environment.try_emplace("PATH", "/usr/local/bin:/usr/bin:/bin");
     ASSIGN_OR_RETURN(rank.argv,
-                     job::resolveCommand(facts.command, {rank.environment["PATH"],
-                                                         rank.workingDirectory, run.baseDir}));
-    rank.environment.try_emplace("OMP_NUM_THREADS", std::to_string(facts.threadsPerRank));
+                     job::resolveCommand(spec.command, {rank.environment["PATH"],
+                                                        rank.workingDirectory, run.baseDir}));
+    rank.environment.try_emplace("OMP_NUM_THREADS", std::to_string(spec.train.threads));
     rank.environment["MILLRACE_SPEC"] = place.specPath;
-    rank.environment["MILLRACE_PARAMS"] = facts.params;
-    if (facts.nodes > 1 && rank.place.node == 0 && !meeting.interface.empty()) {
+    rank.environment["MILLRACE_PARAMS"] = dumpJson(spec.params);
+    if (spec.train.nodes > 1 && rank.place.node == 0 && !meeting.interface.empty()) {
         rank.environment.try_emplace("GLOO_SOCKET_IFNAME", meeting.interface);
     }
     return okStatus();
 }
 
 // Returns the ranks of one training node, before settle() adds what only that node knows.
-Result<engines::Group> makeRanks(const runs::RunRecord& run, const JobFacts& facts, int node,
+Result<engines::Group> makeRanks(const runs::RunRecord& run, const spec::RunSpec& spec, int node,
                                  const Meeting& meeting) {
     engines::Group rank;
     rank.name = "rank";
-    rank.procs = facts.ranksPerNode();
+    rank.procs = ranksPerNode(spec);
     rank.hasRanks = true;
-    if (facts.nodes > 1) {
+    if (spec.train.nodes > 1) {
         const auto host = Address::parseHost(meeting.host);  // MASTER_ADDR takes no brackets
-        rank.place = {node * facts.ranksPerNode(),
-                      facts.ranks,
+        rank.place = {node * ranksPerNode(spec),
+                      static_cast<int>(spec.train.ranks),
                       node,
-                      facts.nodes,
+                      static_cast<int>(spec.train.nodes),
                       host.ok() ? host->host : rank.place.masterAddress,
                       0};
     }
-    if (facts.isScript()) {
-        RETURN_IF_ERROR(becomeScript(rank, run, facts, meeting));
+    if (isScript(spec)) {
+        RETURN_IF_ERROR(becomeScript(rank, run, spec, meeting));
         return rank;
     }
     giveCommand(rank);
@@ -77,42 +67,32 @@ Result<engines::Group> makeRanks(const runs::RunRecord& run, const JobFacts& fac
 
 }  // namespace
 
-Result<JobFacts> JobFacts::read(std::string_view resolvedSpec) {
-    ASSIGN_OR_RETURN(const spec::RunSpec spec, specOf(resolvedSpec));
-    JobFacts facts;
-    facts.ranks = static_cast<int>(spec.train.ranks);
-    facts.nodes = static_cast<int>(spec.train.nodes);
-    facts.threadsPerRank = std::max<std::int64_t>(1, spec.train.threads);
-    facts.maxRestarts = spec.train.maxRestarts;
-    facts.checkpointKeep = spec.train.checkpointKeep;
-    facts.initFrom = spec.train.initFrom;
-    facts.initBest = spec.train.initBest;
-    facts.loaderThreads = spec.resources.loaderThreads;
-    facts.memoryLimitMb = spec.resources.memoryLimitMb;
-    facts.gpusPerRank = spec.resources.gpusPerRank;
-    facts.dataWorkers = static_cast<int>(spec.resources.dataWorkersMin);
-    facts.dataWorkersMost = static_cast<int>(spec.resources.dataWorkersMax);
-    facts.epochs = spec.hasDataset() ? spec.batch.epochs : 0;
-    facts.maxSteps = spec.train.maxSteps;
-    facts.stepNames.emplace_back("where");  // "where" is what the loader counts first
-    for (const spec::Step& step : spec.recipe) {
-        if (step.enabled) {
-            facts.stepNames.push_back(step.name);
-        }
-    }
-    facts.command = spec.command;
-    facts.params = dumpJson(spec.params);
-    facts.hasDataset = spec.hasDataset();
-    // Without a stream neither a command's progress nor the time that it may take is known.
-    facts.noProgressMinutes = facts.hasDataset ? spec.train.noProgressMinutes : kTenYears;
-    facts.exitMinutes = facts.hasDataset ? spec.train.exitMinutes : kTenYears;
-    facts.model = spec.model.type();
-    facts.dataset = joined(spec.dataset.path);
-    return facts;
+Result<SharedSpec> readSpec(std::string_view resolvedSpec) {
+    ASSIGN_OR_RETURN(const Json json, parseJson(resolvedSpec, "resolved spec"));
+    ASSIGN_OR_RETURN(spec::RunSpec spec, spec::RunSpec::fromJson(json));
+    return std::make_shared<const spec::RunSpec>(std::move(spec));
 }
 
-Status checkStartable(const JobFacts& facts, const std::string& noTrainer) {
-    return noTrainer.empty() || facts.isScript() ? okStatus() : failedPrecondition(noTrainer);
+bool hasOneStep(const spec::RunSpec& spec) {
+    return !isScript(spec) || spec.train.ranks == 1 || !spec.hasDataset();
+}
+
+std::int64_t epochsOf(const spec::RunSpec& spec) {
+    return spec.hasDataset() ? spec.batch.epochs : 0;
+}
+
+std::vector<std::string> stepNames(const spec::RunSpec& spec) {
+    std::vector<std::string> names = {"where"};
+    for (const spec::Step& step : spec.recipe) {
+        if (step.enabled) {
+            names.push_back(step.name);
+        }
+    }
+    return names;
+}
+
+Status checkStartable(const spec::RunSpec& spec, const std::string& noTrainer) {
+    return noTrainer.empty() || isScript(spec) ? okStatus() : failedPrecondition(noTrainer);
 }
 
 std::string reasonToWait(const Status& why) {
@@ -121,34 +101,37 @@ std::string reasonToWait(const Status& why) {
                : strCat("cannot be read: ", messageOf(why), "; trying again");
 }
 
-std::vector<schedule::Part> partsOf(const JobFacts& facts, bool trainsHere) {
+std::vector<schedule::Part> partsOf(const spec::RunSpec& spec, bool trainsHere) {
     using Where = schedule::Part::Where;
-    const double loader = !facts.hasDataset         ? 0
-                          : facts.loaderThreads > 0 ? static_cast<double>(facts.loaderThreads)
-                                                    : schedule::kAllCores;
-    const auto memory =
-        facts.hasDataset ? static_cast<std::uint64_t>(facts.memoryLimitMb) * 1'000'000 : 0;
+    const double loader = !spec.hasDataset() ? 0
+                          : spec.resources.loaderThreads > 0
+                              ? static_cast<double>(spec.resources.loaderThreads)
+                              : schedule::kAllCores;
+    const auto memory = spec.hasDataset()
+                            ? static_cast<std::uint64_t>(spec.resources.memoryLimitMb) * 1'000'000
+                            : 0;
     const schedule::Resources ranks{
-        static_cast<double>(facts.ranksPerNode() * facts.threadsPerRank),
-        static_cast<int>(facts.ranksPerNode() * facts.gpusPerRank), memory};
-    std::vector<schedule::Part> parts(static_cast<std::size_t>(facts.nodes),
+        static_cast<double>(ranksPerNode(spec) * spec.train.threads),
+        static_cast<int>(ranksPerNode(spec) * spec.resources.gpusPerRank), memory};
+    std::vector<schedule::Part> parts(static_cast<std::size_t>(spec.train.nodes),
                                       {ranks, Where::kOther, 0});
     parts.front().needs.cpus = std::min(schedule::kAllCores, ranks.cpus + loader);
     if (trainsHere) {
         parts.front().where = Where::kHead;
-        parts.insert(parts.end(), static_cast<std::size_t>(facts.dataWorkers),
+        parts.insert(parts.end(), static_cast<std::size_t>(spec.resources.dataWorkersMin),
                      {{loader, 0, memory}, Where::kBeside, 0});
     }
     return parts;
 }
 
-Result<job::JobFile> makeJob(const runs::RunRecord& run, int attempt, const job::RunPaths& paths) {
+job::JobFile makeJob(const runs::RunRecord& run, const spec::RunSpec& spec, int attempt,
+                     const job::RunPaths& paths) {
     const job::AttemptPaths files = paths.attempt(attempt);
     job::JobFile job;
     job.run = run.id;
     job.uid = run.uid;
     job.attempt = attempt;
-    ASSIGN_OR_RETURN(job.spec, specOf(run.resolvedSpec));
+    job.spec = spec;
     job.specHash = run.specHash;
     job.streamHash = run.streamHash;
     job.planHash = run.planHash;
@@ -176,20 +159,20 @@ Result<values::LaunchPlace> launchOf(const std::string& text) {
     return place;
 }
 
-Result<engines::Gang> makeGang(const runs::RunRecord& run, int attempt, const JobFacts& facts,
+Result<engines::Gang> makeGang(const runs::RunRecord& run, int attempt, const spec::RunSpec& spec,
                                const schedule::Resources& needs, const Meeting& meeting) {
-    ASSIGN_OR_RETURN(engines::Group rank, makeRanks(run, facts, 0, meeting));
+    ASSIGN_OR_RETURN(engines::Group rank, makeRanks(run, spec, 0, meeting));
     rank.resources.cpus = needs.cpus;
     rank.resources.gpus = needs.gpus;
     engines::Gang gang;
     gang.key = gangKey(run.id, attempt);
     gang.attempt = attempt;
-    if (facts.hasDataset) {
+    if (spec.hasDataset()) {
         engines::Group feed;
         feed.name = job::kFeed;
         feed.argv = {"{bin}/millrace-loader", "feed", "--job", "{attempt}/job.json"};
         feed.resources.memoryBytes = needs.memoryBytes;
-        if (facts.isScript()) {
+        if (isScript(spec)) {
             feed.replacements = kFeedReplacements;  // loading a user's model may take minutes
         }
         gang.groups.push_back(std::move(feed));
@@ -198,10 +181,10 @@ Result<engines::Gang> makeGang(const runs::RunRecord& run, int attempt, const Jo
     return gang;
 }
 
-Result<Placement> makeLead(const runs::RunRecord& run, const PartName& name, const JobFacts& facts,
-                           const job::RunPaths& paths, const Meeting& meeting, bool isHere,
-                           const schedule::Resources& needs) {
-    ASSIGN_OR_RETURN(const engines::Gang gang, makeGang(run, name.attempt, facts, needs, meeting));
+Result<Placement> makeLead(const runs::RunRecord& run, const PartName& name,
+                           const spec::RunSpec& spec, const job::RunPaths& paths,
+                           const Meeting& meeting, bool isHere, const schedule::Resources& needs) {
+    ASSIGN_OR_RETURN(const engines::Gang gang, makeGang(run, name.attempt, spec, needs, meeting));
     Placement made{name.key(), engines::gangText(gang), "", "", "", ""};
     if (!isHere) {
         ASSIGN_OR_RETURN(job::JobFile job,
@@ -212,10 +195,11 @@ Result<Placement> makeLead(const runs::RunRecord& run, const PartName& name, con
     return made;
 }
 
-Result<Placement> makePart(const runs::RunRecord& run, const PartName& name, const JobFacts& facts,
-                           const job::RunPaths& paths, const Meeting& meeting, int masterPort,
+Result<Placement> makePart(const runs::RunRecord& run, const PartName& name,
+                           const spec::RunSpec& spec, const job::RunPaths& paths,
+                           const Meeting& meeting, int masterPort,
                            const schedule::Resources& needs) {
-    ASSIGN_OR_RETURN(engines::Group ranks, makeRanks(run, facts, name.part, meeting));
+    ASSIGN_OR_RETURN(engines::Group ranks, makeRanks(run, spec, name.part, meeting));
     ranks.place.masterPort = masterPort;
     ranks.resources.cpus = needs.cpus;
     ranks.resources.gpus = needs.gpus;
@@ -224,7 +208,7 @@ Result<Placement> makePart(const runs::RunRecord& run, const PartName& name, con
     job.followers = 0;
     job.follow = files.joinFile();
     job.feed = name.part;
-    for (int i = 0; i < facts.ranksPerNode(); ++i) {
+    for (int i = 0; i < ranksPerNode(spec); ++i) {
         job.ranks.push_back(ranks.place.first + i);
     }
     return Placement{

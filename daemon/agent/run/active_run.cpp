@@ -14,30 +14,30 @@ constexpr std::int64_t kCancelAgainNs = 1'000 * kNsPerMs;
 
 }  // namespace
 
-ActiveRun::ActiveRun(Workplace& place, runs::RunRecord run, JobFacts facts)
+ActiveRun::ActiveRun(Workplace& place, runs::RunRecord run, SharedSpec spec)
     : place_(place),
-      facts_(std::move(facts)),
+      spec_(std::move(spec)),
       journal_(place, std::move(run)),
-      door_(place.doors, facts_.nodes > 1 ? facts_.ranks : 0),
+      door_(place.doors, spec_->train.nodes > 1 ? static_cast<int>(spec_->train.ranks) : 0),
       done_(journal_.directory(), place.clock),
-      checkpoints_(place, journal_.id(), facts_.checkpointKeep),
+      checkpoints_(place, journal_.id(), spec_->train.checkpointKeep),
       health_(place.clock),
-      cut_(facts_, place.times.silentRankNs, health_, done_),
-      crew_({place.clock, place.nodes, place.times.crewPaceNs}, journal_.id(), facts_.dataWorkers,
-            facts_.dataWorkersMost),
-      parts_({place.clock, place.nodes, facts_.ranksPerNode(), partsOf(facts_, place.trainsHere()),
+      cut_(spec_, place.times.silentRankNs, health_, done_),
+      crew_({place.clock, place.nodes, place.times.crewPaceNs}, journal_.id(),
+            static_cast<int>(spec_->resources.dataWorkersMin),
+            static_cast<int>(spec_->resources.dataWorkersMax)),
+      parts_({place.clock, place.nodes, static_cast<int>(spec_->train.ranks / spec_->train.nodes),
+              partsOf(*spec_, place.trainsHere()),
               [this](const PartName& name, const std::string& node, int port,
                      const schedule::Resources& needs) {
                   return placementOf(name, node, port, needs);
               }},
-             journal_.id(), facts_.nodes),
+             journal_.id(), static_cast<int>(spec_->train.nodes)),
       recovery_(place.clock),
       end_(place, journal_) {
-    journal_.live().epochs = facts_.epochs;
-    if (facts_.isScript()) {
-        constexpr std::int64_t kNsPerMinute = 60'000 * kNsPerMs;
-        health_.setLimits(scriptLimits(facts_.noProgressMinutes * kNsPerMinute,
-                                       facts_.exitMinutes * kNsPerMinute));
+    journal_.live().epochs = epochsOf(*spec_);
+    if (isScript(*spec_)) {
+        health_.setLimits(scriptLimits(*spec_));
     }
 }
 
@@ -91,8 +91,7 @@ void ActiveRun::committed(const CommittedLine& line) {
         position_.step = std::max(position_.step, done->step);
         done_.say(line.worker, *done);
     } else if (const auto* receipt = std::get_if<rank::ReceiptLine>(&line.line.body)) {
-        journal_.noteReceipt(receipt->receipt,
-                             facts_.isScript() && line.worker == job::rankName(0));
+        journal_.noteReceipt(receipt->receipt, isScript(*spec_) && line.worker == job::rankName(0));
         done_.account(line.worker, receipt->receipt);
     }
 }
@@ -114,7 +113,7 @@ void ActiveRun::retained(const Status& status) {
 
 std::vector<schedule::Part> ActiveRun::partsToPlace() const {
     return parts_.isHolding() || isOver(stage()) ? std::vector<schedule::Part>()
-                                                 : partsOf(facts_, place_.trainsHere());
+                                                 : partsOf(*spec_, place_.trainsHere());
 }
 
 // The feed that leads listens on the node of part 0, and the ranks meet there.
@@ -122,8 +121,8 @@ Result<Placement> ActiveRun::placementOf(const PartName& name, const std::string
                                          int masterPort, const schedule::Resources& needs) const {
     const job::RunPaths paths = journal_.directory().paths();
     return name.part > 0
-               ? makePart(journal_.run(), name, facts_, paths, parts_.meeting(), masterPort, needs)
-               : makeLead(journal_.run(), name, facts_, paths, parts_.meeting(), node.empty(),
+               ? makePart(journal_.run(), name, *spec_, paths, parts_.meeting(), masterPort, needs)
+               : makeLead(journal_.run(), name, *spec_, paths, parts_.meeting(), node.empty(),
                           needs);
 }
 
@@ -294,17 +293,18 @@ void ActiveRun::lookAtHealth() {
 }
 
 AttemptExtent ActiveRun::extent() const {
-    return {facts_.ranks, begin_.resumeStep, facts_.epochs, facts_.maxSteps, isAdopted_};
+    return {static_cast<int>(spec_->train.ranks), begin_.resumeStep, epochsOf(*spec_),
+            spec_->train.maxSteps, isAdopted_};
 }
 
 AttemptFacts ActiveRun::attemptFacts() const {
     AttemptFacts facts{.attempt = attempt()};
-    facts.ranks = facts_.ranks;
+    facts.ranks = spec_->train.ranks;
     facts.done = done_.ranks();
     facts.doneReason = done_.reason();
     facts.isDoneKept = done_.hasRank0() && checkpoints_.hasFrom(done_.stepOfRank0());
-    facts.isScript = facts_.isScript();
-    facts.hasStream = facts_.hasDataset;
+    facts.isScript = isScript(*spec_);
+    facts.hasStream = spec_->hasDataset();
     facts.idleRanks = done_.idleRanks(extent(), health_);
     facts.cutRanks = done_.cutRanks();
     facts.isStopRequested = isStopped();
@@ -313,7 +313,7 @@ AttemptFacts ActiveRun::attemptFacts() const {
     facts.lackedRoom = journal_.lackedRoom();
     facts.start = begin_;
     facts.lastStep = position_.step;
-    facts.maxRestarts = facts_.maxRestarts;
+    facts.maxRestarts = spec_->train.maxRestarts;
     facts.errors = errors_;
     cut_.tell(facts);
     addLastWords(place_, id(), *gang_, facts);

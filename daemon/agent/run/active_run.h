@@ -32,7 +32,7 @@ namespace millrace::agent {
 
 class ActiveRun {
  public:
-    ActiveRun(Workplace& place, runs::RunRecord run, JobFacts facts);
+    ActiveRun(Workplace& place, runs::RunRecord run, SharedSpec spec);
 
     /// Starts the next attempt from the checkpoint of `fromStep`, kFromLast or kFromStart, after
     /// its checkpoints have been surveyed. `isRestart`: the daemon restarts it after a failure.
@@ -140,7 +140,7 @@ class ActiveRun {
     }
 
     Workplace& place_;
-    const JobFacts facts_;
+    SharedSpec spec_;  // another one once values are counted
     RunJournal journal_;
     AttemptState state_;
     GangDoor door_;

@@ -90,9 +90,9 @@ Status ActiveRun::followGang() {
                                  "starts"));
         cut(Move::kHalf);
     } else {
-        ASSIGN_OR_RETURN(const auto heard, journal_.ranksHeard(facts_.ranks));
+        ASSIGN_OR_RETURN(const auto heard, journal_.ranksHeard(spec_->train.ranks));
         move(Move::kFound);
-        (void)(facts_.hasDataset || journal_.tellRunning());
+        (void)(spec_->hasDataset() || journal_.tellRunning());
         health_.noteHeard(heard);
         crew_.begin(journal_.directory().paths().attempt(attempt()), attempt());
         // An earlier daemon asked its ranks to move: they may have stopped by now.

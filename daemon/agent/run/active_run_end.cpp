@@ -15,8 +15,8 @@ void ActiveRun::end(values::RunState state, const std::string& reason) {
 
 void ActiveRun::askReceipt() {
     move(Move::kAsked);
-    ReceiptInputs inputs{.stepNames = facts_.stepNames, .hasStream = facts_.hasDataset};
-    done_.fill(facts_.ranks, inputs);
+    ReceiptInputs inputs{.stepNames = stepNames(*spec_), .hasStream = spec_->hasDataset()};
+    done_.fill(spec_->train.ranks, inputs);
     if (!end_.askReceipt(std::move(inputs), answer(&ActiveRun::receiptMade)) &&
         stage() == Stage::kReceiptMaking) {
         move(Move::kNotNow);

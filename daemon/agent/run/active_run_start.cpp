@@ -12,8 +12,7 @@ void ActiveRun::launch(std::int64_t fromStep, bool isRestart) {
     health_.restart();
     health_.tell({}, attempt(), journal_.live());  // no worker of the previous attempt is left
     stop_ = isStopped() ? stop_ : std::nullopt;
-    preparation_.emplace(place_, ++numPreparations_, fromStep, isRestart,
-                         isToBeCounted(journal_.run().resolvedSpec));
+    preparation_.emplace(place_, ++numPreparations_, fromStep, isRestart, isToBeCounted(*spec_));
     if (attempt() == 0 && !preparation_->isCounting()) {
         move(Move::kAsked);
         return surveyed(preparation_->number(), {});  // it has no checkpoints yet
@@ -42,7 +41,7 @@ void ActiveRun::askSurvey() {
     move(Move::kAsked);
     const std::uint64_t number = preparation_->number();
     SurveyOrder order{id(), journal_.run().streamHash};
-    order.keep = facts_.checkpointKeep;
+    order.keep = spec_->train.checkpointKeep;
     const bool isAsked = preparation_->askSurvey(std::move(order), answer(&ActiveRun::surveyed));
     if (!isAsked && isAnswerTo(Stage::kSurveying, number)) {
         move(Move::kNotNow);
@@ -65,6 +64,7 @@ void ActiveRun::surveyed(std::uint64_t number, const Survey& survey) {
         return failStart(survey.status);
     }
     journal_.pin(survey.counted);
+    spec_ = survey.spec == nullptr ? spec_ : survey.spec;
     preparation_->setSurvey(survey);
     move(Move::kSurveyed);
     askJob();
@@ -94,12 +94,11 @@ void ActiveRun::tryLater(const Status& status) {
 
 Result<job::JobFile> ActiveRun::nextJob() const {
     const Survey& survey = *preparation_->survey();
-    ASSIGN_OR_RETURN(job::JobFile job,
-                     makeJob(journal_.run(), attempt() + 1, journal_.directory().paths()));
+    job::JobFile job = makeJob(journal_.run(), *spec_, attempt() + 1, journal_.directory().paths());
     if (survey.chosen.has_value()) {
         job.resume = survey.path;
     } else {
-        ASSIGN_OR_RETURN(job.initFrom, findInitFrom(place_, journal_.run(), facts_));
+        ASSIGN_OR_RETURN(job.initFrom, findInitFrom(place_, *spec_));
     }
     job.dataListen = place_.nodes.standing("").address;
     return job;
@@ -146,7 +145,7 @@ Status ActiveRun::beginAttempt() {
     const int next = attempt() + 1;
     const std::int64_t resumeStep = preparation_->resumeStep();
     RETURN_IF_ERROR(place_.store.beginAttempt(id(), next, resumeStep, preparation_->isRestart(),
-                                              facts_.ranks, facts_.hasOneStep()));
+                                              spec_->train.ranks, hasOneStep(*spec_)));
     begin_.resumeStep = resumeStep;
     begin_.fromStep = preparation_->fromStep();
     hasBegun_ = isAdopted_ = false;
@@ -177,7 +176,7 @@ Status ActiveRun::placeNow() {
     crew_.begin(journal_.directory().paths().attempt(attempt()), attempt());
     recovery_.placed();
     startBackoffNs_ = 0;
-    (void)(facts_.hasDataset || journal_.tellRunning());
+    (void)(spec_->hasDataset() || journal_.tellRunning());
     logInfo("run: started", {{"run", id()}, {"attempt", attempt()}, {"from", begin_.resumeStep}});
     return okStatus();
 }

@@ -16,6 +16,7 @@
 
 #include "backend/checkpoint/checkpoint_directory.h"
 #include "backend/runs/run_store.h"
+#include "daemon/agent/crew/gang.h"
 
 namespace millrace::agent {
 
@@ -32,6 +33,7 @@ struct Survey {
     std::string path;                              ///< of the chosen checkpoint
     std::vector<std::string> events;               ///< for the run's history
     std::optional<runs::CountedSpec> counted;      ///< values that were counted, and are stored
+    SharedSpec spec;                               ///< with these values
 };
 
 class CheckpointCatalogue {

@@ -28,16 +28,16 @@ bool GangCut::isDue(const GangView& view) {
 }
 
 std::chrono::milliseconds GangCut::grace(std::int64_t leftNs) const {
-    return facts_.hasDataset ? kGrace
-                             : std::max(kGrace, std::chrono::milliseconds(leftNs / kNsPerMs));
+    return spec_->hasDataset() ? kGrace
+                               : std::max(kGrace, std::chrono::milliseconds(leftNs / kNsPerMs));
 }
 
 std::optional<GangCut::Cut> GangCut::find(const GangView& view) const {
-    if (view.isStopRequested && !facts_.hasDataset) {
+    if (view.isStopRequested && !spec_->hasDataset()) {
         return Cut();  // without a stream no step is known to stop after: a signal asks to end
     }
     if (view.isGraceOver) {
-        const bool areDone = done_.ranks().size() == static_cast<std::size_t>(facts_.ranks);
+        const bool areDone = done_.ranks().size() == static_cast<std::size_t>(spec_->train.ranks);
         return Cut{.event = areDone ? "done, and still leaving after the grace: ended"
                                     : "no checkpoint within the grace: ended"};
     }
@@ -53,7 +53,7 @@ std::optional<GangCut::Cut> GangCut::find(const GangView& view) const {
 }
 
 std::optional<GangCut::Cut> GangCut::findAmongRanks(const GangView& view) const {
-    const auto left = facts_.hasDataset
+    const auto left = spec_->hasDataset()
                           ? done_.leftBy(view.gang, done_.idleRanks(view.extent, health_))
                           : std::nullopt;  // without a stream each rank ends when its work is done
     if (left.has_value()) {
@@ -71,7 +71,7 @@ std::optional<GangCut::Cut> GangCut::findAmongRanks(const GangView& view) const 
 
 // The feed gives the share of a rank that has left to no other rank.
 std::optional<GangCut::Cut> GangCut::findLeftAlone(const GangView& view) const {
-    const auto left = facts_.isScript() ? done_.leftEarly(view.extent) : std::nullopt;
+    const auto left = isScript(*spec_) ? done_.leftEarly(view.extent) : std::nullopt;
     const auto waiting = left.has_value() ? health_.waitingRank(kStarvedNs) : std::nullopt;
     if (!waiting.has_value() || waiting->second < left->second) {
         return std::nullopt;
@@ -97,7 +97,7 @@ std::optional<GangCut::Cut> GangCut::findLate() const {
 
 // Ranks wait for each other without a limit: a stopped rank would hold them forever.
 std::optional<GangCut::Cut> GangCut::findSilent() const {
-    const bool holdsOthers = facts_.isScript() || facts_.ranks > 1;
+    const bool holdsOthers = isScript(*spec_) || spec_->train.ranks > 1;
     const auto silent = holdsOthers ? health_.silentRank(silentNs_) : std::nullopt;
     if (!silent.has_value()) {
         return std::nullopt;
@@ -120,9 +120,8 @@ std::optional<GangCut::Cut> GangCut::findHeldUp() const {
 // The feed cannot know that a rank that left before the stream's end was done or stops: it would
 // wait for the rank to connect again.
 std::int64_t GangCut::lingerNs(const GangView& view) const {
-    const bool areDone = done_.ranks().size() == static_cast<std::size_t>(facts_.ranks);
-    const bool isOver =
-        areDone || (facts_.isScript() && (view.isStopRequested || done_.hasRank0()));
+    const bool areDone = done_.ranks().size() == static_cast<std::size_t>(spec_->train.ranks);
+    const bool isOver = areDone || (isScript(*spec_) && (view.isStopRequested || done_.hasRank0()));
     return isOver ? 0 : kLingerNs;
 }
 

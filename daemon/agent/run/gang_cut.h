@@ -46,9 +46,8 @@ class GangCut {
     static constexpr std::chrono::milliseconds kGrace{2'000};
 
     /// `silentNs`: how long a rank may be silent before its gang is ended. The others outlive it.
-    GangCut(const JobFacts& facts, std::int64_t silentNs, const RunHealth& health,
-            const DoneWords& done)
-        : facts_(facts), silentNs_(silentNs), health_(health), done_(done) {}
+    GangCut(SharedSpec spec, std::int64_t silentNs, const RunHealth& health, const DoneWords& done)
+        : spec_(std::move(spec)), silentNs_(silentNs), health_(health), done_(done) {}
 
     /// Starts another attempt: nothing ends it yet.
     void begin() { cut_ = Cut(); }
@@ -81,7 +80,7 @@ class GangCut {
     std::optional<Cut> findHeldUp() const;
     std::int64_t lingerNs(const GangView& view) const;
 
-    const JobFacts& facts_;
+    const SharedSpec spec_;
     std::int64_t silentNs_;
     const RunHealth& health_;
     const DoneWords& done_;

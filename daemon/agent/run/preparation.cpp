@@ -79,6 +79,9 @@ Survey Preparation::count(const Workplace& place, const std::string& run, Progre
     Survey survey;
     survey.status = counted.status();
     if (counted.ok()) {
+        const Result<SharedSpec> spec = readSpec(counted->resolvedSpec);
+        survey.status = spec.status();
+        survey.spec = spec.value_or(nullptr);
         survey.counted = *counted;
         survey.events.push_back("the values of its vocabularies are counted");
     }
@@ -111,13 +114,9 @@ std::string Preparation::text() const {
                                  " so far");
 }
 
-bool isToBeCounted(const std::string& resolvedSpec) {
-    const Json spec = parseJson(resolvedSpec, "resolved spec").value_or(Json());
-    const Json& tables = jsonMember(spec, "embeddings");
-    return std::any_of(tables.begin(), tables.end(), [](const Json& table) {
-        const Json& vocabulary = jsonMember(table, "vocabulary");
-        return vocabulary.is_object() && !vocabulary.contains("table") &&
-               !vocabulary.contains("hash");
+bool isToBeCounted(const spec::RunSpec& spec) {
+    return std::any_of(spec.embeddings.begin(), spec.embeddings.end(), [](const auto& entry) {
+        return entry.second.vocabulary.has_value() && entry.second.vocabulary->isPending();
     });
 }
 
@@ -145,13 +144,16 @@ Status endFormer(const Workplace& place, const std::string& key) {
 namespace {
 
 // The ids of counted values are their positions, so other values mean other ids.
-Status checkSameValues(const std::string& spec, const runs::RunRecord& from) {
-    const Json own = parseJson(spec, "resolved spec").value_or(Json());
-    const Json other = parseJson(from.resolvedSpec, "resolved spec").value_or(Json());
-    for (const auto& [name, table] : jsonMember(own, "embeddings").items()) {
-        const Json& learnt = jsonMember(jsonMember(other, "embeddings"), name);
-        const std::string before = jsonString(jsonMember(learnt, "vocabulary"), "hash");
-        const std::string now = jsonString(jsonMember(table, "vocabulary"), "hash");
+Status checkSameValues(const spec::RunSpec& own, const runs::RunRecord& from) {
+    const Result<SharedSpec> other = readSpec(from.resolvedSpec);
+    const auto hashOf = [](const spec::RunSpec& spec, const std::string& name) {
+        const auto table = spec.embeddings.find(name);
+        const bool isKnown = table != spec.embeddings.end() && table->second.vocabulary.has_value();
+        return isKnown ? table->second.vocabulary->hash : std::string();
+    };
+    for (const auto& [name, table] : own.embeddings) {
+        const std::string before = other.ok() ? hashOf(**other, name) : "";
+        const std::string now = hashOf(own, name);
         if (!before.empty() && !now.empty() && before != now) {
             return failedPrecondition(
                 "train.init_from: run ", from.id, " counted other values for embeddings.", name,
@@ -164,20 +166,19 @@ Status checkSameValues(const std::string& spec, const runs::RunRecord& from) {
 
 }  // namespace
 
-Result<std::string> findInitFrom(const Workplace& place, const runs::RunRecord& run,
-                                 const JobFacts& facts) {
-    if (facts.initFrom.empty()) {
+Result<std::string> findInitFrom(const Workplace& place, const spec::RunSpec& spec) {
+    if (spec.train.initFrom.empty()) {
         return std::string();
     }
-    const Result<std::string> other = place.store.findId(facts.initFrom);
+    const Result<std::string> other = place.store.findId(spec.train.initFrom);
     if (!other.ok()) {
         return annotate(other.status(), "train.init_from");
     }
     ASSIGN_OR_RETURN(const runs::RunRecord learnt, place.store.get(*other));
-    RETURN_IF_ERROR(checkSameValues(run.resolvedSpec, learnt));
+    RETURN_IF_ERROR(checkSameValues(spec, learnt));
     const std::string folder = job::RunPaths(place.runsDir, *other).checkpoints();
     std::vector<std::string> names = {checkpoint::kBestName};
-    if (!facts.initBest) {
+    if (!spec.train.initBest) {
         ASSIGN_OR_RETURN(const auto checkpoints, place.store.checkpoints(*other));
         names.clear();
         for (const runs::CheckpointRecord& checkpoint : checkpoints) {
@@ -194,7 +195,7 @@ Result<std::string> findInitFrom(const Workplace& place, const runs::RunRecord& 
         }
     }
     return failedPrecondition("train.init_from: run ", *other,
-                              facts.initBest
+                              spec.train.initBest
                                   ? " has no best checkpoint; one is kept where its spec has "
                                     "train.early_stop"
                                   : " has no checkpoint");

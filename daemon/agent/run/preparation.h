@@ -81,7 +81,7 @@ class Preparation {
 };
 
 /// Returns whether the spec has vocabularies with values that are still to be counted.
-bool isToBeCounted(const std::string& resolvedSpec);
+bool isToBeCounted(const spec::RunSpec& spec);
 
 /// Returns the pause before a failed start is retried, ns: 1 s, growing to 30 s. Always 1 s if the
 /// start waits for nodes, which may attach at any time. `lastNs`: the previous pause, 0: none.
@@ -99,7 +99,6 @@ Status endFormer(const Workplace& place, const std::string& key);
 /// Returns the newest checkpoint of the run that train.init_from names, or its best, with which
 /// `run` starts; "" for no run. A checkpoint that counted other values is refused. An error is
 /// transient if the file may be read later.
-Result<std::string> findInitFrom(const Workplace& place, const runs::RunRecord& run,
-                                 const JobFacts& facts);
+Result<std::string> findInitFrom(const Workplace& place, const spec::RunSpec& spec);
 
 }  // namespace millrace::agent

@@ -7,6 +7,7 @@
 #include "backend/core/status.h"
 #include "backend/core/text.h"
 #include "backend/job/attempt_paths.h"
+#include "daemon/agent/crew/gang.h"
 
 namespace millrace::agent {
 namespace {
@@ -121,6 +122,14 @@ StandstillLimits scriptLimits(std::int64_t noProgressNs, std::int64_t exitNs) {
     limits.slowFactor = 1;
     limits.exitNs = exitNs;
     return limits;
+}
+
+StandstillLimits scriptLimits(const spec::RunSpec& spec) {
+    constexpr std::int64_t kNsPerMinute = 60'000 * kNsPerMs;
+    constexpr std::int64_t kTenYearsNs = 10LL * 366 * 24 * 60 * kNsPerMinute;
+    return spec.hasDataset() ? scriptLimits(spec.train.noProgressMinutes * kNsPerMinute,
+                                            spec.train.exitMinutes * kNsPerMinute)
+                             : scriptLimits(kTenYearsNs, kTenYearsNs);
 }
 
 std::optional<LateRank> findLateRank(const std::vector<WorkerSigns>& workers, std::int64_t nowNs,

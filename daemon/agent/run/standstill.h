@@ -10,6 +10,10 @@
 #include <string>
 #include <vector>
 
+namespace millrace::spec {
+struct RunSpec;
+}
+
 namespace millrace::agent {
 
 /// How long work of one kind took, between two lines, ns.
@@ -71,6 +75,9 @@ struct StandstillLimits {
 /// Limits for a rank that is a user's own program. Between steps it may work as long as it likes;
 /// after `noProgressNs` without a step it is reported. At its end it has `exitNs`.
 StandstillLimits scriptLimits(std::int64_t noProgressNs, std::int64_t exitNs);
+/// By the spec's minutes. Without a stream neither a command's progress nor the time that it may
+/// take is known: the limits are years.
+StandstillLimits scriptLimits(const spec::RunSpec& spec);
 
 /// A worker that makes no progress.
 struct Standstill {

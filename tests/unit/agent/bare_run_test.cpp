@@ -49,18 +49,17 @@ TEST(BareRun, ItHasNoFeedAndGetsItsParameters) {
     runs::RunRecord run;
     run.id = "r-abcde";
     run.launch = launchText({.workingDirectory = "/", .environment = {{"PATH", "/usr/bin:/bin"}}});
-    const Result<JobFacts> facts = JobFacts::read(
+    const Result<SharedSpec> spec = readSpec(
         R"({"command": ["true"], "params": {"lr": 0.5, "w": {"n": 3}}, "train": {"ranks": 3}})");
-    ASSERT_TRUE(facts.ok()) << facts.status();
-    EXPECT_EQ(facts->model, "");
-    EXPECT_EQ(facts->dataset, "");
-    EXPECT_EQ(facts->epochs, 0);
-    const auto gang = makeGang(run, 1, *facts, {}, {});
+    ASSERT_TRUE(spec.ok()) << spec.status();
+    EXPECT_EQ((*spec)->model.type(), "");
+    EXPECT_EQ(epochsOf(**spec), 0);
+    const auto gang = makeGang(run, 1, **spec, {}, {});
     ASSERT_TRUE(gang.ok()) << gang.status();
     ASSERT_EQ(gang->groups.size(), 1U);
     EXPECT_THAT(engines::workerNames(gang->groups.front()), ElementsAre("rank0", "rank1", "rank2"));
     EXPECT_EQ(gang->groups.front().environment.at("MILLRACE_PARAMS"), R"({"lr":0.5,"w":{"n":3}})");
-    const schedule::Resources needs = schedule::needsWithBeside(partsOf(*facts, true), 0);
+    const schedule::Resources needs = schedule::needsWithBeside(partsOf(**spec, true), 0);
     EXPECT_EQ(needs.cpus, 3) << "no loader";
     EXPECT_EQ(needs.memoryBytes, 0U);
 }

@@ -276,15 +276,12 @@ TEST(Verdict, ExitsAreDescribedByName) {
     EXPECT_EQ(describeExit(worker), "feed was ended by SIGABRT");
 }
 
-TEST(Job, FactsComeFromTheResolvedSpec) {
-    const Result<JobFacts> facts = JobFacts::read(dumpJson(someSpec()));
-    ASSERT_TRUE(facts.ok()) << facts.status();
-    EXPECT_EQ(facts->maxRestarts, 2);
-    EXPECT_EQ(facts->checkpointKeep, 2);
-    EXPECT_EQ(facts->epochs, 3);
-    EXPECT_THAT(facts->stepNames, ElementsAre("where", "filter"));
-    EXPECT_EQ(facts->dataset, "ratings.csv");
-    EXPECT_FALSE(JobFacts::read("{").ok());
+TEST(Job, ItsStepsAndEpochsComeFromTheResolvedSpec) {
+    const Result<SharedSpec> spec = readSpec(dumpJson(someSpec()));
+    ASSERT_TRUE(spec.ok()) << spec.status();
+    EXPECT_EQ(epochsOf(**spec), 3);
+    EXPECT_THAT(stepNames(**spec), ElementsAre("where", "filter"));
+    EXPECT_FALSE(readSpec("{").ok());
 }
 
 engines::State gangOfALostNode() {
@@ -369,12 +366,12 @@ TEST(AttemptStart, RestartsAreCountedWhereTheRunIsToBlame) {
 }
 
 TEST(Job, ARunNeverAsksForMoreCoresOrMemoryThanThereAre) {
-    JobFacts facts;
-    facts.loaderThreads = 64;
-    facts.memoryLimitMb = 1'000'000;
-    facts.gpusPerRank = 2;
+    spec::RunSpec spec;
+    spec.resources.loaderThreads = 64;
+    spec.resources.memoryLimitMb = 1'000'000;
+    spec.resources.gpusPerRank = 2;
     const schedule::Resources needs =
-        schedule::withinNode(partsOf(facts, true).front().needs, {2, 0, 1000});
+        schedule::withinNode(partsOf(spec, true).front().needs, {2, 0, 1000});
     EXPECT_EQ(needs.cpus, 2);
     EXPECT_EQ(needs.memoryBytes, 1000u);
     EXPECT_EQ(needs.gpus, 2) << "a GPU that is not there is a reason to refuse";
@@ -383,34 +380,34 @@ TEST(Job, ARunNeverAsksForMoreCoresOrMemoryThanThereAre) {
 TEST(Job, DataWorkersAreCountedButAreNotOfTheGang) {
     runs::RunRecord run;
     run.id = "r-abcde";
-    JobFacts facts;
-    facts.loaderThreads = 2;
-    facts.memoryLimitMb = 100;
-    EXPECT_EQ(schedule::needsWithBeside(partsOf(facts, true), 0).memoryBytes, 100'000'000U);
-    facts.dataWorkers = 2;
-    const schedule::Resources all = schedule::needsWithBeside(partsOf(facts, true), 0);
+    spec::RunSpec spec;
+    spec.resources.loaderThreads = 2;
+    spec.resources.memoryLimitMb = 100;
+    EXPECT_EQ(schedule::needsWithBeside(partsOf(spec, true), 0).memoryBytes, 100'000'000U);
+    spec.resources.dataWorkersMin = 2;
+    const schedule::Resources all = schedule::needsWithBeside(partsOf(spec, true), 0);
     EXPECT_EQ(all.cpus, 3 * 2 + 1);
     EXPECT_EQ(all.memoryBytes, 300'000'000U);
-    EXPECT_EQ(partsOf(facts, false).size(), 1U) << "data workers run where there is room";
-    EXPECT_EQ(makeGang(run, 3, facts, {}, {})->groups.size(), 2U);
+    EXPECT_EQ(partsOf(spec, false).size(), 1U) << "they are had where there is room";
+    EXPECT_EQ(makeGang(run, 3, spec, {}, {})->groups.size(), 2U);
 }
 
 TEST(Job, OfARunOnSeveralNodesTheHeadTakesAndStartsItsOwnShare) {
     runs::RunRecord run;
     run.id = "r-abcde";
-    JobFacts facts;
-    facts.ranks = 4;
-    facts.threadsPerRank = 2;
-    facts.loaderThreads = 1;
-    EXPECT_EQ(makeGang(run, 1, facts, {}, {})->groups.at(1).place, engines::RankPlace());
-    facts.nodes = 2;
-    const auto parts = partsOf(facts, true);
+    spec::RunSpec spec;
+    spec.train.ranks = 4;
+    spec.train.threads = 2;
+    spec.resources.loaderThreads = 1;
+    EXPECT_EQ(makeGang(run, 1, spec, {}, {})->groups.at(1).place, engines::RankPlace());
+    spec.train.nodes = 2;
+    const auto parts = partsOf(spec, true);
     ASSERT_EQ(parts.size(), 2U);
     EXPECT_EQ(parts[0].needs.cpus, 1 + 2 * 2) << "with the feed";
     EXPECT_EQ(parts[0].where, schedule::Part::Where::kHead);
     EXPECT_EQ(parts[1].needs.cpus, 2 * 2);
-    EXPECT_EQ(partsOf(facts, false)[0].where, schedule::Part::Where::kOther);
-    const auto gang = makeGang(run, 1, facts, {}, {"10.0.0.1", "eth0"});
+    EXPECT_EQ(partsOf(spec, false)[0].where, schedule::Part::Where::kOther);
+    const auto gang = makeGang(run, 1, spec, {}, {"10.0.0.1", "eth0"});
     const engines::Group& ranks = gang->groups.at(1);
     EXPECT_THAT(engines::workerNames(ranks), ElementsAre("rank0", "rank1"));
     EXPECT_EQ(ranks.place, (engines::RankPlace{0, 4, 0, 2, "10.0.0.1", 0}));
@@ -446,7 +443,7 @@ TEST(Job, AWaitPolicyThatWasSetOnPurposeStays) {
     const auto policyOf = [] {
         runs::RunRecord run;
         run.id = "r-abcde";
-        const auto gang = makeGang(run, 1, JobFacts{}, {}, {});
+        const auto gang = makeGang(run, 1, spec::RunSpec(), {}, {});
         const auto found = gang->groups.at(1).environment.find("OMP_WAIT_POLICY");
         return found == gang->groups.at(1).environment.end() ? "inherited" : found->second;
     };

@@ -78,6 +78,17 @@ TEST_F(AgentTest, WhatIsQueuedInTheStoreIsStartedAndStoppedWithoutAnotherList) {
     EXPECT_EQ(record(first).state, values::RunState::kStarting);
 }
 
+TEST_F(AgentTest, ASubmittedSpecIsParsedOnceAndItsRunStartsWithIt) {
+    inspector.reply->runs = {someInspected()};
+    const std::string id = service->submit(order("once")).value().runs.at(0).id;
+    sql(
+        strCat("UPDATE run_document SET text = '{' WHERE kind = 'resolved' AND run_no = "
+               "(SELECT no FROM run WHERE id = '",
+               id, "')"));
+    controller->drain();
+    EXPECT_EQ(record(id).state, values::RunState::kStarting);
+}
+
 TEST_F(AgentTest, ARunThatCannotBeReadKeepsItsStateAndOthersAreTakenOver) {
     const std::string damaged = submit(), other = submit();
     sql(

@@ -16,8 +16,9 @@ class GangCutTest : public ::testing::Test {
     GangCutTest() {
         directory_.prepare(1).IgnoreError();
         done_.begin(1);
-        facts_.ranks = 2;
-        facts_.command = {"python3", "script.py"};
+        spec_->train.ranks = 2;
+        spec_->dataset.path = {"data.parquet"};
+        spec_->command = {"python3", "script.py"};
         health_.setLimits(scriptLimits(1'800 * kSecond, 1'800 * kSecond));
         gang_.emplace().phase = engines::Phase::kRunning;
         for (int rank = 0; rank < 2; ++rank) {
@@ -42,7 +43,7 @@ class GangCutTest : public ::testing::Test {
     void say(int rank, rank::Body body) { health_.heard(senderOf(rank), {0, 1, std::move(body)}); }
     bool isDue(GangView view) { return cut_.isDue(view); }
     GangView view() const {
-        return {.gang = gang_, .extent = {.ranks = 2, .maxSteps = facts_.maxSteps}};
+        return {.gang = gang_, .extent = {.ranks = 2, .maxSteps = spec_->train.maxSteps}};
     }
     AttemptFacts told() const {
         AttemptFacts facts;
@@ -53,17 +54,17 @@ class GangCutTest : public ::testing::Test {
     const tests::TempDir root_;
     FakeClock clock_;
     const RunDirectory directory_{root_.path(), "r-abc23"};
-    JobFacts facts_;
+    const std::shared_ptr<spec::RunSpec> spec_ = std::make_shared<spec::RunSpec>();
     RunHealth health_{clock_, [](int) { return 'T'; }};
     DoneWords done_{directory_, clock_};
-    GangCut cut_{facts_, 14 * kSecond, health_, done_};
+    GangCut cut_{spec_, 14 * kSecond, health_, done_};
     std::optional<engines::State> gang_;
 };
 
 TEST_F(GangCutTest, AStopOfARunWithoutAStreamIsASignalAndLeavesItsTime) {
     GangView stopped = view();
     EXPECT_EQ(cut_.grace(60 * kSecond), GangCut::kGrace);
-    facts_.hasDataset = false;
+    spec_->dataset.path.clear();
     EXPECT_FALSE(isDue(stopped));
     gang_->workers[0].exitCode = 0;
     EXPECT_FALSE(isDue(stopped)) << "each rank ends when its work is done";
@@ -125,12 +126,12 @@ TEST_F(GangCutTest, ARankThatWaitsForOneThatLeftTheStreamIsNotLeftToWait) {
 }
 
 TEST_F(GangCutTest, ARankThatWaitsBehindTheStreamsEndOfAnotherGetsItsData) {
-    facts_.maxSteps = 12;
+    spec_->train.maxSteps = 12;
     done_.say("rank1", {.step = 12});
     gang_->workers[1].exitCode = 0;
     say(0, rank::Progress{.step = 9, .phase = "waiting", .waitingMs = 60'000});
     EXPECT_FALSE(isDue(view())) << "all steps were dealt: a slow relay";
-    facts_.maxSteps = 20;
+    spec_->train.maxSteps = 20;
     EXPECT_FALSE(isDue(view())) << "what it waits for was dealt";
     say(0, rank::Progress{.step = 12, .phase = "waiting", .waitingMs = 60'000});
     EXPECT_TRUE(isDue(view()));
@@ -157,8 +158,8 @@ TEST_F(GangCutTest, ASilentRankEndsItAndIsWhatTheAttemptIsJudgedBy) {
     EXPECT_EQ(cut_.event(), sentence + ": its gang is ended");
     EXPECT_TRUE(told().stoodStill);
     EXPECT_EQ(told().errors["rank1"], sentence);
-    facts_.ranks = 1;
-    facts_.command.clear();
+    spec_->train.ranks = 1;
+    spec_->command.clear();
     EXPECT_FALSE(isDue(view())) << "a built-in trainer alone holds nobody";
 }
 
@@ -276,7 +277,7 @@ TEST_F(GangCutTest, AFeedOutlivesItsRanksForAMoment) {
     lingers.stageNs = 0;
     done_.say("rank0", {});
     EXPECT_TRUE(isDue(lingers)) << "a script's ranks leave where they like";
-    facts_.command.clear();
+    spec_->command.clear();
     EXPECT_FALSE(isDue(lingers)) << "a rank of the built-in trainer is not done";
     done_.say("rank1", {});
     EXPECT_TRUE(isDue(lingers)) << "nobody comes back to the feed";
