@@ -64,8 +64,7 @@ class RunController {
     /// Handles all queued messages without the thread: for tests.
     void drain();
 
-    /// Call when the store has new runs in the state queued. `specs`: theirs by id, if they are
-    /// parsed already.
+    /// Call when the store has new queued runs. `specs`: those that are parsed already, by id.
     void queueChanged(std::map<std::string, SharedSpec> specs = {});
     /// Call when a gang of the head's machine has changed.
     void post(const std::string& key, const engines::State& state);

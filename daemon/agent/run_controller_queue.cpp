@@ -16,8 +16,7 @@ constexpr std::size_t kMostStaleSpecs = 100;
 }  // namespace
 
 Result<SharedSpec> RunController::specOf(const std::string& id) {
-    const auto known = specs_.find(id);
-    SharedSpec spec = known == specs_.end() ? nullptr : known->second;
+    SharedSpec spec = specs_.contains(id) ? specs_.at(id) : nullptr;
     if (spec == nullptr) {
         ASSIGN_OR_RETURN(const runs::RunRecord run, parts_.store.get(id));
         ASSIGN_OR_RETURN(spec, readSpec(run.resolvedSpec));
@@ -138,12 +137,9 @@ void RunController::startOne(const Waiting& waiting) {
         return noteUnread(waiting.id, run.status());
     }
     run->specText.clear();
-    // Taken out of the map: the run's spec changes when its values are counted.
-    SharedSpec spec = std::move(specs_.extract(waiting.id).mapped());
-    auto active = std::make_unique<ActiveRun>(place_, std::move(*run), std::move(spec));
-    ActiveRun& started = *active;
-    active_[waiting.id] = std::move(active);
-    started.launch(waiting.fromStep);
+    auto& one = active_[waiting.id];
+    one = std::make_unique<ActiveRun>(place_, std::move(*run), specs_.extract(waiting.id).mapped());
+    one->launch(waiting.fromStep);
 }
 
 }  // namespace millrace::agent
