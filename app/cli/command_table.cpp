@@ -117,11 +117,11 @@ std::vector<CommandSpec> runCommands() {
          &runStop},
         {"rm",
          "Runs",
-         "hide runs that have ended, or show them again",
-         "'ls --deleted' lists them, --undo brings them back; their checkpoints go after 30 days "
+         "delete runs that have ended, or restore them",
+         "'ls --deleted' lists them, --undo restores them; their checkpoints go after 30 days "
          "(millraced --keep-deleted-days). --purge asks, and frees all at once and for good.",
          {kRuns},
-         {flag("--undo,--restore", "shows deleted runs again"),
+         {flag("--undo,--restore", "restores deleted runs"),
           flag("--purge", "deletes files, metrics and plan; cannot be undone"),
           flag("-y,--yes", "with --purge: asks nothing; needed where there is no terminal")},
          {"millrace rm r-abc23", "millrace rm --undo r-abc23", "millrace rm --purge r-abc23"},
@@ -407,7 +407,7 @@ std::vector<CommandSpec> nodeCommands() {
     return {
         {"nodes",
          "Daemon",
-         "the machines: cores, memory, GPUs",
+         "the nodes: cores, memory, GPUs",
          "'drain' moves the work of a node to other nodes and places nothing new there. Its data "
          "workers start on other nodes. Runs that train there stop all ranks after the same step, "
          "write a checkpoint and resume on other nodes; this uses none of their restarts. "
@@ -425,7 +425,7 @@ std::vector<CommandSpec> nodeCommands() {
          &runNodes},
         {"top",
          "Daemon",
-         "live view of machines and running runs",
+         "live view of nodes and active runs",
          "Keys: q leaves. Without a terminal: one picture, then it ends.",
          {},
          {flag("--once", "prints one picture as text and ends")},

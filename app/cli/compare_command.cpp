@@ -12,6 +12,7 @@
 #include "app/session/metric_catalogue.h"
 #include "app/session/pairs.h"
 #include "app/session/run_names.h"
+#include "app/session/words.h"
 #include "app/tui/charts.h"
 #include "app/tui/figures.h"
 #include "app/tui/glyphs.h"
@@ -23,6 +24,8 @@ namespace {
 using tui::Tone;
 using values::RunDetail;
 using values::RunSummary;
+
+namespace word = session::word;
 
 constexpr int kCompareMax = 100;
 /// Up to this many runs are columns, side by side; more runs are rows.
@@ -122,8 +125,8 @@ void addMetric(const Comparison& all, const std::string& name, auto addRow) {
                                : session::numberText(session::shownValue(all.summaries[i], name));
     };
     addRow(hasSteps && hasBest ? name + " (last)"
-           : name == kRate     ? std::string("samples/s (mean)")
-           : name == kStall    ? std::string("input stall, % of the run")
+           : name == kRate     ? strCat(word::kRate.label, " (mean)")
+           : name == kStall    ? strCat(word::kStall.label, ", % of the run")
                                : name,
            lastOf);
     if (hasBest) {
@@ -173,12 +176,12 @@ void printColumns(CliContext& context, const Comparison& all) {
         table.add(std::move(cells));
     };
     row(
-        "variation",
+        word::kVariation.label,
         [&](std::size_t i) {
             return runs[i].variation.empty() ? std::string("base") : runs[i].variation;
         },
         Tone::kStrong);
-    row("state", [&](std::size_t i) { return std::string(runs[i].stateWord()); });
+    row(word::kState.label, [&](std::size_t i) { return std::string(runs[i].stateWord()); });
     const std::set<std::string> otherLabels = all.idsWhere(&session::hasOtherLabels);
     if (!otherLabels.empty()) {
         row(
@@ -207,9 +210,9 @@ void printColumns(CliContext& context, const Comparison& all) {
             });
         }
     };
-    count("rows read", &RunSummary::rowsRead);
-    count("rows kept", &RunSummary::rowsKept);
-    count("rows trained", &RunSummary::rowsTrained);
+    count(word::kRowsRead.label, &RunSummary::rowsRead);
+    count(word::kRowsKept.label, &RunSummary::rowsKept);
+    count(word::kRowsTrained.label, &RunSummary::rowsTrained);
     context.out << table.render(context.terminal);
     printInFull(context, all);
 }
@@ -247,8 +250,8 @@ void printRows(CliContext& context, const Comparison& all, bool hasChosenMetrics
     const std::vector<RunSummary>& runs = all.summaries;
     context.out << resultTable(runs, context.terminal,
                                hasChosenMetrics ? all.metrics : std::vector<std::string>{});
-    Table table({{"RUN", Align::kLeft, 7, 1},
-                 {"VARIATION", Align::kLeft, 10},
+    Table table({{word::kRun.heading, Align::kLeft, 7, 1},
+                 {word::kVariation.heading, Align::kLeft, 10},
                  {strCat("CHANGES AGAINST ", runs.front().id), Align::kLeft, 20, 0, true}});
     const std::set<std::string> otherLabels = all.idsWhere(&session::hasOtherLabels);
     for (std::size_t i = 1; i < runs.size(); ++i) {

@@ -6,6 +6,7 @@
 #include "app/cli/frame/json_shapes.h"
 #include "app/session/metric_catalogue.h"
 #include "app/session/metric_sense.h"
+#include "app/session/words.h"
 #include "app/tui/figures.h"
 #include "app/tui/glyphs.h"
 
@@ -53,17 +54,18 @@ std::string progressText(const session::LiveRun& run, const session::LiveNode* n
                   progress.epochs);
     }
     if (const auto loss = run.metric(values::metric::kLoss)) {
-        text += "  loss " + session::numberText(loss);
+        strAppend(&text, "  ", session::metricLabel(values::metric::kLoss), " ",
+                  session::numberText(loss));
     }
     if (const auto rate = run.summary.rate()) {
         text += "  " + session::numberText(rate) + " " +
                 session::withAge(session::metricLabel(values::metric::kSamplesPerSecond), old);
     }
     const std::string stall = session::stallText(run.summary, old.has_value());
-    text += stall == "-" ? "" : "  stall " + stall;
+    text += stall == "-" ? "" : strCat("  ", session::word::kStall.label, " ", stall);
     text += machineText(node);
     if (const auto left = run.secondsLeft(nowMs)) {
-        text += "  ETA " + session::clockText(left);
+        strAppend(&text, "  ", session::word::kTimeLeft.label, " ", session::secondsText(left));
     }
     return text;
 }

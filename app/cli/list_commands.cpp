@@ -12,6 +12,7 @@
 #include "app/session/metric_catalogue.h"
 #include "app/session/rate_age.h"
 #include "app/session/run_names.h"
+#include "app/session/words.h"
 #include "app/tui/charts.h"
 #include "app/tui/figures.h"
 #include "app/tui/glyphs.h"
@@ -60,17 +61,19 @@ const std::map<std::string, ListColumn>& knownColumns() {
     using Run = const RunSummary&;
     using Context = const CliContext&;
     namespace metric = values::metric;
+    namespace word = session::word;
     static const std::map<std::string, ListColumn> kColumns = {
         {"id",
-         {{"RUN", Align::kLeft, 7}, [](Run r, Context) { return Cell(r.id, Tone::kAccent); }}},
+         {{word::kRun.heading, Align::kLeft, 7},
+          [](Run r, Context) { return Cell(r.id, Tone::kAccent); }}},
         {"name",
-         {{"NAME", Align::kLeft, 32},
+         {{word::kName.heading, Align::kLeft, 32},
           [](Run r, Context) { return Cell(session::labelOf(r), Tone::kStrong); }}},
         {"state",
-         {{"STATE", Align::kLeft, 9},
+         {{word::kState.heading, Align::kLeft, 9},
           [](Run r, Context) { return Cell(std::string(r.stateWord()), tui::toneOf(r)); }}},
         {"steps",
-         {{"STEPS", Align::kRight, 5, 5},
+         {{word::kStep.heading, Align::kRight, 5, 5},
           [](Run r, Context) { return Cell(tui::stepText(r.progress)); }}},
         {"loss", metricColumn(session::metricColumn(metric::kLoss), metric::kLoss, 4)},
         {"auc", metricColumn(session::metricColumn(metric::kEvalAuc), metric::kEvalAuc, 2)},
@@ -79,31 +82,37 @@ const std::map<std::string, ListColumn>& knownColumns() {
         {"ne", metricColumn(session::metricColumn(metric::kEvalNormalizedEntropy),
                             metric::kEvalNormalizedEntropy, 6)},
         {"rate",
-         {{"SAMPLES/S", Align::kRight, 6, 7},
+         {{word::kRate.heading, Align::kRight, 6, 7},
           [](Run r, Context c) { return Cell(rateText(r, c.clock.wallMs())); }}},
         {"rows",
-         {{"TRAINED", Align::kRight, 6, 8},
+         {{word::kRowsTrained.heading, Align::kRight, 6, 8},
           [](Run r, Context) {
               return Cell(
                   r.dataset.empty() ? "-" : formatCount(std::max(r.rowsTrained, r.progress.rows)));
           }}},
         {"owner",
-         {{"OWNER", Align::kLeft, 5, 9}, [](Run r, Context) { return Cell(r.owner, Tone::kDim); }}},
+         {{word::kOwner.heading, Align::kLeft, 5, 9},
+          [](Run r, Context) { return Cell(r.owner, Tone::kDim); }}},
         {"project",
-         {{"PROJECT", Align::kLeft, 6, 9},
+         {{word::kProject.heading, Align::kLeft, 6, 9},
           [](Run r, Context) { return Cell(r.project, Tone::kDim); }}},
-        {"model", {{"MODEL", Align::kLeft, 4, 9}, [](Run r, Context) { return Cell(r.model); }}},
+        {"model",
+         {{word::kModel.heading, Align::kLeft, 4, 9},
+          [](Run r, Context) { return Cell(r.model); }}},
         {"dataset",
-         {{"DATASET", Align::kLeft, 8, 9}, [](Run r, Context) { return Cell(r.dataset); }}},
-        {"host", {{"HOST", Align::kLeft, 5, 9}, [](Run r, Context) { return Cell(r.host); }}},
-        {"uid", {{"UID", Align::kLeft, 32}, [](Run r, Context) { return Cell(r.uid); }}},
+         {{word::kDataset.heading, Align::kLeft, 8, 9},
+          [](Run r, Context) { return Cell(r.dataset); }}},
+        {"host",
+         {{word::kNode.heading, Align::kLeft, 5, 9}, [](Run r, Context) { return Cell(r.host); }}},
+        {"uid",
+         {{word::kUid.heading, Align::kLeft, 32}, [](Run r, Context) { return Cell(r.uid); }}},
         {"created",
-         {{"CREATED", Align::kRight, 8, 1},
+         {{word::kCreated.heading, Align::kRight, 8, 1},
           [](Run r, Context c) {
               return Cell(session::ageText(r.createdMs, c.clock.wallMs()), Tone::kDim);
           }}},
         {"reason",
-         {{"WHY", Align::kLeft, 12, 3, true},
+         {{word::kReason.heading, Align::kLeft, 12, 3, true},
           [](Run r, Context) {
               const bool isTrouble = !r.trouble.empty() && !values::isEnded(r.state);
               return Cell(r.reason(), isTrouble ? tui::toneOf(r) : Tone::kDim);
@@ -244,7 +253,7 @@ TableCell endCell(double value, int rank) {
 
 // If ranks differ: prints minimum and maximum with their ranks, per step and over all steps shown.
 void printRanks(CliContext& context, const values::MetricSeries& series) {
-    Table table({{"STEP", Align::kRight},
+    Table table({{session::word::kStep.heading, Align::kRight},
                  {"LEAST", Align::kRight},
                  {"MEDIAN", Align::kRight},
                  {"GREATEST", Align::kRight},
@@ -291,7 +300,9 @@ void printSeries(CliContext& context, const values::MetricSeries& series) {
     if (series.isOfRanks()) {
         return printRanks(context, series);
     }
-    Table table({{"STEP", Align::kRight}, {"VALUE", Align::kRight}, {"TIME", Align::kLeft, 8, 1}});
+    Table table({{session::word::kStep.heading, Align::kRight},
+                 {"VALUE", Align::kRight},
+                 {"TIME", Align::kLeft, 8, 1}});
     for (const values::MetricPoint& point : series.points) {
         table.add({std::to_string(point.step),
                    session::shortNumber(point.value),

@@ -13,6 +13,7 @@
 #include "app/cli/remote/remote_commands.h"
 #include "app/session/follower.h"
 #include "app/session/live_model.h"
+#include "app/session/words.h"
 #include "app/tui/figures.h"
 #include "backend/core/exit_codes.h"
 #include "backend/core/files.h"
@@ -24,6 +25,7 @@ namespace millrace::cli {
 namespace {
 
 using tui::Tone;
+namespace word = session::word;
 using Samples = std::map<std::string, values::NodeSample>;
 
 constexpr std::int64_t kAttachNs = 10'000'000'000, kSampleNs = 2'000'000'000;
@@ -429,13 +431,13 @@ int runNodes(CliContext& context, const ParsedArgs& args) {
         printDocument(context, {{"nodes", list}});
         return kExitOk;
     }
-    Table table({{"NODE"},
+    Table table({{word::kNode.heading},
                  {"ROLE", Align::kLeft, 4, 3},
-                 {"STATE", Align::kLeft, 4, 3},
-                 {"CORES", Align::kRight},
-                 {"CPU", Align::kRight},
-                 {"MEMORY", Align::kRight},
-                 {"GPU", Align::kLeft, 6},
+                 {word::kState.heading, Align::kLeft, 4, 3},
+                 {word::kCores.heading, Align::kRight},
+                 {word::kCpu.heading, Align::kRight},
+                 {word::kMemory.heading, Align::kRight},
+                 {word::kGpu.heading, Align::kLeft, 6},
                  {"VERSION", Align::kLeft, 5, 2},
                  {"CPU MODEL", Align::kLeft, 12, 4},
                  {"UP", Align::kRight, 6, 1}});

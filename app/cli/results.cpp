@@ -7,6 +7,7 @@
 #include "app/cli/frame/table.h"
 #include "app/session/live_model.h"
 #include "app/session/metric_catalogue.h"
+#include "app/session/words.h"
 #include "app/tui/charts.h"
 #include "app/tui/figures.h"
 #include "backend/core/text.h"
@@ -16,6 +17,7 @@ namespace {
 
 using tui::Tone;
 namespace metric = values::metric;
+namespace word = session::word;
 
 // auc and normalised entropy, for every head if there are several; loss if neither is known.
 std::vector<std::string> metricsToShow(const std::vector<values::RunSummary>& runs) {
@@ -121,17 +123,17 @@ std::string resultTable(const std::vector<values::RunSummary>& runs, const Termi
     const bool isAllFinished = std::all_of(runs.begin(), runs.end(), [](const auto& run) {
         return run.state == values::RunState::kFinished;
     });
-    std::vector<Column> columns = {{"RUN", Align::kLeft, 7, 2},
-                                   {"NAME", Align::kLeft, 15},
-                                   {"STATE", Align::kLeft, 8, isAllFinished ? 9 : 1}};
+    std::vector<Column> columns = {{word::kRun.heading, Align::kLeft, 7, 2},
+                                   {word::kName.heading, Align::kLeft, 15},
+                                   {word::kState.heading, Align::kLeft, 8, isAllFinished ? 9 : 1}};
     for (std::size_t i = 0; i < names.size(); ++i) {
         columns.push_back({session::metricColumn(names[i]), Align::kRight, 6, i >= 2 ? 8 : 0});
     }
-    const std::vector<Column> rest = {{"ROWS READ", Align::kRight, 6, 6},
-                                      {"KEPT", Align::kRight, 6, 5},
-                                      {"TRAINED", Align::kRight, 6, 3},
-                                      {"SAMPLES/S", Align::kRight, 6, 3},
-                                      {"TIME", Align::kRight, 5, 7}};
+    const std::vector<Column> rest = {{word::kRowsRead.heading, Align::kRight, 6, 6},
+                                      {word::kRowsKept.heading, Align::kRight, 6, 5},
+                                      {word::kRowsTrained.heading, Align::kRight, 6, 3},
+                                      {word::kRate.heading, Align::kRight, 6, 3},
+                                      {word::kDuration.heading, Align::kRight, 5, 7}};
     columns.insert(columns.end(), rest.begin(), rest.end());
     const bool isOneName = std::all_of(runs.begin(), runs.end(), [&](const values::RunSummary& r) {
         return r.name == runs.front().name;
@@ -160,8 +162,8 @@ std::string resultTable(const std::vector<values::RunSummary>& runs, const Termi
     std::string text = table.render(terminal);
     if (std::find(names.begin(), names.end(), metric::kEvalNormalizedEntropy) != names.end()) {
         text += paint(terminal, Tone::kDim,
-                      "NE: normalised entropy, 1 = no better than the mean; SAMPLES/S: mean of the "
-                      "run.") +
+                      strCat("NE: normalised entropy, 1 = no better than the mean; ",
+                             word::kRate.heading, ": mean of the run.")) +
                 "\n";
     }
     return text + sameRowsSentence(runs, terminal);

@@ -190,7 +190,7 @@ int changeRuns(CliContext& context, const ParsedArgs& args, const std::string& d
 
 // Says that nothing is freed yet, and when it will be.
 std::string hiddenText(const values::RemovedRun& removed) {
-    std::string text = "hidden; --undo shows it again";
+    std::string text = "deleted; --undo restores it";
     if (removed.heldBytes > 0) {
         strAppend(&text, "; its files keep ", formatBytes(static_cast<double>(removed.heldBytes)),
                   ": --purge frees them");
@@ -445,7 +445,8 @@ int runRemove(CliContext& context, const ParsedArgs& args) {
             ASSIGN_OR_RETURN(values::RemovedRun removed, daemon.remove(run.id, isForGood));
             if (isForGood && !removed.run.isPurged()) {
                 // A daemon too old for purges hides the run and ignores the rest of the request.
-                return failedPrecondition("run ", run.id, " is hidden and not purged: this daemon ",
+                return failedPrecondition("run ", run.id,
+                                          " is deleted and not purged: this daemon ",
                                           "is of a version that frees nothing");
             }
             done = isForGood

@@ -11,6 +11,7 @@
 #include "app/session/rate_age.h"
 #include "app/session/run_names.h"
 #include "app/session/run_progress.h"
+#include "app/session/words.h"
 #include "app/tui/charts.h"
 #include "app/tui/figures.h"
 #include "app/tui/glyphs.h"
@@ -20,9 +21,10 @@ namespace millrace::cli {
 namespace {
 
 using tui::Tone;
+namespace word = session::word;
 using values::RunDetail;
 
-constexpr int kLabelWidth = 13;
+constexpr int kLabelWidth = 17;
 constexpr std::size_t kEventsShown = 12, kFilesShown = 6;
 
 class Page {
@@ -84,8 +86,7 @@ std::string deletedText(const values::RunSummary& run) {
     if (run.isPurged()) {
         return timeText(run.purgedMs) + ", for good: its files, metrics and plan are gone";
     }
-    return run.deletedMs == 0 ? ""
-                              : timeText(run.deletedMs) + "; 'millrace rm --undo' shows it again";
+    return run.deletedMs == 0 ? "" : timeText(run.deletedMs) + "; 'millrace rm --undo' restores it";
 }
 
 void showState(Page& page, const RunDetail& detail) {
@@ -96,7 +97,8 @@ void showState(Page& page, const RunDetail& detail) {
                          shown(context.terminal, session::labelOf(run)))
                 << "  " << paint(context.terminal, Tone::kAccent, run.id) << "  "
                 << paint(context.terminal, tui::toneOf(run), run.stateWord()) << '\n';
-    page.field(run.trouble.empty() ? "why" : "trouble", run.reason(), tui::toneOf(run));
+    page.field(run.trouble.empty() ? word::kReason.label : "trouble", run.reason(),
+               tui::toneOf(run));
     page.field("stalled", run.isStalled() ? "since " + timeText(run.standsSinceMs) : "",
                tui::toneOf(run));
     std::string steps = "step " + tui::stepText(run.progress);
@@ -104,38 +106,38 @@ void showState(Page& page, const RunDetail& detail) {
         strAppend(&steps, ", epoch ", std::min(run.progress.epoch + 1, run.progress.epochs), " of ",
                   run.progress.epochs);
     }
-    page.field("progress", run.progress.step > 0 || !run.dataset.empty() ? steps : "");
+    page.field(word::kProgress.label, run.progress.step > 0 || !run.dataset.empty() ? steps : "");
     page.field("hand-over", session::handOverText(run.handOver));
-    page.field("created", timeText(run.createdMs) + " by " + run.owner);
-    page.field("started", timeText(run.startedMs));
+    page.field(word::kCreated.label, timeText(run.createdMs) + " by " + run.owner);
+    page.field(word::kStarted.label, timeText(run.startedMs));
     std::string ended = timeText(run.endedMs);
     if (run.endedMs > run.startedMs && run.startedMs > 0) {
         ended += " after " + formatDuration(static_cast<double>(run.endedMs - run.startedMs) / 1e3);
     }
-    page.field("ended", ended);
-    page.field("deleted", deletedText(run));
+    page.field(word::kEnded.label, ended);
+    page.field(word::kDeleted.label, deletedText(run));
     if (run.rate()) {
         const bool isMean = values::isEnded(run.state);
-        page.field("samples/s", session::withAge(session::numberText(run.rate()),
-                                                 session::oldRateSeconds(run, nowMs)) +
-                                    (isMean ? ", the mean of its steps" : ""));
+        page.field(word::kRate.label, session::withAge(session::numberText(run.rate()),
+                                                       session::oldRateSeconds(run, nowMs)) +
+                                          (isMean ? ", the mean of its steps" : ""));
     }
     const bool isOld = session::oldRateSeconds(run, nowMs).has_value();
     const std::string stall = session::stallText(run, isOld);
-    page.field("input stall", stall == "-" ? "" : stall);
+    page.field(word::kStall.label, stall == "-" ? "" : stall);
     page.field("time", run.progress.times ? session::timesText(*run.progress.times) : "");
     if (run.attempt > 1) {
         page.field("attempts", strCat(run.attempt, " (",
                                       session::countText(run.restarts, "restart"), " by itself)"));
     }
-    page.field("project", run.project);
+    page.field(word::kProject.label, run.project);
     std::string tags;
     for (const auto& [key, value] : run.tags) {
         tags += (tags.empty() ? "" : ", ") + key + "=" + value;
     }
-    page.field("tags", tags);
-    page.field("note", run.note);
-    page.field("uid", run.uid);
+    page.field(word::kTags.label, tags);
+    page.field(word::kNote.label, run.note);
+    page.field(word::kUid.label, run.uid);
 }
 
 // "lr=0.5, window.days=14": the run's own.
@@ -158,13 +160,14 @@ void showChanges(Page& page, const RunDetail& detail, const RunDetail* base) {
     }
     page.heading("Spec");
     page.field("file", detail.specFileName);
-    page.field("model", detail.summary.model);
-    page.field("dataset", detail.summary.dataset.empty() ? "none: the run is its command alone"
-                                                         : detail.summary.dataset);
+    page.field(word::kModel.label, detail.summary.model);
+    page.field(word::kDataset.label, detail.summary.dataset.empty()
+                                         ? "none: the run is its command alone"
+                                         : detail.summary.dataset);
     page.field("params", ownParams(detail));
     page.field("--set", sets);
-    page.field("spec hash", detail.summary.specHash, Tone::kDim);
-    page.field("stream hash", detail.summary.streamHash, Tone::kDim);
+    page.field(word::kSpecHash.label, detail.summary.specHash, Tone::kDim);
+    page.field(word::kStreamHash.label, detail.summary.streamHash, Tone::kDim);
     if (base == nullptr) {
         return;
     }
@@ -188,7 +191,7 @@ void showMetrics(Page& page, const RunDetail& detail) {
     page.heading("Metrics (newest)");
     Table table({{"METRIC", Align::kLeft, 12},
                  {"VALUE", Align::kRight},
-                 {"STEP", Align::kRight},
+                 {word::kStep.heading, Align::kRight},
                  {"BEST", Align::kRight, 6, 1}});
     for (const values::RunFigure& point : detail.summary.latestMetrics) {
         // The last second's stall does not describe the run: the run's share is shown above.
@@ -208,7 +211,7 @@ void showMetrics(Page& page, const RunDetail& detail) {
 Table funnelOf(const values::Receipt& receipt, const Terminal& terminal) {
     Table table({{"ROWS", Align::kLeft, 10},
                  {"COUNT", Align::kRight},
-                 {"LEFT", Align::kRight},
+                 {"SHARE", Align::kRight},
                  {"", Align::kLeft, 4, 1}});
     const auto all = static_cast<double>(std::max<std::int64_t>(1, receipt.rowsScanned));
     const auto row = [&](const std::string& label, std::int64_t count, Tone tone) {
@@ -325,9 +328,9 @@ void showReceipt(Page& page, const RunDetail& detail) {
     showLabels(page, receipt);
     showDataWorkers(page, receipt.dataWorkers);
     showCosts(page, receipt.costs);
-    page.field("order hash", receipt.orderHash, Tone::kDim);
-    page.field("eval hash", receipt.evalOrderHash, Tone::kDim);
-    page.field("weights hash", detail.weightsHash, Tone::kDim);
+    page.field(word::kOrderHash.label, receipt.orderHash, Tone::kDim);
+    page.field(word::kEvaluationHash.label, receipt.evalOrderHash, Tone::kDim);
+    page.field(word::kWeightsHash.label, detail.weightsHash, Tone::kDim);
     const std::string directory = specDirectory(detail);
     for (std::size_t i = 0; i < receipt.files.size() && i < kFilesShown; ++i) {
         const values::FileReceipt& file = receipt.files[i];
@@ -351,7 +354,7 @@ void showCheckpoints(Page& page, const RunDetail& detail) {
         return;
     }
     page.heading("Checkpoints");
-    Table table({{"STEP", Align::kRight},
+    Table table({{word::kStep.heading, Align::kRight},
                  {"SIZE", Align::kRight},
                  {"TIME", Align::kLeft, 10, 2},
                  {"HASH", Align::kLeft, 8, 1},
@@ -399,7 +402,7 @@ void showScript(Page& page, const RunDetail& detail) {
 // `head`: name of the daemon's machine.
 void showEnvironment(Page& page, const RunDetail& detail, const std::string& head) {
     page.heading("Environment");
-    page.field("host", detail.summary.host);
+    page.field(word::kNode.label, detail.summary.host);
     if (!detail.git.commit.empty()) {
         page.field("git", strCat(detail.git.commit.substr(0, 12), " ", detail.git.branch,
                                  detail.git.isDirty ? ", with uncommitted changes" : ""));

@@ -180,7 +180,7 @@ std::string percentText(const std::optional<double>& value) {
     if (!value || !std::isfinite(*value)) {
         return "n/a";
     }
-    return absl::StrFormat("%.*f %%", *value >= 9.95 ? 0 : 1, *value);
+    return absl::StrFormat("%.*f %%", *value >= 9.95 || std::fabs(*value) < 0.05 ? 0 : 1, *value);
 }
 
 std::string preciseBytes(double bytes, int digits) {
@@ -227,14 +227,8 @@ std::string preciseDuration(double ms) {
            (size < 59'950 ? significantNumber(size / 1000, 3) + " s" : formatDuration(size / 1000));
 }
 
-std::string clockText(const std::optional<double>& seconds) {
-    if (!seconds || !std::isfinite(*seconds)) {
-        return "-";
-    }
-    const auto total = static_cast<std::int64_t>(std::ceil(*seconds));
-    const std::int64_t hours = total / 3600, minutes = total / 60 % 60, rest = total % 60;
-    return hours > 0 ? absl::StrFormat("%d:%02d:%02d", hours, minutes, rest)
-                     : absl::StrFormat("%d:%02d", minutes, rest);
+std::string secondsText(const std::optional<double>& seconds) {
+    return seconds && std::isfinite(*seconds) ? durationText(1000 * std::max(0.0, *seconds)) : "-";
 }
 
 std::string localTime(std::int64_t utcMs) {
@@ -271,7 +265,7 @@ std::string ageText(std::int64_t utcMs, std::int64_t nowMs) {
 }
 
 std::string withAge(const std::string& text, const std::optional<double>& oldSeconds) {
-    return oldSeconds ? strCat(text, ", ", clockText(oldSeconds), " old") : text;
+    return oldSeconds ? strCat(text, ", ", secondsText(oldSeconds), " old") : text;
 }
 
 }  // namespace millrace::session

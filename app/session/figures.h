@@ -36,7 +36,7 @@ std::string shortCount(double value);
 std::string countText(std::int64_t count, std::string_view noun);
 
 // Shares, bytes and rates.
-/// "12.3 %" or "n/a".
+/// "36 %", "3.4 %", "0 %" or "n/a".
 std::string percentText(const std::optional<double>& value);
 /// "1.234 GB", with `digits` digits; formatBytes() has two or three.
 std::string preciseBytes(double bytes, int digits);
@@ -51,8 +51,8 @@ std::string usedText(const std::optional<std::uint64_t>& used,
 std::string durationText(double ms);
 /// The same, but in milliseconds and microseconds below one second; accepts negative times.
 std::string preciseDuration(double ms);
-/// "0:12", "1:05:09", "-".
-std::string clockText(const std::optional<double>& seconds);
+/// durationText() of seconds: "12.0 s", "1 h 05 m", "-" if unknown.
+std::string secondsText(const std::optional<double>& seconds);
 /// "2026-11-21 19:20:53" in local time.
 std::string localTime(std::int64_t utcMs);
 /// Hours, minutes and seconds in local time.
@@ -61,7 +61,7 @@ std::string timeOfDay(std::int64_t utcMs);
 std::string zoneText(std::int64_t utcMs);
 /// "5 s ago", "3 min ago", "2 d ago".
 std::string ageText(std::int64_t utcMs, std::int64_t nowMs);
-/// "samples/s", "samples/s, 2:03 old".
+/// "samples/s", "samples/s, 2 m 03 s old".
 std::string withAge(const std::string& text, const std::optional<double>& oldSeconds);
 
 }  // namespace millrace::session

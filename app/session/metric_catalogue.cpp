@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "app/session/words.h"
 #include "backend/core/status.h"
 
 namespace millrace::session {
@@ -34,9 +35,9 @@ constexpr MetricEntry kEntries[] = {
      "rows with a label"},
     {"eval.rows_without_label", "rows without label", "", Unit::kCount, Origin::kEvaluation, Show::kUnlessZero, Chart::kOwn, "rows",
      "rows that were left out"},
-    {metric::kSamplesPerSecond, "samples/s", "SAMPLES/S", Unit::kPerSecond, Origin::kRun, Show::kAlways, Chart::kRate, "rows/s",
+    {metric::kSamplesPerSecond, word::kRate.label, word::kRate.heading, Unit::kPerSecond, Origin::kRun, Show::kAlways, Chart::kRate, "rows/s",
      "rows trained, over the last half to one second"},
-    {metric::kInputStallPercent, "input stall", "STALL", Unit::kPercent, Origin::kWorker, Show::kAlways, Chart::kStall, "%, 0 to 100",
+    {metric::kInputStallPercent, word::kStall.label, word::kStall.heading, Unit::kPercent, Origin::kWorker, Show::kAlways, Chart::kStall, "%, 0 to 100",
      "share of the time since the point before in which the rank waited for data; evaluations and checkpoints are part of that time, the start is not"},
     {metric::kGradientNorm, "gradient norm", "", Unit::kNone, Origin::kRun, Show::kAlways, Chart::kOwn, "",
      "of the step's mean loss, over all parameters, before clipping; of some steps a second"},
@@ -83,9 +84,9 @@ constexpr MetricEntry kEntries[] = {
     {metric::kLoaderRelayBytesPerSecond, "relayed bytes/s", "", Unit::kBytesPerSecond, Origin::kWorker, Show::kAlways, Chart::kOwn, "",
      "what a relay brings to the ranks of its node"},
     {metric::kSystemCpuPercent, "", "", Unit::kPercent, Origin::kDaemon, Show::kAlways, Chart::kCpu, "% of all cores, 0 to 100",
-     "the machine's processors"},
+     "the node's processors"},
     {metric::kSystemMemoryUsedBytes, "", "", Unit::kBytes, Origin::kDaemon, Show::kAlways, Chart::kOwn, "",
-     "the machine's memory in use"},
+     "the node's memory in use"},
     {"system.gpu<i>.utilization_percent", "", "", Unit::kPercent, Origin::kDaemon, Show::kAlways, Chart::kGpu, "%, 0 to 100",
      "GPU i"},
     {"system.gpu<i>.memory_used_bytes", "", "", Unit::kBytes, Origin::kDaemon, Show::kAlways, Chart::kOwn, "",

@@ -63,9 +63,9 @@ std::string ranksText(const std::vector<values::RankNow>& ranks) {
     const auto number = std::count_if(first, ranks.end(), stands);
     std::string text = countText(static_cast<std::int64_t>(ranks.size()), "rank");
     if (number == 1) {
-        strAppend(&text, ", rank ", first->rank, " does not get on");
+        strAppend(&text, ", rank ", first->rank, " is stalled");
     } else if (number > 1) {
-        strAppend(&text, ", ", number, " do not get on");
+        strAppend(&text, ", ", number, " are stalled");
     }
     return text;
 }

@@ -9,6 +9,7 @@
 #include <absl/strings/str_format.h>
 
 #include "app/session/metric_catalogue.h"
+#include "app/session/words.h"
 #include "app/tui/charts.h"
 #include "app/tui/figures.h"
 #include "app/tui/glyphs.h"
@@ -59,23 +60,23 @@ int putWhole(CellGrid& grid, int x, int y, const std::string& text, int end,
 
 // The right edge of each column of the run list; 0: the column does not fit.
 struct RunColumns {
-    int name, state, step, rate, loss, stall, cpu, memory, eta;
+    int name, state, step, rate, loss, stall, cpu, memory, left;
     bool isWide;
 };
 
 // If not all columns fit, drops some to keep id, name and state readable.
 void placeNarrow(RunColumns& c, int width) {
     constexpr int kNameLeast = 18, kState = 10;
-    std::vector<std::pair<int RunColumns::*, int>> fromRight = {{&RunColumns::eta, 8},
+    std::vector<std::pair<int RunColumns::*, int>> fromRight = {{&RunColumns::left, 11},
                                                                 {&RunColumns::stall, 8},
                                                                 {&RunColumns::loss, 9},
-                                                                {&RunColumns::rate, 10},
+                                                                {&RunColumns::rate, 11},
                                                                 {&RunColumns::step, 12}};
     int taken = kState;
     for (const auto& [end, columns] : fromRight) {
         taken += columns;
     }
-    for (const auto spare : {&RunColumns::rate, &RunColumns::stall, &RunColumns::eta,
+    for (const auto spare : {&RunColumns::rate, &RunColumns::stall, &RunColumns::left,
                              &RunColumns::loss, &RunColumns::step}) {
         const auto one = std::find_if(fromRight.begin(), fromRight.end(),
                                       [&](const auto& column) { return column.first == spare; });
@@ -101,13 +102,13 @@ RunColumns columnsFor(int width) {
         placeNarrow(c, width);
         return c;
     }
-    c.eta = width;
-    c.memory = c.eta - 9;
+    c.left = width;
+    c.memory = c.left - 11;
     c.cpu = c.memory - 11;
     c.stall = c.cpu - 8;
     c.loss = c.stall - 17;
     c.rate = c.loss - 9;
-    c.step = c.rate - 10;
+    c.step = c.rate - 12;
     c.state = c.step - 16;
     c.name = c.state - 10;
     return c;
@@ -255,7 +256,7 @@ int drawRun(CellGrid& grid, int y, const LiveRun& run, const RunColumns& c, cons
     putFigure(grid, c.step, y, stepText(summary.progress));
     const auto live = [&](const std::string& text) { return isEnded ? std::string("-") : text; };
     putFigure(grid, c.rate, y,
-              live(oldSeconds ? session::clockText(oldSeconds) + " old"
+              live(oldSeconds ? session::secondsText(oldSeconds) + " old"
                               : session::numberText(summary.rate())));
     putFigure(grid, c.loss, y, session::numberText(run.metric(values::metric::kLoss)));
     const std::optional<double> now = oldSeconds ? std::nullopt : session::stallNow(summary);
@@ -269,7 +270,7 @@ int drawRun(CellGrid& grid, int y, const LiveRun& run, const RunColumns& c, cons
         putFigure(grid, c.memory, y,
                   usage.isKnown ? formatBytes(static_cast<double>(usage.memoryBytes)) : "-");
     }
-    putFigure(grid, c.eta, y, live(session::clockText(run.secondsLeft(nowMs))));
+    putFigure(grid, c.left, y, live(session::secondsText(run.secondsLeft(nowMs))));
     const bool isQueued = summary.state == values::RunState::kQueued;  // there may be many queued
                                                                        // runs
     const std::string& why =
@@ -282,18 +283,20 @@ int drawRun(CellGrid& grid, int y, const LiveRun& run, const RunColumns& c, cons
 }
 
 void drawRunTitles(CellGrid& grid, int y, const RunColumns& c) {
-    grid.put(1, y, "RUN", Tone::kDim);
-    grid.put(10, y, "NAME", Tone::kDim);
-    grid.put(c.name, y, "STATE", Tone::kDim);
-    putFigure(grid, c.step, y, "STEP", Tone::kDim);
-    putFigure(grid, c.rate, y, "ROWS/S", Tone::kDim);
-    putFigure(grid, c.loss, y, "LOSS", Tone::kDim);
-    putFigure(grid, c.stall, y, c.isWide ? "STALL NOW   RUN" : "STALL", Tone::kDim);
+    namespace word = session::word;
+    grid.put(1, y, word::kRun.heading, Tone::kDim);
+    grid.put(10, y, word::kName.heading, Tone::kDim);
+    grid.put(c.name, y, word::kState.heading, Tone::kDim);
+    putFigure(grid, c.step, y, word::kStep.heading, Tone::kDim);
+    putFigure(grid, c.rate, y, word::kRate.heading, Tone::kDim);
+    putFigure(grid, c.loss, y, session::metricColumn(values::metric::kLoss), Tone::kDim);
+    putFigure(grid, c.stall, y, strCat(word::kStall.heading, c.isWide ? " NOW   RUN" : ""),
+              Tone::kDim);
     if (c.cpu != c.stall) {
-        putFigure(grid, c.cpu, y, "CPU", Tone::kDim);
-        putFigure(grid, c.memory, y, "MEMORY", Tone::kDim);
+        putFigure(grid, c.cpu, y, word::kCpu.heading, Tone::kDim);
+        putFigure(grid, c.memory, y, word::kMemory.heading, Tone::kDim);
     }
-    putFigure(grid, c.eta, y, "ETA", Tone::kDim);
+    putFigure(grid, c.left, y, word::kTimeLeft.heading, Tone::kDim);
 }
 
 }  // namespace

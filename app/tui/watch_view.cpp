@@ -4,6 +4,7 @@
 
 #include "app/session/metric_catalogue.h"
 #include "app/session/rank_view.h"
+#include "app/session/words.h"
 #include "app/tui/charts.h"
 #include "app/tui/figures.h"
 #include "app/tui/glyphs.h"
@@ -78,10 +79,10 @@ FigureRow metricRow(const LiveRun& run, const std::string& name, std::int64_t no
     return row;
 }
 
-// The machine's figures, from its samples of the last two minutes.
-std::vector<FigureRow> machineRows(const session::LiveNode* node, std::int64_t nowMs) {
-    FigureRow cpu{.label = "CPU", .text = "-", .pick = Pick::kMax, .high = 100};
-    FigureRow gpu{.label = "GPU", .text = "-", .pick = Pick::kMax, .high = 100};
+// The node's figures, from its samples of the last two minutes.
+std::vector<FigureRow> nodeRows(const session::LiveNode* node, std::int64_t nowMs) {
+    FigureRow cpu{.label = session::word::kCpu.label, .text = "-", .pick = Pick::kMax, .high = 100};
+    FigureRow gpu{.label = session::word::kGpu.label, .text = "-", .pick = Pick::kMax, .high = 100};
     if (node == nullptr) {
         return {cpu, gpu};
     }
@@ -120,7 +121,7 @@ std::vector<FigureRow> figureRows(const LiveRun& run, const session::LiveNode* n
          {metric::kLoss, metric::kSamplesPerSecond, metric::kInputStallPercent}) {
         rows.push_back(metricRow(run, name, nowMs));
     }
-    for (FigureRow& row : machineRows(node, nowMs)) {
+    for (FigureRow& row : nodeRows(node, nowMs)) {
         rows.push_back(std::move(row));
     }
     for (const std::string& name : evaluationNames(run)) {
@@ -175,7 +176,7 @@ std::string cpuOf(const session::LiveModel& model, const std::string& run, int r
 std::string stateSentence(const values::RunSummary& run, std::int64_t nowMs) {
     if (run.isStalled()) {
         const auto seconds = static_cast<double>(nowMs - run.standsSinceMs) / 1e3;
-        return strCat(run.trouble, ", for ", session::clockText(std::max(0.0, seconds)));
+        return strCat(run.trouble, ", for ", session::secondsText(std::max(0.0, seconds)));
     }
     if (!run.reason().empty()) {
         return run.reason();
@@ -308,8 +309,12 @@ int WatchView::drawList(CellGrid& grid, int y, const session::LiveModel& model) 
         grid.put(nameEnd + 12, y, progressBar(done.value_or(0), 10, grid.isUtf8()), Tone::kInfo);
         grid.putRight(nameEnd + 28, y,
                       session::percentText(done ? std::optional(*done * 100) : done));
-        grid.putRight(nameEnd + 40, y, "loss " + session::numberText(run.metric(metric::kLoss)));
-        grid.putRight(grid.width(), y, "auc " + session::numberText(run.metric(metric::kEvalAuc)));
+        grid.putRight(nameEnd + 40, y,
+                      strCat(session::metricLabel(metric::kLoss), " ",
+                             session::numberText(run.metric(metric::kLoss))));
+        grid.putRight(grid.width(), y,
+                      strCat(session::metricColumn(metric::kEvalAuc), " ",
+                             session::numberText(run.metric(metric::kEvalAuc))));
     }
     return y;
 }
@@ -321,7 +326,7 @@ int drawProgress(CellGrid& grid, int y, const LiveRun& run, const session::LiveM
                  std::int64_t nowMs) {
     const values::Progress& progress = run.summary.progress;
     const std::optional<double> done = session::shareDone(run.summary);
-    const int barWidth = std::clamp(grid.width() - 58, 16, 90);
+    const int barWidth = std::clamp(grid.width() - 66, 16, 90);
     int x = grid.put(1, y, progressBar(done.value_or(0), barWidth, grid.isUtf8()), Tone::kInfo);
     x = grid.put(x + 2, y, done ? session::percentText(*done * 100) : "", Tone::kStrong);
     std::string text = "step " + stepText(progress);
@@ -330,10 +335,11 @@ int drawProgress(CellGrid& grid, int y, const LiveRun& run, const session::LiveM
                   progress.epochs);
     }
     if (!values::isEnded(run.summary.state)) {
-        strAppend(&text, "  ETA ", session::clockText(run.secondsLeft(nowMs)));
+        strAppend(&text, "  ", session::word::kTimeLeft.label, " ",
+                  session::secondsText(run.secondsLeft(nowMs)));
     }
     grid.put(x + 2, y, text);
-    const std::string elapsed = session::clockText(run.elapsedSeconds(nowMs));
+    const std::string elapsed = session::secondsText(run.elapsedSeconds(nowMs));
     std::string second = strCat(formatCount(progress.rows), " rows  ", elapsed, " elapsed");
     if (run.summary.attempt > 1) {
         strAppend(&second, "  attempt ", run.summary.attempt);
@@ -362,7 +368,7 @@ void drawRank(CellGrid& grid, int y, const values::RankNow& rank, const std::str
     grid.put(1, y, strCat("rank ", rank.rank), Tone::kDim, 10);
     std::string state(session::rankWord(rank));
     if (const auto seconds = session::standsSeconds(rank, nowMs)) {
-        strAppend(&state, " for ", session::clockText(seconds));
+        strAppend(&state, " for ", session::secondsText(seconds));
     }
     const Tone tone = session::standsItself(rank) ? Tone::kBad
                       : stands                    ? Tone::kWarn
@@ -371,12 +377,12 @@ void drawRank(CellGrid& grid, int y, const values::RankNow& rank, const std::str
     grid.put(38, y, rank.step > 0 ? "step " + formatCount(rank.step) : "", Tone::kPlain, 52);
     // An old step time must not look current.
     if (const auto old = session::oldStepSeconds(rank, nowMs)) {
-        grid.put(53, y, session::clockText(old) + " old", Tone::kDim, 66);
+        grid.put(53, y, session::secondsText(old) + " old", Tone::kDim, 66);
     } else if (rank.stepMs) {
         grid.put(53, y, session::stepTimeText(rank), Tone::kPlain, 63);
         grid.put(64, y, "stall " + session::percentText(rank.stepStallPercent), Tone::kPlain, 76);
     }
-    grid.put(78, y, cpu.empty() ? "" : "CPU " + cpu, Tone::kDim);
+    grid.put(78, y, cpu.empty() ? "" : strCat(session::word::kCpu.label, " ", cpu), Tone::kDim);
 }
 
 // For a run with several ranks: draws one row each, while there is room.
@@ -406,7 +412,7 @@ int drawFigures(CellGrid& grid, const Rect& area, const std::vector<FigureRow>& 
     int y = area.y;
     for (std::size_t i = 0; i < rows.size() && y < area.bottom(); ++i, ++y) {
         const FigureRow& row = rows[i];
-        grid.put(area.x + 1, y, row.label, i == chosen ? Tone::kStrong : Tone::kDim, area.x + 25);
+        grid.put(area.x + 1, y, row.label, i == chosen ? Tone::kStrong : Tone::kDim, area.x + 27);
         grid.putRight(area.x + 36, y, row.text);
         const int width = area.width - 40;
         const std::vector<double> values = tailOf(row);

@@ -17,6 +17,9 @@ PLANTED = ("A worker is had elsewhere.", "the state of before", "It goes on from
            "This was mended.", "It ends without a word.", "a number, none where it is not known", "It takes the one that is oldest.",
            "It is no file.", "after so many seconds", "The name stands in the file.", "The file lies there.", "The thread who waits for it.",
            "It reads what comes.", "Of several files the first.")
+# One former word of each synonym, in their order.
+FORMER = ("Machines", "No job is selected.", "Host", "ROWS/S", "waiting for input", "standing still", "  ETA ", "Submitted",
+          "eval hash", "Kept by the recipe", "hide runs that have ended", "Open Launch", "Tick every variation")
 PLAIN = ("A lost worker's segments start elsewhere. Users who wait see why. It is no longer there, and rank0 stands still. "
          "It stands for a row. Of course it ends.")
 
@@ -34,6 +37,15 @@ class PlainWords(unittest.TestCase):
                                      ("a.py", f'\ndef f():  """{sentence}"""\n', "comment"), ("a.py", f'\nx = "{sentence} {{}}"\n', "text"),
                                      ("a.md", f"\n{sentence}\n", "page"), ("a", f"#!/bin/sh\n# {sentence}\n", "comment")):
                 self.assertEqual(turns(name, text), [(2, kind)], (name, sentence))
+
+    def test_a_former_word_is_seen_in_what_a_user_interface_shows(self):
+        self.assertEqual(len(FORMER), len(words.SYNONYMS))
+        for word in FORMER:
+            self.assertEqual(turns("app/gui/a.cpp", f'\nauto x = tr("{word}");\n'), [(2, "text")], word)
+            self.assertEqual(turns("app/gui/a.cpp", f"\n// {word}\n"), [], word)
+            self.assertEqual(turns("backend/a.cpp", f'\nauto x = "{word}";\n'), [], word)
+        for right in ("this machine", "job.json", "--job", "--host HOST", "rows/s"):
+            self.assertEqual(turns("app/cli/a.cpp", f'\nauto x = "{right}";\n'), [], right)
 
     def test_plain_sentences_code_and_links_are_left_alone(self):
         for name in ("a.cpp", "a.md", "a.py"):

@@ -7,6 +7,7 @@
 #include "app/cli/data/spec_errors.h"
 #include "app/cli/frame/json_shapes.h"
 #include "app/cli/frame/table.h"
+#include "app/session/words.h"
 #include "backend/core/text.h"
 #include "backend/system/subprocess.h"
 
@@ -39,13 +40,13 @@ void printOptimisation(CliContext& context, const Json& runs) {
 }
 
 void printChecked(CliContext& context, const Json& runs) {
-    Table table({{"NAME", Align::kLeft, 10},
-                 {"VARIATION", Align::kLeft, 8},
+    Table table({{session::word::kName.heading, Align::kLeft, 10},
+                 {session::word::kVariation.heading, Align::kLeft, 8},
                  {"ROWS", Align::kRight},
                  {"FILES", Align::kRight, 5, 2},
                  {"SPLITS", Align::kRight, 5, 2},
-                 {"SPEC HASH", Align::kLeft, 12, 1},
-                 {"STREAM HASH", Align::kLeft, 12, 3}});
+                 {session::word::kSpecHash.heading, Align::kLeft, 12, 1},
+                 {session::word::kStreamHash.heading, Align::kLeft, 12, 3}});
     const auto count = [](const Json& run, std::string_view key) {
         const bool isKnown = jsonMember(run, key).is_number();
         return isKnown ? formatCount(jsonInt(run, key)) : std::string("-");  // without a dataset

@@ -60,7 +60,7 @@ QString shortCountText(double value) {
 }
 
 QString percentText(double percent) {
-    return QString::number(std::lround(percent)) + QStringLiteral(" %");
+    return qtext(session::percentText(percent));
 }
 
 QString bytesText(double bytes) {
@@ -91,6 +91,21 @@ QString fullTimeText(std::int64_t timeMs) {
 
 QString shortHash(const std::string& hash) {
     return QString::fromStdString(hash.substr(0, 12));
+}
+
+QString capital(QString text) {
+    if (!text.isEmpty()) {
+        text[0] = text[0].toUpper();
+    }
+    return text;
+}
+
+QString labelOf(const session::Word& word) {
+    return QString::fromUtf8(word.label);
+}
+
+QString titleOf(const session::Word& word) {
+    return capital(labelOf(word));
 }
 
 }  // namespace millrace::gui

@@ -7,10 +7,12 @@
 #include <optional>
 #include <string>
 
+#include "app/session/words.h"
+
 namespace millrace::gui {
 
-/// Whether the character moves the text after it elsewhere in the line.
-bool isBidiControl(QChar c);
+namespace word = session::word;
+
 /// Shown for an unknown value: an en dash.
 QString noneText();
 
@@ -23,7 +25,7 @@ QString differenceText(double difference, double value);
 QString countText(double value);
 /// "241.7 k", "1.3 M": for narrow spaces.
 QString shortCountText(double value);
-/// "36 %": whole percents.
+/// "36 %", "3.4 %", "0 %".
 QString percentText(double percent);
 /// "12.5 MB": powers of ten, as everywhere.
 QString bytesText(double bytes);
@@ -39,5 +41,11 @@ QString shortHash(const std::string& hash);
 QString asSentence(const std::string& message);
 /// UTF-8 to QString.
 QString qtext(const std::string& text);
+/// With a capital first letter.
+QString capital(QString text);
+/// The word in a sentence: "rows trained".
+QString labelOf(const session::Word& word);
+/// The word as a title: "Rows trained".
+QString titleOf(const session::Word& word);
 
 }  // namespace millrace::gui

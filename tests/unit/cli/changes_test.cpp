@@ -56,7 +56,7 @@ TEST_F(CommandsTest, ShowSaysWhatARunTook) {
 TEST_F(CommandsTest, RmSaysWhatADaemonThatKnowsNoPurgeDid) {
     fake.knowsPurge = false;
     EXPECT_EQ(run({"rm", "--purge", "-y", "r-def45"}), kExitFailed);
-    EXPECT_THAT(err.str(), HasSubstr("r-def45 is hidden and not purged"));
+    EXPECT_THAT(err.str(), HasSubstr("r-def45 is deleted and not purged"));
     EXPECT_EQ(out.str(), "");
 }
 
@@ -97,7 +97,7 @@ TEST_F(CommandsTest, APurgedRunIsToldFromOneThatCanBeRestored) {
     EXPECT_THAT(out.str(), ::testing::ContainsRegex("r-def45 +purged"));
     EXPECT_THAT(out.str(), Not(::testing::ContainsRegex("r-abc23 +purged")));
     EXPECT_EQ(run({"show", "r-abc23"}), kExitOk);
-    EXPECT_THAT(out.str(), HasSubstr("'millrace rm --undo' shows it again"));
+    EXPECT_THAT(out.str(), HasSubstr("'millrace rm --undo' restores it"));
     EXPECT_EQ(run({"show", "r-def45"}), kExitOk);
     EXPECT_THAT(out.str(), HasSubstr("for good: its files, metrics and plan are gone"));
     EXPECT_THAT(out.str(), Not(HasSubstr("shows it again")));

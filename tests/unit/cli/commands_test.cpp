@@ -141,12 +141,12 @@ TEST_F(CommandsTest, ShowTellsWhatTheVariationChangesAndWhatBecameOfTheRows) {
     EXPECT_THAT(out.str(), HasSubstr("after filter"));
     EXPECT_THAT(out.str(), HasSubstr("    false               30\n"));
     EXPECT_THAT(out.str(), HasSubstr("    null                 9\n"));
-    EXPECT_THAT(out.str(), HasSubstr("unknown ids  genres  2,014 of 161,122 (1.2 %)\n"));
-    EXPECT_THAT(out.str(), HasSubstr("             userId  0 of 80,561 (0.0 %)\n"));
-    EXPECT_THAT(out.str(), HasSubstr("no label     liked  1,200 null, 3 NaN (masked)\n"));
+    EXPECT_THAT(out.str(), HasSubstr("unknown ids      genres  2,014 of 161,122 (1.2 %)\n"));
+    EXPECT_THAT(out.str(), HasSubstr("             userId  0 of 80,561 (0 %)\n"));
+    EXPECT_THAT(out.str(), HasSubstr("no label         liked  1,200 null, 3 NaN (masked)\n"));
     EXPECT_THAT(out.str(), HasSubstr("98 segments, 1 h 30 m of CPU, 2.0 GB of frames\n"
-                                     "  network      300 MB\n"
-                                     "  codecs       columns by codec: none 2, zstd:-5 1\n"));
+                                     "  network          300 MB\n"
+                                     "  codecs           columns by codec: none 2, zstd:-5 1\n"));
     EXPECT_THAT(out.str(), HasSubstr("80,561"));
     EXPECT_THAT(out.str(), HasSubstr("0123456789abcdef"));
     EXPECT_THAT(out.str(), Not(HasSubstr("batch.seed")));
@@ -195,8 +195,8 @@ TEST_F(CommandsTest, ARunThatStandsStillSaysSoInLsAndShow) {
     EXPECT_EQ(run({"ls", "--columns", "id,state,reason"}), kExitOk) << err.str();
     EXPECT_THAT(out.str(), HasSubstr("r-abc23  stalled   rank0 stands still after step 240: its"));
     EXPECT_EQ(run({"show", "r-abc23"}), kExitOk);
-    EXPECT_THAT(out.str(), HasSubstr("trouble      rank0 stands still after step 240"));
-    EXPECT_THAT(out.str(), HasSubstr("stalled      since "));
+    EXPECT_THAT(out.str(), HasSubstr("trouble          rank0 stands still after step 240"));
+    EXPECT_THAT(out.str(), HasSubstr("stalled          since "));
     EXPECT_EQ(run({"ls", "--json"}), kExitOk);
     const Json one = json()["runs"][0];
     EXPECT_EQ(one["state"], "running");
@@ -255,9 +255,9 @@ TEST_F(CommandsTest, TheRateOfARunThatGoesOnSaysHowOldItIs) {
         point.timeMs = clock.wallMs() - 123'000;
     }
     EXPECT_EQ(run({"ls", "--columns", "id,rate"}), kExitOk);
-    EXPECT_THAT(out.str(), ::testing::ContainsRegex("42,100, 2:0[3-9] old"));
+    EXPECT_THAT(out.str(), ::testing::ContainsRegex("42,100, 2 m 0[3-9] s old"));
     EXPECT_EQ(run({"show", "r-abc23"}), kExitOk);
-    EXPECT_THAT(out.str(), ::testing::ContainsRegex("42,100, 2:0[3-9] old"));
+    EXPECT_THAT(out.str(), ::testing::ContainsRegex("42,100, 2 m 0[3-9] s old"));
     for (values::RunFigure& point : going.latestMetrics) {
         point.timeMs = clock.wallMs() - 1'000;
     }

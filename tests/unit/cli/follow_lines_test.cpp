@@ -78,7 +78,7 @@ TEST_F(LinePrinterTest, ProgressTellsCpuAndWhereThereIsOneGpu) {
     EXPECT_THAT(out_.str(), Not(HasSubstr("cpu"))) << "unknown is not 0";
     takeSample(false);
     takeProgress(120);
-    EXPECT_THAT(out_.str(), HasSubstr("stall now 1.0 %, run 36 %  cpu 43 %  ETA"));
+    EXPECT_THAT(out_.str(), HasSubstr("stall now 1.0 %, run 36 %  cpu 43 %  time left"));
     takeSample(true);
     takeProgress(130);
     EXPECT_THAT(out_.str(), HasSubstr("cpu 43 %  gpu 83 %"));

@@ -7,6 +7,7 @@
 #include "app/gui/charts/chart.h"
 #include "app/gui/charts/parts/lane_paint.h"
 #include "app/gui/charts/parts/sparkline.h"
+#include "backend/values/run_summary.h"
 
 namespace millrace::gui {
 namespace {
@@ -89,6 +90,21 @@ TEST(Sparkline, ShowsASpikeOfOneValueInManyAndLeavesGapsOpen) {
     EXPECT_GT(numPixelsLike(image, kBarInk, QRect(45, 3, 10, 12)), 4);
     EXPECT_EQ(numPixelsLike(image, kBarInk, QRect(75, 0, 10, 20), 400), 0);
     EXPECT_GT(numPixelsLike(image, kBarInk, QRect(92, 10, 8, 10), 250), 0);
+}
+
+TEST(LanePaint, CallsAPhaseAsTheJsonOutputDoes) {
+    const std::pair<LanePhase, values::Phase> kPhases[] = {
+        {LanePhase::kTraining, values::Phase::kTraining},
+        {LanePhase::kWaiting, values::Phase::kWaiting},
+        {LanePhase::kCheckpoint, values::Phase::kCheckpoint},
+        {LanePhase::kEvaluating, values::Phase::kEvaluating},
+        {LanePhase::kEnding, values::Phase::kEnding}};
+    for (const auto& [lane, phase] : kPhases) {
+        EXPECT_EQ(lanePhaseName(lane).toStdString(), nameOf(phase));
+    }
+    values::RunSummary run;
+    run.standsSinceMs = 1;
+    EXPECT_EQ(lanePhaseName(LanePhase::kStanding).toStdString(), run.stateWord());
 }
 
 TEST(LanePaint, PaintsPhasesWhereTheyWereAndLetsTheOpenOneGrow) {

@@ -1,10 +1,13 @@
 #include "app/gui/models/runs/run_columns.h"
 
 #include <QTemporaryDir>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "app/gui/models/run_text.h"
+#include "app/gui/models/runs/run_column.h"
 #include "app/gui/models/runs/run_trends.h"
 
 namespace millrace::gui {
@@ -35,6 +38,22 @@ TEST(RunColumns, OpenOnTheEvaluationWhereThereIsOne) {
     EXPECT_EQ(keysOf(columns)[4], "best:eval.auc");
     EXPECT_EQ(keysOf(columns)[5], "trend:eval.auc");
     EXPECT_TRUE(columns.has("metric:loss"));
+}
+
+TEST(RunColumns, HaveTheTitlesOfTheWords) {
+    std::set<QString> titles;
+    for (const session::Word* one : session::words()) {
+        titles.insert(titleOf(*one));
+        const RunColumnFacts facts = factsOf(one->key);
+        if (facts.field >= 0) {
+            EXPECT_EQ(facts.title, titleOf(*one)) << one->key;
+        }
+    }
+    for (const QString& key : fieldKeys()) {
+        EXPECT_TRUE(titles.contains(factsOf(key).title)) << key.toStdString();
+    }
+    EXPECT_EQ(factsOf("rate").title, titleOf(word::kRate));
+    EXPECT_EQ(factsOf("host").title, "Node");
 }
 
 TEST(RunColumns, PinMoveAndRemove) {

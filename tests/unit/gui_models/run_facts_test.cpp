@@ -34,7 +34,7 @@ TEST(RunFacts, TellTheRunWithItsTagsAndItsHistoryTheNewestFirst) {
     run.summary.endedMs = 0;
     const auto facts = runFacts(run);
     EXPECT_EQ(valueOf(facts, "Id"), qtext(run.summary.id));
-    EXPECT_TRUE(valueOf(facts, "Submitted").endsWith(" by ada"));
+    EXPECT_TRUE(valueOf(facts, "Created").endsWith(" by ada"));
     EXPECT_EQ(valueOf(facts, "Ended"), "") << "it goes on";
     EXPECT_EQ(valueOf(facts, "team"), "ranking");
     ASSERT_EQ(facts.back().section, "History");
@@ -62,12 +62,12 @@ TEST(RunFacts, SayPlainlyWhatIsNotThere) {
 
 TEST(RunFacts, TellTheReceiptWithEveryStep) {
     const auto facts = receiptFacts(sample());
-    EXPECT_EQ(valueOf(facts, "Scanned"), "100,836");
+    EXPECT_EQ(valueOf(facts, "Rows scanned"), "100,836");
     EXPECT_EQ(valueOf(facts, "filter"), "80,561 of 80,600");
     EXPECT_EQ(valueOf(facts, "filter: null"), "9");
     EXPECT_EQ(valueOf(facts, "genres"), "2,014 of 161,122 (1.2 %)");
     EXPECT_EQ(valueOf(facts, "Size"), "2.5 MB");
-    EXPECT_EQ(valueOf(facts, "Evaluation rows"), "aaaabbbbcccc");
+    EXPECT_EQ(valueOf(facts, "Evaluation hash"), "aaaabbbbcccc");
 }
 
 TEST(FactTable, SearchesNamesAndValuesAndKeepsTitles) {

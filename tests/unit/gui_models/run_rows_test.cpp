@@ -244,7 +244,7 @@ TEST_F(RunRowsTest, CopiesRowsWithFullValues) {
         rows.texts({0}, {0, rows.columnOfKey("name"), rows.columnOfKey("metric:loss"),
                          rows.columnOfKey("created")});
     EXPECT_EQ(asTsv(texts),
-              "id\tName\tLoss\tSubmitted\n"
+              "id\tName\tLoss\tCreated\n"
               "r-a\ttab here\t0.33333333333333331\t2023-11-14T22:13:20.000Z\n");
 }
 

@@ -121,7 +121,7 @@ TEST_F(LaneListTest, ShowsALaneForEachRankBelowItsJobAndFoldsThem) {
     EXPECT_EQ(list.textAt({20, second.center().y()}),
               "rank1 stands still after step 40: its process is stopped (SIGSTOP), for 16.0 s");
     EXPECT_TRUE(list.textAt({20, lanes.rankRect(1, 0).center().y()}).contains("rank 0: training"));
-    EXPECT_EQ(list.textAt(lanes.foldRect(1).center()), "2 ranks, rank 1 does not get on");
+    EXPECT_EQ(list.textAt(lanes.foldRect(1).center()), "2 ranks, rank 1 is stalled");
     EXPECT_FALSE(list.grab().isNull());
 
     list.select({"r-1"}, "r-1");

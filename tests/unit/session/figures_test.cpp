@@ -98,7 +98,7 @@ TEST(Figures, SayHowLongSomethingTook) {
     EXPECT_EQ(preciseDuration(850), "850 ms");
     EXPECT_EQ(preciseDuration(12'300), "12.3 s");
     EXPECT_EQ(preciseDuration(-7'500'000), "-2 h 05 m");
-    EXPECT_EQ(withAge("samples/s", 123.0), "samples/s, 2:03 old");
+    EXPECT_EQ(withAge("samples/s", 123.0), "samples/s, 2 m 03 s old");
 }
 
 }  // namespace

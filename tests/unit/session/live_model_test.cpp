@@ -165,7 +165,7 @@ TEST(Stall, NowAndTheWholeRunAreApart) {
     EXPECT_EQ(stallText(run), "-") << "unknown is not 0";
     run.progress.stallPercentNow = 0;
     run.progress.times = values::PhaseTimes{50'000, 36'000, 8'000, 1'000, 5'000};
-    EXPECT_EQ(stallText(run), "now 0.0 %, run 36 %");
+    EXPECT_EQ(stallText(run), "now 0 %, run 36 %");
     EXPECT_EQ(stallText(run, true), "run 36 %") << "of now nothing is known";
     run.state = RunState::kFinished;
     EXPECT_EQ(stallText(run), "36 %");

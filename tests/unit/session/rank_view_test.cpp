@@ -58,9 +58,9 @@ TEST(RankView, ManyRanksSayHowManyDoNotGetOn) {
     std::vector<values::RankNow> ranks = {running(0), running(1), running(2)};
     EXPECT_EQ(ranksText(ranks), "3 ranks");
     ranks[1].standsSinceMs = 1;
-    EXPECT_EQ(ranksText(ranks), "3 ranks, rank 1 does not get on");
+    EXPECT_EQ(ranksText(ranks), "3 ranks, rank 1 is stalled");
     ranks[2].standsSinceMs = 1;
-    EXPECT_EQ(ranksText(ranks), "3 ranks, 2 do not get on");
+    EXPECT_EQ(ranksText(ranks), "3 ranks, 2 are stalled");
 }
 
 TEST(RankView, ARunSeenByARankHasTheRanksFigures) {

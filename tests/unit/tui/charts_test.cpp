@@ -90,9 +90,9 @@ TEST(Figures, UnknownIsNeverZero) {
     EXPECT_EQ(session::percentText(std::nullopt), "n/a");
     EXPECT_EQ(session::rateText(std::nullopt), "n/a");
     EXPECT_EQ(session::usedText(5, std::nullopt), "n/a");
-    EXPECT_EQ(session::clockText(std::nullopt), "-");
+    EXPECT_EQ(session::secondsText(std::nullopt), "-");
     EXPECT_EQ(session::usedText(3'200'000'000, 23'900'000'000), "3.2/23.9 GB");
-    EXPECT_EQ(session::clockText(3909.0), "1:05:09");
+    EXPECT_EQ(session::secondsText(3909.0), "1 h 05 m");
 }
 
 }  // namespace

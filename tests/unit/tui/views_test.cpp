@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "app/session/words.h"
 #include "app/tui/top_view.h"
 #include "app/tui/watch_view.h"
 #include "backend/core/text.h"
@@ -112,7 +113,7 @@ TEST(WatchView, AnEightyColumnTerminalShowsProgressFiguresChartAndLog) {
     WatchView view({"r-abc23"});
     const auto lines = drawn(view, aModel(1), 80, 24);
     EXPECT_THAT(lines[0], HasSubstr("movielens-dlrm  r-abc23  running"));
-    EXPECT_THAT(lines[1], HasSubstr("62 %  step 390/630  epoch 2/3  ETA"));
+    EXPECT_THAT(lines[1], HasSubstr("62 %  step 390/630  epoch 2/3  time left"));
     EXPECT_THAT(lines[2], HasSubstr("99,840 rows"));
     const std::string text = joined(lines);
     EXPECT_THAT(text, HasSubstr("loss"));
@@ -128,10 +129,10 @@ TEST(WatchView, ARunThatStandsStillSaysSoAndItsRatesSayHowOldTheyAre) {
     WatchView view({"r-abc23"});
     const auto lines = drawn(view, stalled(aModel(1)), 120, 40);
     EXPECT_THAT(lines[0], HasSubstr("movielens-dlrm  r-abc23  stalled"));
-    EXPECT_THAT(lines[1], HasSubstr("ETA -"));
-    EXPECT_THAT(lines[2], HasSubstr("its process is stopped (SIGSTOP), for 2:03"));
-    EXPECT_THAT(joined(lines), HasSubstr("samples/s, 2:03 old"));
-    EXPECT_THAT(joined(lines), HasSubstr("input stall, 2:03 old"));
+    EXPECT_THAT(lines[1], HasSubstr("time left -"));
+    EXPECT_THAT(lines[2], HasSubstr("its process is stopped (SIGSTOP), for 2 m 03 s"));
+    EXPECT_THAT(joined(lines), HasSubstr("samples/s, 2 m 03 s old"));
+    EXPECT_THAT(joined(lines), HasSubstr("input stall, 2 m 03 s old"));
 }
 
 TEST(WatchView, WhatIsOnItsWayToTheHeadHasALine) {
@@ -178,9 +179,9 @@ TEST(WatchView, ARunOfSeveralRanksHasARowForEach) {
     run.ranks[40].steppedMs = kNow - 16'000;
     model.apply(session::RunChanged{run}, kNow);
     text = joined(drawn(view, model, 80, 24));
-    EXPECT_THAT(text, HasSubstr("rank 40  stopped for 0:16            step 1,240     0:16 old"))
-        << "a rank that makes no progress comes first";
-    EXPECT_THAT(text, HasSubstr("and 61 more of 64 ranks, rank 40 does not get on"));
+    EXPECT_THAT(text, HasSubstr("rank 40  stopped for 16.0 s          step 1,240     16.0 s old"))
+        << "a stalled rank comes first";
+    EXPECT_THAT(text, HasSubstr("and 61 more of 64 ranks, rank 40 is stalled"));
     EXPECT_THAT(text, HasSubstr("loss")) << "and leaves room for the rest";
 }
 
@@ -318,7 +319,7 @@ TEST(TopView, ARunThatStandsStillShowsItsReasonAndTheAgeOfItsRates) {
     EXPECT_THAT(before, AllOf(HasSubstr("42,100   0.5050"), Not(HasSubstr("old"))));
     const std::string text = joined(drawn(view, stalled(aCluster(false)), 120, 40));
     EXPECT_THAT(text, HasSubstr("stalled"));
-    EXPECT_THAT(text, HasSubstr("2:03 old"));
+    EXPECT_THAT(text, HasSubstr("2 m 03 s old"));
     EXPECT_THAT(text, HasSubstr("rank0 stands still after step 390: its process is stopped"));
     EXPECT_THAT(text, Not(HasSubstr("42,100   0.5050"))) << "a rate of a time that is gone";
 }
@@ -332,14 +333,31 @@ TEST(TopView, IdNameAndStateOfARunStayApartOnANarrowScreen) {
     }
 }
 
-// Parts that do not fit are left out whole, and no part overwrites another.
+TEST(TopView, HasTheHeadingsOfTheWords) {
+    namespace word = session::word;
+    TopView view;
+    const std::string titles = drawn(view, aCluster(true), 120, 30)[6];
+    for (const session::Word* one :
+         {&word::kRun, &word::kName, &word::kState, &word::kStep, &word::kRate, &word::kStall,
+          &word::kCpu, &word::kMemory, &word::kTimeLeft}) {
+        EXPECT_THAT(titles, HasSubstr(strCat(" ", one->heading))) << one->key;
+    }
+    WatchView watch({"r-abc23"});
+    const std::string text = joined(drawn(watch, aModel(1), 120, 40));
+    for (const session::Word* one :
+         {&word::kTimeLeft, &word::kRate, &word::kStall, &word::kCpu, &word::kGpu}) {
+        EXPECT_THAT(text, HasSubstr(strCat(" ", one->label, " "))) << one->key;
+    }
+}
+
+// Parts that do not fit are left out whole, and nothing is written over anything else.
 TEST(TopView, ANarrowScreenLeavesColumnsOut) {
     const std::map<int, std::string> titles = {
         {40, "NAME +STATE +STEP$"},
         {56, "NAME +STATE +STEP +LOSS$"},
-        {64, "NAME +STATE +STEP +LOSS +ETA$"},
-        {80, "NAME +STATE +STEP +ROWS/S +LOSS +STALL +ETA$"},
-        {120, "NAME +STATE +STEP +ROWS/S +LOSS +STALL NOW +RUN +CPU +MEMORY +ETA$"}};
+        {64, "NAME +STATE +STEP +LOSS +TIME LEFT$"},
+        {80, "NAME +STATE +STEP +SAMPLES/S +LOSS +STALL +TIME LEFT$"},
+        {120, "NAME +STATE +STEP +SAMPLES/S +LOSS +STALL NOW +RUN +CPU +MEMORY +TIME LEFT$"}};
     for (const auto& [width, title] : titles) {
         SCOPED_TRACE(width);
         TopView view;

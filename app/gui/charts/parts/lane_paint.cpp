@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "app/gui/charts/parts/chart_style.h"
+#include "backend/values/run_state.h"
 
 namespace millrace::gui {
 namespace {
@@ -114,6 +115,11 @@ void paintSpanNames(QPainter& painter, const Columns& columns, const std::vector
     }
 }
 
+QString phaseName(values::Phase phase) {
+    const std::string_view name = values::nameOf(phase);
+    return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
+}
+
 }  // namespace
 
 QColor lanePhaseColor(LanePhase phase, const QPalette& palette) {
@@ -141,17 +147,17 @@ QColor lanePhaseColor(LanePhase phase, const QPalette& palette) {
 QString lanePhaseName(LanePhase phase) {
     switch (phase) {
         case LanePhase::kTraining:
-            return QObject::tr("training");
+            return phaseName(values::Phase::kTraining);
         case LanePhase::kWaiting:
-            return QObject::tr("waiting for input");
+            return phaseName(values::Phase::kWaiting);
         case LanePhase::kCheckpoint:
-            return QObject::tr("checkpoint");
+            return phaseName(values::Phase::kCheckpoint);
         case LanePhase::kEvaluating:
-            return QObject::tr("evaluating");
+            return phaseName(values::Phase::kEvaluating);
         case LanePhase::kStanding:
-            return QObject::tr("standing still");
+            return QObject::tr("stalled");
         case LanePhase::kEnding:
-            return QObject::tr("ending");
+            return phaseName(values::Phase::kEnding);
         case LanePhase::kIdle:
             break;
     }

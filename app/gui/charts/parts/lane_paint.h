@@ -1,5 +1,5 @@
 #pragma once
-// Paints one lane of a job over time: training, waiting for input, checkpoint, evaluating, idle.
+// Paints one lane of a job over time: training, waiting for data, checkpoint, evaluating, idle.
 //
 // An open span grows to `nowMs`. A column of pixels with several phases shows the share of each.
 // Threads: the GUI thread. Owns: nothing. Failure: none; spans outside the range are left out.
@@ -27,7 +27,7 @@ struct Lane {
 };
 
 QColor lanePhaseColor(LanePhase phase, const QPalette& palette);
-QString lanePhaseName(LanePhase phase);  ///< "training", "waiting for input"
+QString lanePhaseName(LanePhase phase);  ///< "training", "waiting for data"
 
 /// Maps fromMs..toMs to the width of the rectangle.
 void paintLane(QPainter& painter, const QRectF& rect, const Lane& lane, double fromMs, double toMs,

@@ -19,21 +19,10 @@ QString text(std::string_view value) {
 }
 
 QString doing(values::Phase phase) {
-    switch (phase) {
-        case values::Phase::kWaiting:
-            return QStringLiteral("waiting for input");
-        case values::Phase::kCheckpoint:
-            return QStringLiteral("writing a checkpoint");
-        case values::Phase::kEvaluating:
-            return QStringLiteral("evaluating");
-        case values::Phase::kEnding:
-            return QStringLiteral("ending: its script has not left yet");
-        case values::Phase::kTraining:
-            return QStringLiteral("training");
-        case values::Phase::kUnknown:
-            break;
-    }
-    return QStringLiteral("no report yet");
+    const QString name = text(nameOf(phase));
+    return phase == values::Phase::kEnding ? name + QStringLiteral(": its script has not left yet")
+           : name.isEmpty()                ? QStringLiteral("no report yet")
+                                           : name;
 }
 
 }  // namespace

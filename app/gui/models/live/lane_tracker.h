@@ -1,6 +1,6 @@
 #pragma once
 // LaneTracker: the activity of one run over time, from its progress reports: spans of training,
-// waiting for input, checkpoint, evaluating, standing still, idle (which is the start) and ending.
+// waiting for data, checkpoint, evaluating, stalled, idle (which is the start) and ending.
 //
 // A report contains the time spent in each phase so far; their sum is the report's own time. The
 // difference of two reports is laid out over the time between them. The sum of its parts places a

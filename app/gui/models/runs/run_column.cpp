@@ -16,10 +16,9 @@ using values::RunSummary;
 
 struct Field {
     const char* key;
-    const char* title;
+    const session::Word* word;
     RunColumnKind kind;
     int width;
-    const char* tip;
     double (*number)(const RunSummary& run, std::int64_t nowMs);  ///< null: a text
     std::string (*text)(const RunSummary& run);
 };
@@ -49,44 +48,28 @@ constexpr auto kTime = RunColumnKind::kTime;
 
 std::vector<Field> usualFields() {
     return {
-        {"state", QT_TRANSLATE_NOOP("QObject", "State"), RunColumnKind::kState, 104,
-         QT_TRANSLATE_NOOP("QObject", "What the run does now"),
+        {"state", &word::kState, RunColumnKind::kState, 104,
          [](const RunSummary& run, std::int64_t) { return static_cast<double>(run.state); },
          nullptr},
-        {"name", QT_TRANSLATE_NOOP("QObject", "Name"), kText, 190,
-         QT_TRANSLATE_NOOP("QObject", "From the spec"), nullptr,
-         [](const RunSummary& run) { return run.name; }},
-        {"variation", QT_TRANSLATE_NOOP("QObject", "Variation"), kText, 130,
-         QT_TRANSLATE_NOOP("QObject", "What was varied; empty for the base"), nullptr,
+        {"name", &word::kName, kText, 190, nullptr, [](const RunSummary& run) { return run.name; }},
+        {"variation", &word::kVariation, kText, 130, nullptr,
          [](const RunSummary& run) { return run.variation; }},
-        {"id", QT_TRANSLATE_NOOP("QObject", "Run"), kText, 84,
-         QT_TRANSLATE_NOOP("QObject", "The run's id"), nullptr,
-         [](const RunSummary& run) { return run.id; }},
-        {"started", QT_TRANSLATE_NOOP("QObject", "Started"), kTime, 104,
-         QT_TRANSLATE_NOOP("QObject", "When the first worker was started"),
+        {"id", &word::kRun, kText, 84, nullptr, [](const RunSummary& run) { return run.id; }},
+        {"started", &word::kStarted, kTime, 104,
          [](const RunSummary& run, std::int64_t) { return orNone(run.startedMs); }, nullptr},
-        {"duration", QT_TRANSLATE_NOOP("QObject", "Duration"), RunColumnKind::kDuration, 92,
-         QT_TRANSLATE_NOOP("QObject", "From the start to the end, or to now"), &durationOf,
-         nullptr},
-        {"rows_trained", QT_TRANSLATE_NOOP("QObject", "Rows trained"), kCount, 100,
-         QT_TRANSLATE_NOOP("QObject", "Rows of committed steps, all epochs"),
+        {"duration", &word::kDuration, RunColumnKind::kDuration, 92, &durationOf, nullptr},
+        {"rows_trained", &word::kRowsTrained, kCount, 100,
          [](const RunSummary& run, std::int64_t) {
              return orNone(std::max(run.rowsTrained, run.progress.rows));
          },
          nullptr},
-        {"rate", QT_TRANSLATE_NOOP("QObject", "Samples/s"), RunColumnKind::kRate, 140,
-         QT_TRANSLATE_NOOP(
-             "QObject",
-             "Rows trained a second: the mean of a run that has ended, else at the last report"),
+        {"rate", &word::kRate, RunColumnKind::kRate, 140,
          [](const RunSummary& run, std::int64_t) { return run.rate().value_or(kNoNumber); },
          nullptr},
-        {"progress", QT_TRANSLATE_NOOP("QObject", "Progress"), RunColumnKind::kNumber, 80,
-         QT_TRANSLATE_NOOP("QObject", "Steps done, in per cent"), &progressOf, nullptr},
-        {"step", QT_TRANSLATE_NOOP("QObject", "Step"), kCount, 72,
-         QT_TRANSLATE_NOOP("QObject", "The last optimizer step"),
+        {"progress", &word::kProgress, RunColumnKind::kNumber, 80, &progressOf, nullptr},
+        {"step", &word::kStep, kCount, 72,
          [](const RunSummary& run, std::int64_t) { return orNone(run.progress.step); }, nullptr},
-        {"epoch", QT_TRANSLATE_NOOP("QObject", "Epoch"), kCount, 64,
-         QT_TRANSLATE_NOOP("QObject", "From 0"),
+        {"epoch", &word::kEpoch, kCount, 64,
          [](const RunSummary& run, std::int64_t) {
              return run.progress.step > 0 ? static_cast<double>(run.progress.epoch) : kNoNumber;
          },
@@ -96,54 +79,36 @@ std::vector<Field> usualFields() {
 
 std::vector<Field> furtherFields() {
     return {
-        {"rows_read", QT_TRANSLATE_NOOP("QObject", "Rows read"), kCount, 100,
-         QT_TRANSLATE_NOOP("QObject", "Rows read from the dataset"),
+        {"rows_read", &word::kRowsRead, kCount, 100,
          [](const RunSummary& run, std::int64_t) { return orNone(run.rowsRead); }, nullptr},
-        {"rows_kept", QT_TRANSLATE_NOOP("QObject", "Rows kept"), kCount, 100,
-         QT_TRANSLATE_NOOP("QObject", "Rows that left the recipe"),
+        {"rows_kept", &word::kRowsKept, kCount, 100,
          [](const RunSummary& run, std::int64_t) { return orNone(run.rowsKept); }, nullptr},
-        {"created", QT_TRANSLATE_NOOP("QObject", "Submitted"), kTime, 104,
-         QT_TRANSLATE_NOOP("QObject", "When the run was submitted"),
+        {"created", &word::kCreated, kTime, 104,
          [](const RunSummary& run, std::int64_t) { return orNone(run.createdMs); }, nullptr},
-        {"ended", QT_TRANSLATE_NOOP("QObject", "Ended"), kTime, 104,
-         QT_TRANSLATE_NOOP("QObject", "When the run ended"),
+        {"ended", &word::kEnded, kTime, 104,
          [](const RunSummary& run, std::int64_t) { return orNone(run.endedMs); }, nullptr},
-        {"attempt", QT_TRANSLATE_NOOP("QObject", "Attempt"), kCount, 70,
-         QT_TRANSLATE_NOOP("QObject", "Number of the newest start, from 1"),
+        {"attempt", &word::kAttempt, kCount, 70,
          [](const RunSummary& run, std::int64_t) { return orNone(run.attempt); }, nullptr},
-        {"restarts", QT_TRANSLATE_NOOP("QObject", "Restarts"), kCount, 72,
-         QT_TRANSLATE_NOOP("QObject", "How often it was restarted by itself"),
+        {"restarts", &word::kRestarts, kCount, 72,
          [](const RunSummary& run, std::int64_t) { return static_cast<double>(run.restarts); },
          nullptr},
-        {"reason", QT_TRANSLATE_NOOP("QObject", "Reason"), kText, 220,
-         QT_TRANSLATE_NOOP("QObject", "Why it waits, failed or was cancelled; what is wrong"),
-         nullptr, [](const RunSummary& run) { return run.reason(); }},
-        {"model", QT_TRANSLATE_NOOP("QObject", "Model"), kText, 92,
-         QT_TRANSLATE_NOOP("QObject", "model.type of the spec"), nullptr,
+        {"reason", &word::kReason, kText, 220, nullptr,
+         [](const RunSummary& run) { return run.reason(); }},
+        {"model", &word::kModel, kText, 92, nullptr,
          [](const RunSummary& run) { return run.model; }},
-        {"dataset", QT_TRANSLATE_NOOP("QObject", "Dataset"), kText, 150,
-         QT_TRANSLATE_NOOP("QObject", "The dataset's paths as written"), nullptr,
+        {"dataset", &word::kDataset, kText, 150, nullptr,
          [](const RunSummary& run) { return run.dataset; }},
-        {"note", QT_TRANSLATE_NOOP("QObject", "Note"), kText, 180,
-         QT_TRANSLATE_NOOP("QObject", "Free text, Markdown"), nullptr,
-         [](const RunSummary& run) { return run.note; }},
-        {"owner", QT_TRANSLATE_NOOP("QObject", "Owner"), kText, 84,
-         QT_TRANSLATE_NOOP("QObject", "The user that submitted it"), nullptr,
+        {"note", &word::kNote, kText, 180, nullptr, [](const RunSummary& run) { return run.note; }},
+        {"owner", &word::kOwner, kText, 84, nullptr,
          [](const RunSummary& run) { return run.owner; }},
-        {"project", QT_TRANSLATE_NOOP("QObject", "Project"), kText, 96,
-         QT_TRANSLATE_NOOP("QObject", "Where it is filed"), nullptr,
+        {"project", &word::kProject, kText, 96, nullptr,
          [](const RunSummary& run) { return run.project; }},
-        {"host", QT_TRANSLATE_NOOP("QObject", "Host"), kText, 96,
-         QT_TRANSLATE_NOOP("QObject", "The node of rank 0"), nullptr,
-         [](const RunSummary& run) { return run.host; }},
-        {"spec_hash", QT_TRANSLATE_NOOP("QObject", "Spec hash"), kText, 110,
-         QT_TRANSLATE_NOOP("QObject", "Equal where the resolved specs are equal"), nullptr,
+        {"host", &word::kNode, kText, 96, nullptr, [](const RunSummary& run) { return run.host; }},
+        {"spec_hash", &word::kSpecHash, kText, 110, nullptr,
          [](const RunSummary& run) { return run.specHash; }},
-        {"stream_hash", QT_TRANSLATE_NOOP("QObject", "Stream hash"), kText, 110,
-         QT_TRANSLATE_NOOP("QObject", "Equal where the data's order is equal"), nullptr,
+        {"stream_hash", &word::kStreamHash, kText, 110, nullptr,
          [](const RunSummary& run) { return run.streamHash; }},
-        {"eval_order_hash", QT_TRANSLATE_NOOP("QObject", "Evaluated on"), kText, 110,
-         QT_TRANSLATE_NOOP("QObject", "Equal where runs were evaluated on the same rows"), nullptr,
+        {"eval_order_hash", &word::kEvaluationHash, kText, 110, nullptr,
          [](const RunSummary& run) { return run.evalOrderHash; }},
     };
 }
@@ -184,13 +149,6 @@ constexpr Prefix kPrefixes[] = {
     {"param:", RunColumnSource::kParam, RunColumnKind::kText},
     {"tag:", RunColumnSource::kTag, RunColumnKind::kText},
 };
-
-QString capital(QString text) {
-    if (!text.isEmpty()) {
-        text[0] = text[0].toUpper();
-    }
-    return text;
-}
 
 void nameFacts(RunColumnFacts& facts) {
     const QString name = qtext(facts.name);
@@ -242,8 +200,8 @@ RunColumnFacts factsOf(const QString& key) {
     facts.field = fieldPlace(key);
     if (const Field* field = fieldOf(facts)) {
         facts.kind = field->kind;
-        facts.title = QObject::tr(field->title);
-        facts.tip = QObject::tr(field->tip);
+        facts.title = titleOf(*field->word);
+        facts.tip = capital(QString::fromUtf8(field->word->what));
         facts.width = field->width;
         return facts;
     }

@@ -102,7 +102,7 @@ void RunDiff::addMetrics() {
             }
         }
     }
-    Row state{tr("Result"), tr("State"), {}, {}, "", false};
+    Row state{tr("Result"), titleOf(session::word::kState), {}, {}, "", false};
     for (const auto& run : runs_) {
         const auto word = nameOf(run->summary.state);
         state.values.push_back(QString::fromUtf8(word.data(), static_cast<qsizetype>(word.size())));

@@ -40,12 +40,12 @@ void addHardware(Facts& facts, const std::string& text) {
     if (!hardware.ok() || !hardware->is_object()) {
         return;
     }
-    add(facts, QObject::tr("Hardware"), QObject::tr("CPU"), qtext(jsonString(*hardware, "cpu")));
+    add(facts, QObject::tr("Hardware"), titleOf(word::kCpu), qtext(jsonString(*hardware, "cpu")));
     const std::int64_t cores = jsonInt(*hardware, "cores");
-    add(facts, QObject::tr("Hardware"), QObject::tr("Cores"),
+    add(facts, QObject::tr("Hardware"), titleOf(word::kCores),
         cores > 0 ? QString::number(cores) : QString());
     const double memory = jsonReal(*hardware, "memory_bytes");
-    add(facts, QObject::tr("Hardware"), QObject::tr("Memory"),
+    add(facts, QObject::tr("Hardware"), titleOf(word::kMemory),
         memory > 0 ? bytesText(memory) : QString());
     const Json& gpus = jsonMember(*hardware, "gpus");
     if (gpus.is_array() && gpus.empty()) {
@@ -72,15 +72,15 @@ Facts runFacts(const values::RunDetail& run) {
     const values::RunSummary& summary = run.summary;
     const QString section = QObject::tr("Run");
     add(facts, section, QObject::tr("Id"), qtext(summary.id), qtext(summary.uid));
-    add(facts, section, QObject::tr("Submitted"),
+    add(facts, section, titleOf(word::kCreated),
         QObject::tr("%1 by %2").arg(fullTimeText(summary.createdMs), qtext(summary.owner)));
-    add(facts, section, QObject::tr("Started"), fullTimeText(summary.startedMs));
-    add(facts, section, QObject::tr("Ended"), fullTimeText(summary.endedMs));
-    add(facts, section, QObject::tr("Project"), qtext(summary.project));
-    add(facts, section, QObject::tr("Model"), qtext(summary.model));
-    add(facts, section, QObject::tr("Dataset"), qtext(summary.dataset));
+    add(facts, section, titleOf(word::kStarted), fullTimeText(summary.startedMs));
+    add(facts, section, titleOf(word::kEnded), fullTimeText(summary.endedMs));
+    add(facts, section, titleOf(word::kProject), qtext(summary.project));
+    add(facts, section, titleOf(word::kModel), qtext(summary.model));
+    add(facts, section, titleOf(word::kDataset), qtext(summary.dataset));
     for (const auto& [key, value] : summary.tags) {
-        add(facts, QObject::tr("Tags"), qtext(key), qtext(value));
+        add(facts, titleOf(word::kTags), qtext(key), qtext(value));
     }
     for (auto event = run.events.rbegin(); event != run.events.rend(); ++event) {
         add(facts, QObject::tr("History"), fullTimeText(event->timeMs), qtext(event->text));
@@ -95,7 +95,7 @@ Facts environmentFacts(const values::RunDetail& run) {
         add(facts, QObject::tr("Packages"), qtext(name), qtext(version));
     }
     addHardware(facts, run.hardware);
-    add(facts, QObject::tr("Place"), QObject::tr("Host"), qtext(run.summary.host));
+    add(facts, QObject::tr("Place"), titleOf(word::kNode), qtext(run.summary.host));
     add(facts, QObject::tr("Place"), QObject::tr("Directory"), qtext(run.directory));
     for (const values::WorkerInfo& worker : run.workers) {
         QString text = qtext(worker.state);
@@ -113,12 +113,10 @@ Facts receiptFacts(const values::RunDetail& run) {
         return facts;
     }
     const values::Receipt& receipt = *run.receipt;
-    add(facts, QObject::tr("Rows"), QObject::tr("Scanned"), rowsText(receipt.rowsScanned));
-    add(facts, QObject::tr("Rows"), QObject::tr("Skipped by statistics"),
-        rowsText(receipt.rowsPruned));
-    add(facts, QObject::tr("Rows"), QObject::tr("Kept by the recipe"), rowsText(receipt.rowsKept));
-    add(facts, QObject::tr("Rows"), QObject::tr("Trained, all epochs"),
-        rowsText(receipt.rowsTrained));
+    add(facts, QObject::tr("Rows"), titleOf(word::kRowsScanned), rowsText(receipt.rowsScanned));
+    add(facts, QObject::tr("Rows"), titleOf(word::kRowsPruned), rowsText(receipt.rowsPruned));
+    add(facts, QObject::tr("Rows"), titleOf(word::kRowsKept), rowsText(receipt.rowsKept));
+    add(facts, QObject::tr("Rows"), titleOf(word::kRowsTrained), rowsText(receipt.rowsTrained));
     if (receipt.endsInsideSegment) {
         add(facts, QObject::tr("Rows"), QObject::tr("Counted"),
             qtext(std::string(receipt.countedText())));
@@ -155,9 +153,9 @@ Facts receiptFacts(const values::RunDetail& run) {
                            : QObject::tr("%1 rows").arg(rowsText(table.rows)),
             QObject::tr("Content %1").arg(qtext(table.footerHash)));
     }
-    addHash(facts, QObject::tr("Order of training rows"), receipt.orderHash);
-    addHash(facts, QObject::tr("Evaluation rows"), receipt.evalOrderHash);
-    addHash(facts, QObject::tr("Plan"), receipt.planHash);
+    addHash(facts, titleOf(word::kOrderHash), receipt.orderHash);
+    addHash(facts, titleOf(word::kEvaluationHash), receipt.evalOrderHash);
+    addHash(facts, titleOf(word::kPlanHash), receipt.planHash);
     return facts;
 }
 

@@ -261,7 +261,7 @@ std::vector<Command> LaunchPage::Parts::commands() {
         {tr("Add a variation"), QKeySequence(), [this] { sheetPanel_->addRow(); }, hasSpec},
         {tr("Duplicate the variation"), QKeySequence(Qt::CTRL | Qt::Key_D),
          [this] { sheetPanel_->duplicateRow(); }, hasSpec},
-        {tr("Tick every variation"), QKeySequence(), [this] { sheet_.tickAll(true); }, hasSpec},
+        {tr("Tick all variations"), QKeySequence(), [this] { sheet_.tickAll(true); }, hasSpec},
         {tr("Set keys for this launch"), QKeySequence(), [this] { launchBar_->editSets(); },
          hasSpec},
         {tr("Copy the launch as CLI"), QKeySequence(), [this] { copyCommand(); }, canLaunch},

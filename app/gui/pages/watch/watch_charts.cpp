@@ -11,6 +11,7 @@
 
 #include "app/gui/charts/parts/line_dash.h"
 #include "app/gui/charts/parts/value_text.h"
+#include "app/gui/models/run_text.h"
 #include "app/gui/models/runs/metric_facts.h"
 #include "app/gui/pages/watch/watch_feed.h"
 #include "app/gui/widgets/live_badge.h"
@@ -141,15 +142,18 @@ void WatchCharts::addWindows() {
 
 void WatchCharts::addDefaults() {
     const Unit percent{UnitKind::kPercent, {}};
-    add(QStringLiteral("rate"), Kind::kMetrics, tr("Training speed"),
-        {UnitKind::kCount, tr("samples/s")}, session::metricsOf(session::MetricChart::kRate));
-    add(QStringLiteral("loss"), Kind::kMetrics, tr("Loss"), {},
+    add(QStringLiteral("rate"), Kind::kMetrics, titleOf(session::word::kRate),
+        {UnitKind::kCount, labelOf(session::word::kRate)},
+        session::metricsOf(session::MetricChart::kRate));
+    add(QStringLiteral("loss"), Kind::kMetrics, capital(metricTitle(metric::kLoss)), {},
         session::metricsOf(session::MetricChart::kLoss));
-    add(QStringLiteral("stall"), Kind::kMetrics, tr("Input stall"), percent,
+    add(QStringLiteral("stall"), Kind::kMetrics, titleOf(session::word::kStall), percent,
         session::metricsOf(session::MetricChart::kStall))
         .plot->setYBounds(0, 100);
-    add(QStringLiteral("cpu"), Kind::kCpu, tr("CPU"), percent, {}).plot->setYBounds(0, 100);
-    add(QStringLiteral("gpu"), Kind::kGpu, tr("GPU"), percent, {}).plot->setYBounds(0, 100);
+    add(QStringLiteral("cpu"), Kind::kCpu, titleOf(session::word::kCpu), percent, {})
+        .plot->setYBounds(0, 100);
+    add(QStringLiteral("gpu"), Kind::kGpu, titleOf(session::word::kGpu), percent, {})
+        .plot->setYBounds(0, 100);
     add(QStringLiteral("rows"), Kind::kMetrics, tr("Rows read, and kept (dashed)"),
         {UnitKind::kCount, tr("rows/s")}, session::metricsOf(session::MetricChart::kRows))
         .suffixes = QStringList{tr("read"), tr("kept")};
@@ -392,13 +396,13 @@ QString WatchCharts::emptyText(const Entry& entry) const {
         }
         const bool hasNone = std::all_of(shown.begin(), shown.end(),
                                          [](const NodeState* node) { return node->gpus.empty(); });
-        return hasNone && !shown.empty() ? tr("no GPU on these machines") : tr("no GPU sample yet");
+        return hasNone && !shown.empty() ? tr("no GPU on these nodes") : tr("no GPU sample yet");
     }
     if (entry.kind == Kind::kCpu) {
-        return tr("no sample of a machine yet");
+        return tr("no sample of a node yet");
     }
-    return runs_.empty() ? tr("Select a job to see it here.")
-                         : tr("not logged yet by the selected jobs");
+    return runs_.empty() ? tr("Select a run to see it here.")
+                         : tr("not logged yet by the selected runs");
 }
 
 std::vector<std::string> WatchCharts::offeredMetrics() const {

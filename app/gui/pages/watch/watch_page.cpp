@@ -116,10 +116,10 @@ QWidget* WatchPage::buildMain() {
 }
 
 QWidget* WatchPage::buildJobs() {
-    jobsCard_ = new Card(tr("Jobs"), this);
-    laneList_ = new LaneList(lanes_, context().colors, jobsCard_);
-    jobsCard_->body()->addWidget(laneList_);
-    return jobsCard_;
+    runsCard_ = new Card(tr("Runs"), this);
+    laneList_ = new LaneList(lanes_, context().colors, runsCard_);
+    runsCard_->body()->addWidget(laneList_);
+    return runsCard_;
 }
 
 QWidget* WatchPage::buildCharts() {
@@ -152,8 +152,8 @@ QWidget* WatchPage::buildMachines() {
     auto* column = new QVBoxLayout(panel);
     column->setContentsMargins(0, kSpaceSmall, 0, 0);
     column->setSpacing(kSpaceSmall);
-    machinesTitle_ = heading(tr("Machines"), panel);
-    column->addWidget(machinesTitle_);
+    nodesTitle_ = heading(tr("Nodes"), panel);
+    column->addWidget(nodesTitle_);
     nodeDeck_ = new NodeDeck(nodes_, panel);
     column->addWidget(nodeDeck_, 1);
     return panel;
@@ -350,7 +350,7 @@ void WatchPage::fitJobs() {
     if (isSized_ || all < 100) {
         return;
     }
-    const int frame = jobsCard_->sizeHint().height() - laneList_->sizeHint().height();
+    const int frame = runsCard_->sizeHint().height() - laneList_->sizeHint().height();
     const int jobs = std::min(laneList_->sizeHint().height() + frame, all * kJobsPercent / 100);
     const int rest = all - jobs;
     const int log = std::max(logCard_->minimumSizeHint().height(), rest * kLogPercent / 100);
@@ -359,13 +359,13 @@ void WatchPage::fitJobs() {
 
 void WatchPage::refreshTitles() {
     const int going = lanes_.numGoing();
-    jobsCard_->setTitle(going == 0 ? tr("Jobs") : tr("Jobs  ·  %1 running").arg(going));
+    runsCard_->setTitle(going == 0 ? tr("Runs") : tr("Runs  ·  %1 running").arg(going));
     const int numNodes = nodes_.numNodes();
     nodeDeck_->parentWidget()->setVisible(numNodes > 0);
-    machinesTitle_->setText(numNodes > 1 ? tr("Machines  ·  %1").arg(numNodes) : tr("Machines"));
+    nodesTitle_->setText(numNodes > 1 ? tr("Nodes  ·  %1").arg(numNodes) : tr("Nodes"));
     const LaneState* lane = lanes_.find(feed_.logRun());
     logCard_->setTitle(lane != nullptr ? tr("Log of %1").arg(lane->label()) : tr("Log"));
-    logView_->setEmptyText(lane == nullptr ? tr("Select a job to read its log.")
+    logView_->setEmptyText(lane == nullptr ? tr("Select a run to read its log.")
                            : lane->run.state == values::RunState::kQueued
                                ? tr("It waits in the queue: %1. The log begins when it starts.")
                                      .arg(lane->sentence(nowMs()))
@@ -428,7 +428,7 @@ void WatchPage::showNothingRuns() {
             empty_->addButton(text, this, [this, destination] { Q_EMIT goTo(destination); });
         button->setObjectName(QStringLiteral("link"));
     };
-    add(tr("Open Launch"), {PageName::kLaunch});
+    add(tr("Go to Launch"), {PageName::kLaunch});
     for (std::size_t i = 0; i < count; ++i) {
         const values::RunSummary& run = *last[i];
         const std::string& name = run.variation.empty() ? run.name : run.variation;
@@ -499,7 +499,7 @@ void WatchPage::resumeSelected() {
     }
 }
 
-void WatchPage::focusMachines() {
+void WatchPage::focusNodes() {
     if (nodes_.numNodes() > 0) {
         nodeDeck_->card(nodes_.node(0).info.name)->setFocus(Qt::ShortcutFocusReason);
     }
@@ -519,10 +519,10 @@ void WatchPage::keyPressEvent(QKeyEvent* event) {
         logView_->focusLog();
     } else if (key == Qt::Key_F) {
         charts_->follow();
-    } else if (key == Qt::Key_J) {
+    } else if (key == Qt::Key_R) {
         laneList_->setFocus(Qt::ShortcutFocusReason);
-    } else if (key == Qt::Key_M) {
-        focusMachines();
+    } else if (key == Qt::Key_N) {
+        focusNodes();
     } else {
         Page::keyPressEvent(event);
     }
@@ -546,10 +546,10 @@ std::vector<Command> WatchPage::commands() {
     const bool canResume = current != nullptr && current->isEnded() &&
                            current->run.state != values::RunState::kFinished;
     return {
-        {tr("Stop the selected jobs"), QKeySequence(Qt::Key_S), [this] { stopSelected(); },
+        {tr("Stop the selected runs"), QKeySequence(Qt::Key_S), [this] { stopSelected(); },
          canStop},
-        {tr("Resume the selected job"), {}, [this] { resumeSelected(); }, canResume},
-        {tr("Select all jobs that go"),
+        {tr("Resume the selected run"), {}, [this] { resumeSelected(); }, canResume},
+        {tr("Select all active runs"),
          {},
          [this] {
              isAuto_ = true;
@@ -557,14 +557,14 @@ std::vector<Command> WatchPage::commands() {
          }},
         {tr("Follow the newest values"), QKeySequence(Qt::Key_F), [this] { charts_->follow(); }},
         {tr("Show everything in the charts"), {}, [this] { charts_->link()->fit(); }},
-        {tr("Go to the jobs"), QKeySequence(Qt::Key_J), [this] { laneList_->setFocus(); }},
+        {tr("Go to the runs"), QKeySequence(Qt::Key_R), [this] { laneList_->setFocus(); }},
         {tr("Go to the log"), QKeySequence(Qt::Key_L), [this] { logView_->focusLog(); }},
         {tr("Search the log"), QKeySequence(Qt::CTRL | Qt::Key_F),
          [this] { logView_->focusFilter(); }},
-        {tr("Go to the machines"), QKeySequence(Qt::Key_M), [this] { focusMachines(); }},
+        {tr("Go to the nodes"), QKeySequence(Qt::Key_N), [this] { focusNodes(); }},
         {tr("Go to a chart"), QKeySequence(Qt::Key_1), [this] { charts_->focusChart(0); }},
-        {tr("Open all machines"), {}, [this] { nodeDeck_->setAllOpen(true); }},
-        {tr("Close all machines"), {}, [this] { nodeDeck_->setAllOpen(false); }},
+        {tr("Open all nodes"), {}, [this] { nodeDeck_->setAllOpen(true); }},
+        {tr("Close all nodes"), {}, [this] { nodeDeck_->setAllOpen(false); }},
     };
 }
 

@@ -86,7 +86,7 @@ class WatchPage final : public Page {
     std::vector<values::RunSummary> selectedRuns() const;
     void stopSelected();
     void resumeSelected();
-    void focusMachines();
+    void focusNodes();
 
     NodeModel nodes_;
     LaneModel lanes_;
@@ -96,9 +96,9 @@ class WatchPage final : public Page {
     EmptyState* empty_ = nullptr;
     QSplitter* across_ = nullptr;
     QSplitter* down_ = nullptr;
-    Card* jobsCard_ = nullptr;
+    Card* runsCard_ = nullptr;
     Card* logCard_ = nullptr;
-    QLabel* machinesTitle_ = nullptr;
+    QLabel* nodesTitle_ = nullptr;
     LaneList* laneList_ = nullptr;
     WatchCharts* charts_ = nullptr;
     LogView* logView_ = nullptr;

@@ -67,7 +67,7 @@ void WatchStop::stop(const std::vector<values::RunSummary>& runs) {
     std::copy_if(runs.begin(), runs.end(), std::back_inserter(going), canStop);
     if (going.empty()) {
         Q_EMIT said({Notice::Kind::kInfo,
-                     tr("No selected job is going; there is nothing to stop."),
+                     tr("No selected run is active; there is nothing to stop."),
                      {},
                      {}});
         return;

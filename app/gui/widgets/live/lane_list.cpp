@@ -21,7 +21,7 @@ LaneList::LaneList(const LaneModel& model, const RunColors& colors, QWidget* par
     setFrameShape(QFrame::NoFrame);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     setFocusPolicy(Qt::StrongFocus);
-    setAccessibleName(tr("Jobs"));
+    setAccessibleName(tr("Runs"));
     viewport()->setMouseTracking(true);
     connect(&model, &LaneModel::modelReset, this, &LaneList::modelChanged);
     connect(&model, &LaneModel::rowsInserted, this, &LaneList::modelChanged);
@@ -146,7 +146,7 @@ void LaneList::announce() {
             names << lane->label();
         }
     }
-    setAccessibleDescription(names.isEmpty() ? tr("no job selected")
+    setAccessibleDescription(names.isEmpty() ? tr("no run selected")
                                              : tr("selected: %1").arg(names.join(", ")));
     Q_EMIT selectionChanged();
 }

@@ -112,13 +112,13 @@ void LaneList::paintHeader(QPainter& painter) {
         painter.drawText(QRect(from, 0, to - from, layout_.headerHeight()), side | Qt::AlignVCenter,
                          text);
     };
-    title(c.name, c.state, tr("Job"), Qt::AlignLeft);
-    title(c.state, c.strip, tr("State"), Qt::AlignLeft);
-    title(c.rate, c.stall, tr("samples/s"), Qt::AlignRight);
-    title(c.stall, c.left, tr("stall"), Qt::AlignRight);
+    title(c.name, c.state, titleOf(word::kRun), Qt::AlignLeft);
+    title(c.state, c.strip, titleOf(word::kState), Qt::AlignLeft);
+    title(c.rate, c.stall, labelOf(word::kRate), Qt::AlignRight);
+    title(c.stall, c.left, labelOf(word::kStall), Qt::AlignRight);
     if (c.hasLeft) {
-        title(c.left, c.button - 6, model_.numGoing() > 0 ? tr("time left") : tr("time"),
-              Qt::AlignRight);
+        title(c.left, c.button - 6,
+              labelOf(model_.numGoing() > 0 ? word::kTimeLeft : word::kDuration), Qt::AlignRight);
     }
     paintTimes(painter);
     painter.setPen(colors.border);

@@ -22,7 +22,7 @@ constexpr int kWidthMin = 240;
 NodeCard::NodeCard(const NodeModel& model, std::string node, QWidget* parent)
     : QWidget(parent), model_(&model), node_(std::move(node)) {
     setFocusPolicy(Qt::TabFocus);
-    setAccessibleName(tr("Machine %1").arg(QString::fromStdString(node_)));
+    setAccessibleName(tr("Node %1").arg(QString::fromStdString(node_)));
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
 }
 

@@ -37,7 +37,7 @@ NodeDeck::NodeDeck(const NodeModel& model, QWidget* parent)
     setWidget(page_);
     setWidgetResizable(false);
     setMinimumWidth(kColumnWidthMin);
-    setAccessibleName(tr("Machines"));
+    setAccessibleName(tr("Nodes"));
     connect(&model, &NodeModel::modelReset, this, &NodeDeck::rebuild);
     connect(&model, &NodeModel::rowsInserted, this, &NodeDeck::rebuild);
     connect(&model, &NodeModel::rowsRemoved, this, &NodeDeck::rebuild);

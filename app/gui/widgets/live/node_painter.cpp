@@ -64,7 +64,7 @@ QString unknownText() {
 }
 
 QString percentText(const std::optional<double>& value) {
-    return value ? QObject::tr("%1 %").arg(std::lround(*value)) : unknownText();
+    return value ? percentText(*value) : unknownText();
 }
 
 QString rateText(const std::optional<double>& bytesPerSecond) {
@@ -251,7 +251,7 @@ void NodePainter::paintCpu(const NodeState& node, std::int64_t nowMs) {
     if (node.sample && node.sample->load1) {
         value += QObject::tr("   load %1").arg(*node.sample->load1, 0, 'f', 1);
     }
-    paintValueRow(QObject::tr("CPU"), value, node.cpu.at(nowMs), {0, 100});
+    paintValueRow(titleOf(session::word::kCpu), value, node.cpu.at(nowMs), {0, 100});
     if (node.sample) {
         paintCores(node.sample->corePercent);
     }
@@ -280,7 +280,7 @@ void NodePainter::paintBody(const NodeState& node, std::int64_t nowMs) {
     const values::NodeSample sample = node.sample.value_or(values::NodeSample{});
     paintCpu(node, nowMs);
     paintValueRow(
-        QObject::tr("Memory"),
+        titleOf(session::word::kMemory),
         ofText(sample.memoryUsedBytes, sample.memoryTotalBytes ? sample.memoryTotalBytes
                                        : node.info.memoryBytes > 0
                                            ? std::optional<std::uint64_t>(node.info.memoryBytes)
@@ -403,15 +403,16 @@ void NodePainter::paintCollapsed(const NodeState& node, std::optional<int> stale
     paintHead(node, staleSeconds, false);
     y_ = top + QFontMetrics(bold_).height() + 2;
     painter_.fillRect(QRect(area_.left(), y_, area_.width(), rowHeight(small_)), colors_.surface);
-    paintCell(0, QObject::tr("CPU"), node.sample ? node.sample->cpuPercent : std::nullopt);
-    paintCell(1, QObject::tr("Mem"), node.memoryPercent());
+    paintCell(0, titleOf(session::word::kCpu),
+              node.sample ? node.sample->cpuPercent : std::nullopt);
+    paintCell(1, titleOf(session::word::kMemory), node.memoryPercent());
     if (node.gpus.empty()) {
         painter_.setPen(colors_.faint);
         painter_.drawText(QRect(area_.left() + 2 * (area_.width() / 3), y_, area_.width() / 3,
                                 rowHeight(small_) - 4),
                           Qt::AlignVCenter, QObject::tr("no GPU"));
     } else {
-        paintCell(2, QObject::tr("GPU"), node.gpuPercent());
+        paintCell(2, titleOf(session::word::kGpu), node.gpuPercent());
     }
 }
 

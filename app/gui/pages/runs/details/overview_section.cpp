@@ -80,14 +80,17 @@ void OverviewSection::showRun(const values::RunSummary& run, const values::RunSu
     showMetrics(run, base);
     showRate(run, nowMs);
     const double rows = static_cast<double>(std::max(run.rowsTrained, run.progress.rows));
-    setFigure(tr("rows trained"), rows > 0 ? shortCountText(rows) : QString(), countText(rows));
+    setFigure(labelOf(word::kRowsTrained), rows > 0 ? shortCountText(rows) : QString(),
+              countText(rows));
     const std::int64_t end = run.endedMs > 0 ? run.endedMs : nowMs;
     setFigure(
-        run.endedMs > 0 ? tr("duration") : tr("running for"),
+        run.endedMs > 0 ? labelOf(word::kDuration) : tr("running for"),
         run.startedMs > 0 ? durationText(static_cast<double>(end - run.startedMs)) : QString());
-    setFigure(tr("step"), run.progress.step > 0 ? countText(static_cast<double>(run.progress.step))
-                                                : QString());
-    setFigure(tr("restarts"), run.restarts > 0 ? QString::number(run.restarts) : QString());
+    setFigure(labelOf(word::kStep), run.progress.step > 0
+                                        ? countText(static_cast<double>(run.progress.step))
+                                        : QString());
+    setFigure(labelOf(word::kRestarts),
+              run.restarts > 0 ? QString::number(run.restarts) : QString());
     arrangeFigures();
     board_->setRuns({boardRunOf(run)});
     std::vector<std::string> names;
@@ -104,12 +107,12 @@ void OverviewSection::showRun(const values::RunSummary& run, const values::RunSu
 void OverviewSection::showRate(const values::RunSummary& run, std::int64_t nowMs) {
     rateAge_.note(run, nowMs);
     const std::optional<double> rate = run.rate(), old = rateAge_.oldSeconds(run, nowMs);
-    setFigure(tr("samples/s"), rate ? countText(*rate) : QString(),
+    setFigure(labelOf(word::kRate), rate ? countText(*rate) : QString(),
               values::isEnded(run.state) ? tr("The mean of its steps, evaluations left out")
                                          : tr("At the last report"),
               old ? tr("%1 old").arg(durationText(1e3 * *old)) : QString());
     const std::string stall = session::stallText(run, old.has_value());
-    setFigure(tr("input stall"), stall == "-" ? QString() : qtext(stall),
+    setFigure(labelOf(word::kStall), stall == "-" ? QString() : qtext(stall),
               run.progress.times ? qtext(session::timesText(*run.progress.times)) : QString());
 }
 

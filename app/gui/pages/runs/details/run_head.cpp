@@ -77,7 +77,7 @@ void RunHead::buildActions() {
           always, [this] { actions_.changeAndLaunch(id_); });
     offer(tr("Copy as CLI"), tr("The millrace run line that does the same"), always,
           [this] { actions_.copyCommand(id_); });
-    offer(tr("Delete"), tr("Hides the run; it can be restored"), hasEnded,
+    offer(tr("Delete"), tr("Deletes the run; it can be restored"), hasEnded,
           [this] { actions_.remove({id_}); });
     offer(tr("Restore"), tr("Shows the run again"), isRestorable,
           [this] { actions_.restore({id_}); });

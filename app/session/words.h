@@ -1,0 +1,101 @@
+#pragma once
+// The words for what people see of runs, nodes and their figures: one entry for each thing, with
+// its key, its heading in a terminal's table, its name in a sentence, its unit and its number
+// format.
+//
+// The command line, the terminal views and the console take their words from here;
+// docs/reference/words.md is made from it. The words for metrics are in the metric catalogue, which
+// takes those of samples/s and the input stall from here; the names of states and phases are in
+// backend/values/run_state.h. Threads: any.
+#include <span>
+#include <string>
+
+namespace millrace::session {
+
+/// How a value is written; the functions are in app/session/figures.h.
+enum class WordFormat {
+    kText,
+    kCount,     ///< "241,683"
+    kFigure,    ///< "0.7934", "1.05 M"
+    kPercent,   ///< "36 %", "3.4 %", "0 %"
+    kBytes,     ///< "1.2 GB"
+    kDuration,  ///< "5.0 s", "3 m 20 s", "2 h 05 m"
+    kTime,      ///< local time with its zone, or an age
+    kHash
+};
+
+/// Plain arrays of characters, so that a word serves as text, string view and QString.
+struct Word {
+    const char* key;      ///< in JSON and `--columns`; keys never change with the words for people
+    const char* heading;  ///< of a column in a terminal
+    const char* label;    ///< in a sentence; the console's titles are this with a capital letter
+    const char* unit;     ///< of the value; "": none, or it is written with the value
+    WordFormat format;
+    const char* what;  ///< a sentence without a full stop
+};
+
+// clang-format off
+namespace word {
+using F = WordFormat;
+
+// A run.
+inline constexpr Word kRun{"id", "RUN", "run", "", F::kText, "the run's id"};
+inline constexpr Word kUid{"uid", "UID", "uid", "", F::kText, "the run's id in full"};
+inline constexpr Word kName{"name", "NAME", "name", "", F::kText, "the spec's `name`"};
+inline constexpr Word kVariation{"variation", "VARIATION", "variation", "", F::kText, "what was varied; empty for the base"};
+inline constexpr Word kState{"state", "STATE", "state", "", F::kText, "what the run does now"};
+inline constexpr Word kReason{"reason", "REASON", "reason", "", F::kText, "why it waits, failed or was cancelled; what is wrong"};
+inline constexpr Word kOwner{"owner", "OWNER", "owner", "", F::kText, "the user that submitted it"};
+inline constexpr Word kProject{"project", "PROJECT", "project", "", F::kText, "where it is filed"};
+inline constexpr Word kTags{"tags", "TAGS", "tags", "", F::kText, "its tags"};
+inline constexpr Word kNote{"note", "NOTE", "note", "", F::kText, "free text, Markdown"};
+inline constexpr Word kModel{"model", "MODEL", "model", "", F::kText, "`model.type` of the spec"};
+inline constexpr Word kDataset{"dataset", "DATASET", "dataset", "", F::kText, "the dataset's paths as written"};
+inline constexpr Word kNode{"host", "NODE", "node", "", F::kText, "the node of rank 0; of a worker, its node"};
+
+// Its times.
+inline constexpr Word kCreated{"created", "CREATED", "created", "", F::kTime, "when the run was submitted"};
+inline constexpr Word kStarted{"started", "STARTED", "started", "", F::kTime, "when the first worker was started"};
+inline constexpr Word kEnded{"ended", "ENDED", "ended", "", F::kTime, "when the run ended"};
+inline constexpr Word kDeleted{"deleted", "DELETED", "deleted", "", F::kTime, "when the run was deleted; `rm --undo` restores it"};
+inline constexpr Word kDuration{"duration", "DURATION", "duration", "", F::kDuration, "from the start to the end, or to now"};
+inline constexpr Word kTimeLeft{"seconds_left", "TIME LEFT", "time left", "", F::kDuration, "how long the steps that are left will take"};
+inline constexpr Word kAttempt{"attempt", "ATTEMPT", "attempt", "", F::kCount, "number of the newest start, from 1"};
+inline constexpr Word kRestarts{"restarts", "RESTARTS", "restarts", "", F::kCount, "how often it was restarted by itself"};
+
+// Its progress.
+inline constexpr Word kProgress{"progress", "PROGRESS", "progress", "", F::kPercent, "the share of the steps that are done"};
+inline constexpr Word kStep{"step", "STEP", "step", "", F::kCount, "the last optimizer step"};
+inline constexpr Word kEpoch{"epoch", "EPOCH", "epoch", "", F::kCount, "from 0; \"epoch 2 of 8\" in sentences counts from 1"};
+inline constexpr Word kRate{"samples_per_second", "SAMPLES/S", "samples/s", "rows/s", F::kFigure, "rows trained a second: the mean of a run that has ended, else at the last report"};
+inline constexpr Word kStall{"input_stall_percent", "STALL", "input stall", "", F::kPercent, "share of the time that the ranks waited for data: \"now\" over the last seconds, \"run\" over the whole run"};
+
+// Its rows.
+inline constexpr Word kRowsScanned{"rows_scanned", "SCANNED", "rows scanned", "rows", F::kCount, "rows of the files that the plan names"};
+inline constexpr Word kRowsPruned{"rows_pruned", "PRUNED", "rows pruned", "rows", F::kCount, "rows that were not read, because a file's statistics exclude them"};
+inline constexpr Word kRowsRead{"rows_read", "ROWS READ", "rows read", "rows", F::kCount, "rows read from the dataset"};
+inline constexpr Word kRowsKept{"rows_kept", "KEPT", "rows kept", "rows", F::kCount, "rows that left the recipe"};
+inline constexpr Word kRowsTrained{"rows_trained", "TRAINED", "rows trained", "rows", F::kCount, "rows of committed steps, all epochs"};
+
+// Hashes: two runs with an equal one have the same.
+inline constexpr Word kSpecHash{"spec_hash", "SPEC HASH", "spec hash", "", F::kHash, "equal if the resolved specs are equal"};
+inline constexpr Word kStreamHash{"stream_hash", "STREAM HASH", "stream hash", "", F::kHash, "equal if data, recipe and order are the same"};
+inline constexpr Word kPlanHash{"plan_hash", "PLAN HASH", "plan hash", "", F::kHash, "equal if the plans name the same files, splits and tables"};
+inline constexpr Word kOrderHash{"order_hash", "ORDER HASH", "order hash", "", F::kHash, "equal if the same rows were trained in the same order"};
+inline constexpr Word kEvaluationHash{"eval_order_hash", "EVALUATION HASH", "evaluation hash", "", F::kHash, "equal if runs were evaluated on the same rows"};
+inline constexpr Word kWeightsHash{"weights_hash", "WEIGHTS HASH", "weights hash", "", F::kHash, "equal if the final weights are equal"};
+
+// A node and a worker on it.
+inline constexpr Word kCpu{"cpu_percent", "CPU", "CPU", "", F::kPercent, "of a node: share of all its cores; of a worker: share of one core"};
+inline constexpr Word kMemory{"memory_bytes", "MEMORY", "memory", "", F::kBytes, "memory in use, and that of the node in all"};
+inline constexpr Word kGpu{"gpus", "GPU", "GPU", "", F::kPercent, "a GPU and how busy it is"};
+inline constexpr Word kCores{"cores", "CORES", "cores", "", F::kCount, "the node's processor cores"};
+}  // namespace word
+// clang-format on
+
+/// All of the above, in this order.
+std::span<const Word* const> words();
+/// The table of docs/reference/words.md.
+std::string wordTable();
+
+}  // namespace millrace::session
