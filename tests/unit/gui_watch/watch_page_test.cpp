@@ -6,6 +6,7 @@
 #include <QTemporaryDir>
 #include <QToolButton>
 
+#include "app/gui/widgets/live/log_canvas.h"
 #include "app/gui/widgets/metric_picker.h"
 #include "app/gui/widgets/panels.h"
 #include "tests/unit/gui_watch/watch_fixture.h"
@@ -434,6 +435,26 @@ TEST_F(WatchTest, ChartsWithoutDataTakeNoRoomAndAreNamedInALine) {
     EXPECT_TRUE(page->charts()->chart("loss")->isVisibleTo(page.get()));
     EXPECT_TRUE(page->charts()->foldedText().contains("GPU (cpu-01: no GPU"))
         << page->charts()->foldedText().toStdString();
+}
+
+// The page of a window of 1280 x 720.
+TEST_F(WatchTest, ASmallWindowHasEightLinesOfTheLogAndAWholeRowOfThreeCharts) {
+    for (const char* id : {"r-1", "r-2", "r-3", "r-4"}) {
+        daemon.putRun(running(id));
+    }
+    open();
+    page->resize(1'207, 644);
+    ASSERT_TRUE(until([&] { return page->lanes().numLanes() == 4; }));
+    auto* canvas = page->findChild<LogCanvas*>();
+    ASSERT_NE(canvas, nullptr);
+    EXPECT_TRUE(until([&] { return canvas->viewport()->height() >= 8 * canvas->lineHeight(); }))
+        << canvas->viewport()->height() << " of " << canvas->height() << " of "
+        << canvas->parentWidget()->parentWidget()->height() << ", " << canvas->lineHeight();
+    for (int place : {0, 1, 2}) {
+        const PlotWidget* chart = page->charts()->chart(place);
+        EXPECT_EQ(chart->y(), page->charts()->chart(0)->y());
+        EXPECT_EQ(chart->visibleRegion().boundingRect().height(), chart->height()) << place;
+    }
 }
 
 TEST_F(WatchTest, FreezesOnAZoomAndFollowsAgainWithF) {

@@ -23,7 +23,7 @@
 namespace millrace::gui {
 namespace {
 
-constexpr int kChartWidthMin = 300;
+constexpr int kChartWidthMin = 270;
 constexpr int kChartHeightMin = 150;
 constexpr int kColumnsMax = 3;
 constexpr std::size_t kMachinesMax = 8;
@@ -143,7 +143,7 @@ void WatchCharts::addWindows() {
 void WatchCharts::addDefaults() {
     const Unit percent{UnitKind::kPercent, {}};
     add(QStringLiteral("rate"), Kind::kMetrics, titleOf(session::word::kRate),
-        {UnitKind::kCount, labelOf(session::word::kRate)},
+        {UnitKind::kCount, QString::fromUtf8(session::word::kRate.unit)},
         session::metricsOf(session::MetricChart::kRate));
     add(QStringLiteral("loss"), Kind::kMetrics, capital(metricTitle(metric::kLoss)), {},
         session::metricsOf(session::MetricChart::kLoss));

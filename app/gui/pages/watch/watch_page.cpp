@@ -31,6 +31,7 @@ namespace {
 constexpr int kTickMs = 500;
 constexpr int kJobsPercent = 30;  // of the height, at most
 constexpr int kLogPercent = 27;   // of the height that the jobs leave
+constexpr int kLogLines = 8;      // at least, if the charts get as much
 constexpr std::size_t kNumLastRuns = 3;
 
 std::int64_t nowMs() {
@@ -144,6 +145,7 @@ QWidget* WatchPage::buildLog() {
     logView_->setModel(&feed_.log());
     logCard_->body()->setSpacing(0);
     logCard_->body()->addWidget(logView_);
+    logCard_->header()->addWidget(logView_->bar(), 2);
     return logCard_;
 }
 
@@ -346,14 +348,16 @@ void WatchPage::applySelection() {
 // The jobs take the height that they need, up to a share; the log gets a few lines more than its
 // minimum, the charts the rest.
 void WatchPage::fitJobs() {
-    const int all = down_->height();
+    const int all = down_->height() - 2 * down_->handleWidth();
     if (isSized_ || all < 100) {
         return;
     }
     const int frame = runsCard_->sizeHint().height() - laneList_->sizeHint().height();
     const int jobs = std::min(laneList_->sizeHint().height() + frame, all * kJobsPercent / 100);
     const int rest = all - jobs;
-    const int log = std::max(logCard_->minimumSizeHint().height(), rest * kLogPercent / 100);
+    const int lines = logCard_->sizeHint().height() - logView_->sizeHint().height() +
+                      logView_->heightOf(kLogLines);
+    const int log = std::max(std::min(lines, rest / 2), rest * kLogPercent / 100);
     down_->setSizes({jobs, rest - log, log});
 }
 

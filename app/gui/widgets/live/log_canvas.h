@@ -41,6 +41,7 @@ class LogCanvas final : public QAbstractScrollArea {
     /// First and last selected row.
     std::optional<std::pair<int, int>> selectedRows() const;
     void selectAllRows();
+    int lineHeight() const { return columns().lineHeight; }
 
  Q_SIGNALS:
     void followingChanged(bool isFollowing);

@@ -44,7 +44,8 @@ void LogView::build() {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
-    column->addWidget(buildBar());
+    bar_ = buildBar();
+    column->addWidget(bar_);
     canvas_ = new LogCanvas(this);
     column->addWidget(canvas_, 1);
     followButton_ = new QToolButton(canvas_->viewport());
@@ -90,6 +91,10 @@ QWidget* LogView::buildBar() {
     pauseButton_->setIcon(icon(Glyph::kPause));
     pauseButton_->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     return bar;
+}
+
+int LogView::heightOf(int lines) const {
+    return lines * canvas_->lineHeight() + 2 * canvas_->frameWidth();
 }
 
 QToolButton* LogView::addButton(QHBoxLayout* bar, const QString& text, const QString& toolTip) {

@@ -39,6 +39,11 @@ class LogView : public QWidget {
     /// Shown if the run has no line yet; tell the user what to do.
     void setEmptyText(const QString& text);
 
+    /// Search, levels and buttons: above the lines, unless it is moved into a card's header.
+    QWidget* bar() const { return bar_; }
+    /// The height of the log that shows this many lines, without the bar.
+    int heightOf(int lines) const;
+
     bool isFollowing() const;
     void follow();
     void setWrapped(bool isWrapped);
@@ -87,6 +92,7 @@ class LogView : public QWidget {
     QComboBox* levelBox_ = nullptr;
     QComboBox* workerBox_ = nullptr;
     QLabel* statusLabel_ = nullptr;
+    QWidget* bar_ = nullptr;
     LogCanvas* canvas_ = nullptr;
 };
 
