@@ -188,11 +188,11 @@ void showMetrics(Page& page, const RunDetail& detail) {
     if (detail.summary.latestMetrics.empty()) {
         return;
     }
-    page.heading("Metrics (newest)");
-    Table table({{"METRIC", Align::kLeft, 12},
-                 {"VALUE", Align::kRight},
+    page.heading("Metrics");
+    Table table({{word::kMetric.heading, Align::kLeft, 12},
+                 {word::kNewest.heading, Align::kRight},
                  {word::kStep.heading, Align::kRight},
-                 {"BEST", Align::kRight, 6, 1}});
+                 {word::kBest.heading, Align::kRight, 6, 1}});
     for (const values::RunFigure& point : detail.summary.latestMetrics) {
         // The last second's stall does not describe the run: the run's share is shown above.
         const bool isStall = point.name == values::metric::kInputStallPercent;
@@ -355,10 +355,10 @@ void showCheckpoints(Page& page, const RunDetail& detail) {
     }
     page.heading("Checkpoints");
     Table table({{word::kStep.heading, Align::kRight},
-                 {"SIZE", Align::kRight},
-                 {"TIME", Align::kLeft, 10, 2},
+                 {word::kSize.heading, Align::kRight},
+                 {word::kWritten.heading, Align::kLeft, 10, 2},
                  {"HASH", Align::kLeft, 8, 1},
-                 {"PATH", Align::kLeft, 12, 3}});
+                 {word::kPath.heading, Align::kLeft, 12, 3}});
     for (const values::Checkpoint& checkpoint : detail.checkpoints) {
         table.add({std::to_string(checkpoint.step),
                    formatBytes(static_cast<double>(checkpoint.bytes)),

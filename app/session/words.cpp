@@ -16,7 +16,10 @@ constexpr const Word* kWords[] = {
     &word::kRowsRead,    &word::kRowsKept, &word::kRowsTrained, &word::kSpecHash,
     &word::kStreamHash,  &word::kPlanHash, &word::kOrderHash,   &word::kEvaluationHash,
     &word::kWeightsHash, &word::kCpu,      &word::kMemory,      &word::kGpu,
-    &word::kCores};
+    &word::kCores,       &word::kMetric,   &word::kNewest,      &word::kBest,
+    &word::kWritten,     &word::kSize,     &word::kPath,        &word::kColumn,
+    &word::kType,        &word::kNulls,    &word::kOnDisk,      &word::kDecoded,
+    &word::kMin,         &word::kMax,      &word::kEncoding,    &word::kCodec};
 
 const char* formatWord(WordFormat format) {
     switch (format) {

@@ -90,6 +90,23 @@ inline constexpr Word kCpu{"cpu_percent", "CPU", "CPU", "", F::kPercent, "of a n
 inline constexpr Word kMemory{"memory_bytes", "MEMORY", "memory", "", F::kBytes, "memory in use, and that of the node in all"};
 inline constexpr Word kGpu{"gpus", "GPU", "GPU", "", F::kPercent, "a GPU and how busy it is"};
 inline constexpr Word kCores{"cores", "CORES", "cores", "", F::kCount, "the node's processor cores"};
+
+// A metric, a checkpoint, and a column of a dataset.
+inline constexpr Word kMetric{"metrics", "METRIC", "metric", "", F::kText, "a metric's label, or its name"};
+inline constexpr Word kNewest{"value", "NEWEST", "newest", "", F::kFigure, "the metric's newest value"};
+inline constexpr Word kBest{"best", "BEST", "best", "", F::kFigure, "the metric's best value so far"};
+inline constexpr Word kWritten{"time", "WRITTEN", "written", "", F::kTime, "when the checkpoint was written"};
+inline constexpr Word kSize{"bytes", "SIZE", "size", "", F::kBytes, "of a checkpoint or a file"};
+inline constexpr Word kPath{"path", "PATH", "path", "", F::kText, "of a checkpoint or a file"};
+inline constexpr Word kColumn{"columns", "COLUMN", "column", "", F::kText, "a column of the dataset"};
+inline constexpr Word kType{"type", "TYPE", "type", "", F::kText, "the column's type"};
+inline constexpr Word kNulls{"nulls", "NULLS", "nulls", "rows", F::kCount, "rows without a value"};
+inline constexpr Word kOnDisk{"disk_bytes", "DISK", "on disk", "", F::kBytes, "bytes of the files"};
+inline constexpr Word kDecoded{"decoded_bytes", "DECODED", "decoded", "", F::kBytes, "bytes in memory"};
+inline constexpr Word kMin{"min", "MIN", "min", "", F::kText, "the smallest value, if the files have statistics"};
+inline constexpr Word kMax{"max", "MAX", "max", "", F::kText, "the largest value, if the files have statistics"};
+inline constexpr Word kEncoding{"encoding", "ENCODING", "encoding", "", F::kText, "how the file writes the column's values"};
+inline constexpr Word kCodec{"codec", "CODEC", "codec", "", F::kText, "how the file compresses them"};
 }  // namespace word
 // clang-format on
 

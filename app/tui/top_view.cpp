@@ -97,7 +97,7 @@ void placeNarrow(RunColumns& c, int width) {
 
 RunColumns columnsFor(int width) {
     RunColumns c{};
-    c.isWide = width >= 110;
+    c.isWide = width >= 124;  // names have 20 columns then
     if (!c.isWide) {
         placeNarrow(c, width);
         return c;

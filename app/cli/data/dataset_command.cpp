@@ -7,11 +7,14 @@
 #include "app/cli/data/loader_child.h"
 #include "app/cli/data/profile_view.h"
 #include "app/cli/frame/table.h"
+#include "app/session/words.h"
 #include "app/tui/figures.h"
 #include "backend/core/text.h"
 
 namespace millrace::cli {
 namespace {
+
+namespace word = session::word;
 
 using tui::Tone;
 
@@ -42,16 +45,16 @@ std::string nullsText(const Json& column) {
 }
 
 void printColumns(CliContext& context, const Json& answer) {
-    Table table({{"COLUMN", Align::kLeft, 10},
-                 {"TYPE", Align::kLeft, 6},
-                 {"NULLS", Align::kRight},
-                 {"DISK", Align::kRight, 6, 3},
-                 {"DECODED", Align::kRight},
+    Table table({{word::kColumn.heading, Align::kLeft, 10},
+                 {word::kType.heading, Align::kLeft, 6},
+                 {word::kNulls.heading, Align::kRight},
+                 {word::kOnDisk.heading, Align::kRight, 6, 3},
+                 {word::kDecoded.heading, Align::kRight},
                  {"A ROW", Align::kRight, 6, 2},
-                 {"MIN", Align::kLeft, 6, 4, true},
-                 {"MAX", Align::kLeft, 6, 4, true},
-                 {"ENCODING", Align::kLeft, 8, 6, true},
-                 {"CODEC", Align::kLeft, 6, 5}});
+                 {word::kMin.heading, Align::kLeft, 6, 4, true},
+                 {word::kMax.heading, Align::kLeft, 6, 4, true},
+                 {word::kEncoding.heading, Align::kLeft, 8, 6, true},
+                 {word::kCodec.heading, Align::kLeft, 6, 5}});
     const auto rows = static_cast<double>(std::max<std::int64_t>(1, jsonInt(answer, "rows")));
     for (const Json& column : jsonMember(answer, "columns")) {
         const auto bytes = static_cast<double>(jsonInt(column, "decoded_bytes"));
@@ -91,8 +94,8 @@ void printFiles(CliContext& context, const Json& answer) {
     Table table({{"FILE", Align::kLeft, 20},
                  {isParquet(answer) ? "ROW GROUP" : "SPLIT", Align::kRight},
                  {"ROWS", Align::kRight},
-                 {"DISK", Align::kRight},
-                 {"DECODED", Align::kRight, 6, 1}});
+                 {word::kOnDisk.heading, Align::kRight},
+                 {word::kDecoded.heading, Align::kRight, 6, 1}});
     const Json& files = jsonMember(answer, "files");
     for (const Json& file : files) {
         std::size_t number = 0;

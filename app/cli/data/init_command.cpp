@@ -8,12 +8,15 @@
 #include "app/cli/frame/table.h"
 #include "app/session/figures.h"
 #include "app/session/metric_catalogue.h"
+#include "app/session/words.h"
 #include "backend/core/files.h"
 #include "backend/core/text.h"
 #include "backend/system/agent_script.h"
 
 namespace millrace::cli {
 namespace {
+
+namespace word = session::word;
 
 namespace fs = std::filesystem;
 
@@ -73,15 +76,15 @@ std::string rangeText(const Json& profile) {
 
 // Prints a line per column: its role and the reason.
 void printGuesses(CliContext& context, const Json& answer, bool explains) {
-    Table table = explains ? Table({{"COLUMN", Align::kLeft, 10},
-                                    {"TYPE", Align::kLeft, 6},
+    Table table = explains ? Table({{word::kColumn.heading, Align::kLeft, 10},
+                                    {word::kType.heading, Align::kLeft, 6},
                                     {"USE", Align::kLeft, 6},
                                     {"DIFFERENT", Align::kRight},
-                                    {"NULLS", Align::kRight},
+                                    {word::kNulls.heading, Align::kRight},
                                     {"RANGE", Align::kLeft, 6, 2, true},
                                     {"EXAMPLES", Align::kLeft, 8, 1, true},
                                     {"WHY", Align::kLeft, 20, 0, true}})
-                           : Table({{"COLUMN", Align::kLeft, 10},
+                           : Table({{word::kColumn.heading, Align::kLeft, 10},
                                     {"USE", Align::kLeft, 6},
                                     {"WHY", Align::kLeft, 20, 0, true}});
     for (const Json& column : jsonMember(answer, "columns")) {

@@ -7,12 +7,15 @@
 #include <absl/strings/str_join.h>
 
 #include "app/cli/frame/table.h"
+#include "app/session/words.h"
 #include "app/tui/figures.h"
 #include "backend/core/clock.h"
 #include "backend/core/text.h"
 
 namespace millrace::cli {
 namespace {
+
+namespace word = session::word;
 
 using tui::Tone;
 
@@ -69,18 +72,18 @@ std::string lengthText(const Json& profile) {
 }
 
 void printColumnProfiles(CliContext& context, const Json& columns) {
-    Table table({{"COLUMN", Align::kLeft, 10},
-                 {"TYPE", Align::kLeft, 6, 2},
-                 {"NULLS", Align::kRight},
+    Table table({{word::kColumn.heading, Align::kLeft, 10},
+                 {word::kType.heading, Align::kLeft, 6, 2},
+                 {word::kNulls.heading, Align::kRight},
                  {"DISTINCT", Align::kRight},
-                 {"MIN", Align::kRight, 4, 5},
+                 {word::kMin.heading, Align::kRight, 4, 5},
                  {"5 %", Align::kRight, 4, 7},
                  {"MEDIAN", Align::kRight, 4, 4},
                  {"95 %", Align::kRight, 4, 7},
-                 {"MAX", Align::kRight, 4, 5},
+                 {word::kMax.heading, Align::kRight, 4, 5},
                  {"LENGTH (MAX)", Align::kRight, 6, 6},
-                 {"DISK", Align::kRight, 6, 3},
-                 {"DECODED", Align::kRight, 6, 8},
+                 {word::kOnDisk.heading, Align::kRight, 6, 3},
+                 {word::kDecoded.heading, Align::kRight, 6, 8},
                  {"NS/ROW", Align::kRight, 6, 1}});
     for (const Json& column : columns) {
         const Json& profile = jsonMember(column, "profile");

@@ -2,6 +2,8 @@
 
 #include <QCoreApplication>
 
+#include "app/gui/models/run_text.h"
+
 namespace millrace::gui {
 
 FlatTable::FlatTable(std::span<const ColumnSpec> columns, QObject* parent)
@@ -33,8 +35,8 @@ QVariant FlatTable::headerData(int section, Qt::Orientation orientation, int rol
     if (role != Qt::DisplayRole) {
         return {};
     }
-    return QCoreApplication::translate("FlatTable",
-                                       columns_[static_cast<std::size_t>(section)].title);
+    return capital(QCoreApplication::translate("FlatTable",
+                                               columns_[static_cast<std::size_t>(section)].title));
 }
 
 QVariant FlatTable::sideOf(int column) const {

@@ -13,7 +13,7 @@ class FlatTable : public QAbstractTableModel {
 
  public:
     struct ColumnSpec {
-        const char* title;                       ///< QT_TRANSLATE_NOOP("FlatTable", ...)
+        const char* title;                       ///< begins with a capital letter when it is shown
         Qt::AlignmentFlag side = Qt::AlignLeft;  ///< alignment of the title and the cells
     };
     int rowCount(const QModelIndex& parent = {}) const final;

@@ -1,5 +1,6 @@
 #pragma once
 // LanePhase: the activity of a job at a moment, as the strips over time show it.
+#include <QString>
 #include <cstdint>
 
 namespace millrace::gui {
@@ -17,5 +18,8 @@ enum class LanePhase : std::uint8_t {
     kEnding
 };
 inline constexpr int kNumLanePhases = 7;
+
+/// As in JSON documents: "training", "waiting for data"; "stalled", "idle".
+QString lanePhaseName(LanePhase phase);
 
 }  // namespace millrace::gui

@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "app/gui/charts/parts/chart_style.h"
-#include "backend/values/run_state.h"
 
 namespace millrace::gui {
 namespace {
@@ -115,11 +114,6 @@ void paintSpanNames(QPainter& painter, const Columns& columns, const std::vector
     }
 }
 
-QString phaseName(values::Phase phase) {
-    const std::string_view name = values::nameOf(phase);
-    return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
-}
-
 }  // namespace
 
 QColor lanePhaseColor(LanePhase phase, const QPalette& palette) {
@@ -142,26 +136,6 @@ QColor lanePhaseColor(LanePhase phase, const QPalette& palette) {
             break;
     }
     return blended(base, text, isDark ? 0.30 : 0.24);
-}
-
-QString lanePhaseName(LanePhase phase) {
-    switch (phase) {
-        case LanePhase::kTraining:
-            return phaseName(values::Phase::kTraining);
-        case LanePhase::kWaiting:
-            return phaseName(values::Phase::kWaiting);
-        case LanePhase::kCheckpoint:
-            return phaseName(values::Phase::kCheckpoint);
-        case LanePhase::kEvaluating:
-            return phaseName(values::Phase::kEvaluating);
-        case LanePhase::kStanding:
-            return QObject::tr("stalled");
-        case LanePhase::kEnding:
-            return phaseName(values::Phase::kEnding);
-        case LanePhase::kIdle:
-            break;
-    }
-    return QObject::tr("idle");
 }
 
 void paintLane(QPainter& painter, const QRectF& rect, const Lane& lane, double fromMs, double toMs,

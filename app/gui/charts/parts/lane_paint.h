@@ -27,7 +27,6 @@ struct Lane {
 };
 
 QColor lanePhaseColor(LanePhase phase, const QPalette& palette);
-QString lanePhaseName(LanePhase phase);  ///< "training", "waiting for data"
 
 /// Maps fromMs..toMs to the width of the rectangle.
 void paintLane(QPainter& painter, const QRectF& rect, const Lane& lane, double fromMs, double toMs,

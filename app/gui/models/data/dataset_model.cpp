@@ -65,24 +65,23 @@ QString sharedDirectory(const std::vector<values::DatasetFile>& files) {
     return shared;
 }
 
-constexpr FlatTable::ColumnSpec kColumnColumns[] = {
-    {QT_TRANSLATE_NOOP("FlatTable", "Column")},
-    {QT_TRANSLATE_NOOP("FlatTable", "Type")},
-    {QT_TRANSLATE_NOOP("FlatTable", "Nullable")},
-    {QT_TRANSLATE_NOOP("FlatTable", "Nulls"), Qt::AlignRight},
-    {QT_TRANSLATE_NOOP("FlatTable", "Min")},
-    {QT_TRANSLATE_NOOP("FlatTable", "Max")},
-    {QT_TRANSLATE_NOOP("FlatTable", "On disk"), Qt::AlignRight},
-    {QT_TRANSLATE_NOOP("FlatTable", "Decoded"), Qt::AlignRight},
-    {QT_TRANSLATE_NOOP("FlatTable", "Encoding")},
-    {QT_TRANSLATE_NOOP("FlatTable", "Codec")}};
+constexpr FlatTable::ColumnSpec kColumnColumns[] = {{word::kColumn.label},
+                                                    {word::kType.label},
+                                                    {QT_TRANSLATE_NOOP("FlatTable", "Nullable")},
+                                                    {word::kNulls.label, Qt::AlignRight},
+                                                    {word::kMin.label},
+                                                    {word::kMax.label},
+                                                    {word::kOnDisk.label, Qt::AlignRight},
+                                                    {word::kDecoded.label, Qt::AlignRight},
+                                                    {word::kEncoding.label},
+                                                    {word::kCodec.label}};
 static_assert(std::size(kColumnColumns) == DatasetColumnsModel::kNumColumns);
 
 constexpr FlatTable::ColumnSpec kFileColumns[] = {
     {QT_TRANSLATE_NOOP("FlatTable", "File")},
     {QT_TRANSLATE_NOOP("FlatTable", "Rows"), Qt::AlignRight},
     {QT_TRANSLATE_NOOP("FlatTable", "Groups"), Qt::AlignRight},
-    {QT_TRANSLATE_NOOP("FlatTable", "On disk"), Qt::AlignRight},
+    {word::kOnDisk.label, Qt::AlignRight},
     {QT_TRANSLATE_NOOP("FlatTable", "Sizes")}};
 static_assert(std::size(kFileColumns) == DatasetFilesModel::kNumColumns);
 

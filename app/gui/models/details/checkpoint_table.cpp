@@ -9,12 +9,11 @@
 namespace millrace::gui {
 namespace {
 
-constexpr FlatTable::ColumnSpec kColumns[] = {
-    {QT_TRANSLATE_NOOP("FlatTable", "Step"), Qt::AlignRight},
-    {QT_TRANSLATE_NOOP("FlatTable", "Written")},
-    {QT_TRANSLATE_NOOP("FlatTable", "Size"), Qt::AlignRight},
-    {QT_TRANSLATE_NOOP("FlatTable", "Attempt")},
-    {QT_TRANSLATE_NOOP("FlatTable", "File")}};
+constexpr FlatTable::ColumnSpec kColumns[] = {{word::kStep.label, Qt::AlignRight},
+                                              {word::kWritten.label},
+                                              {word::kSize.label, Qt::AlignRight},
+                                              {word::kAttempt.label},
+                                              {word::kPath.label}};
 static_assert(std::size(kColumns) == CheckpointTable::kNumColumns);
 
 }  // namespace

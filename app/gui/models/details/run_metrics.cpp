@@ -13,10 +13,10 @@ namespace millrace::gui {
 namespace {
 
 constexpr FlatTable::ColumnSpec kMetricColumns[] = {
-    {QT_TRANSLATE_NOOP("FlatTable", "Metric")},
+    {word::kMetric.label},
     {QT_TRANSLATE_NOOP("FlatTable", "Over steps")},
-    {QT_TRANSLATE_NOOP("FlatTable", "Newest"), Qt::AlignRight},
-    {QT_TRANSLATE_NOOP("FlatTable", "Best"), Qt::AlignRight},
+    {word::kNewest.label, Qt::AlignRight},
+    {word::kBest.label, Qt::AlignRight},
     {QT_TRANSLATE_NOOP("FlatTable", "Lowest"), Qt::AlignRight},
     {QT_TRANSLATE_NOOP("FlatTable", "Highest"), Qt::AlignRight}};
 static_assert(std::size(kMetricColumns) == RunMetrics::kNumColumns);
