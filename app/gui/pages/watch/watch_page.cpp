@@ -145,7 +145,7 @@ QWidget* WatchPage::buildLog() {
     logView_->setModel(&feed_.log());
     logCard_->body()->setSpacing(0);
     logCard_->body()->addWidget(logView_);
-    logCard_->header()->addWidget(logView_->bar(), 2);
+    logCard_->header()->addWidget(logView_->bar(), 4);
     return logCard_;
 }
 

@@ -68,7 +68,7 @@ QWidget* LogView::buildBar() {
     row->setSpacing(kSpaceTiny);
     field_ = new SearchField(tr("Search the log  /"), bar);
     field_->setMaximumWidth(kFieldWidth);
-    field_->setMinimumWidth(kFieldWidth / 3);
+    field_->setMinimumWidth(kFieldWidth / 2);
     field_->installEventFilter(this);
     row->addWidget(field_, 2);
     onlyButton_ = addButton(row, {}, tr("Show only the lines that match"));
