@@ -321,10 +321,13 @@ Status writeReceipt(Database& db, std::int64_t no, std::string_view text) {
     // There may be very many files, and they are not needed here.
     ASSIGN_OR_RETURN(const Json receipt, parseJson(withJsonMember(text, "files", "[]"), "receipt"));
     RETURN_IF_ERROR(writeDocument(db, no, "receipt", text));
+    // Progress lines also counted the rows of steps after the last checkpoint of a run that failed.
     ASSIGN_OR_RETURN(Statement update,
-                     db.prepare("UPDATE run SET rows_read = ?, rows_kept = ?, order_hash = ?, "
-                                "eval_order_hash = ? WHERE no = ?"));
+                     db.prepare("UPDATE run SET rows_read = ?, rows_kept = ?, rows_trained = "
+                                "CASE WHEN ?3 < 0 THEN rows_trained ELSE ?3 END, order_hash = ?4, "
+                                "eval_order_hash = ?5 WHERE no = ?6"));
     update.bind(jsonInt(receipt, "rows_scanned")).bind(jsonInt(receipt, "rows_kept"));
+    update.bind(jsonInt(receipt, "rows_trained", -1));
     const std::int64_t version = jsonInt(receipt, "order_hash_version", 1);
     for (const char* hash : {"order_hash", "eval_order_hash"}) {
         update.bind(keptHash(jsonString(receipt, hash), version));

@@ -213,6 +213,23 @@ told(length=len(stream), steps=stream.step, estimate=stream.estimate.steps,
         self.assertEqual(ended["state"], "failed")
         self.assertRegex(ended["exit_reason"], r"rank\d: ValueError: no such thing \(script.py:4\)")
 
+    def test_rows_trained_are_the_receipts_wherever_they_are_shown(self):
+        for ranks, restarts in ((1, 0), (2, 0), (2, 3)):
+            raising = SCRIPT.replace("    if stream.checkpoint_due:",
+                                     "    if stream.step == 13 and not resumed:\n        raise ValueError('at 13')\n"
+                                     "    if stream.checkpoint_due:")
+            spec = self.prepare(raising, ranks=ranks, train=f"max_restarts: {restarts}")
+            run = self.submit(spec)[0]
+            ended = self.wait(run, "finished" if restarts else "failed")
+            rows = ended["receipt"]["rows_trained"]
+            whole = streamed(spec, "--last", "drop")["rows_delivered"]
+            self.assertTrue(rows == whole if restarts else 0 < rows < whole, (rows, whole))
+            listed = {one["id"]: one for one in self.json("ls")["runs"]}[run]
+            self.assertEqual([ended["rows_trained"], listed["rows_trained"], listed["progress"]["rows"]], 3 * [rows])
+            self.assertRegex(self.cli("show", run), rf"\n +trained +{rows:,} ")
+            self.assertEqual([one["id"] for one in self.json("ls", "--filter", f"rows_trained = {rows}")["runs"]][:1], [run])
+            self.assertEqual(millrace.Client().list(f"rows_trained <= {rows}")[0].rows_trained, rows)
+
     def test_a_script_that_reads_no_stream_has_not_trained(self):
         spec = self.prepare("print('nothing')\n", ranks=1, train="max_restarts: 0")
         ended = self.wait(self.submit(spec)[0], "failed", "finished")

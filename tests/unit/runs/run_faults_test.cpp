@@ -212,6 +212,25 @@ TEST_F(RunStoreTest, ListsShowWhatTheReceiptSays) {
     EXPECT_EQ(later.orderHashVersion, 2);
 }
 
+// Progress also counts the steps after the last checkpoint of a run that failed.
+TEST_F(RunStoreTest, RowsTrainedOfARunThatHasEndedAreThoseOfItsReceipt) {
+    const std::string id = store->create(newRun("base"))->run.id;
+    ASSERT_TRUE(store->beginAttempt(id, 1, 0).ok());
+    LineBatch batch{id, 1, "rank0", 1};
+    batch.rank = 0;
+    batch.progress = Progress{40, 0, 2'560};
+    ASSERT_TRUE(store->commitLines(batch).ok());
+    EXPECT_EQ(store->list({})->runs.at(0).rowsTrained, 2'560);
+    ASSERT_TRUE(store->setReceipt(id, R"({"rows_scanned":5000,"rows_trained":1280})").ok());
+    values::ListRequest request;
+    request.filter = "rows_trained = 1280";
+    const values::RunPage page = *store->list(request);
+    ASSERT_EQ(page.runs.size(), 1U);
+    EXPECT_EQ(page.runs[0].rowsTrained, 1'280);
+    EXPECT_EQ(page.runs[0].progress.rows, 1'280);
+    EXPECT_EQ(page.runs[0].progress.step, 40);
+}
+
 TEST_F(RunStoreTest, ARequeuedRunWaitsBehindTheOthersAndKeepsItsStep) {
     const std::string first = create("first"), second = create("second");
     EXPECT_LT(store->get(first)->queueNo, store->get(second)->queueNo);
