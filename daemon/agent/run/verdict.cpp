@@ -147,11 +147,24 @@ bool wasKilledFromOutside(const engines::WorkerState* worker) {
     return signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
 }
 
-// The attempt before it failed at this step with the same sentence: the next would do so too.
+// "rank1: ValueError: boom (train.py:6)" -> "ValueError: boom (train.py:6)". If an exception is
+// raised in all ranks, any of them may be the first to end.
+std::string_view withoutRank(std::string_view reason) {
+    constexpr std::string_view kRank = "rank";
+    if (!reason.starts_with(kRank)) {
+        return reason;
+    }
+    const std::size_t end = reason.find_first_not_of("0123456789", kRank.size());
+    const std::string_view rest = reason.substr(std::min(end, reason.size()));
+    return rest.starts_with(": ") ? rest.substr(2) : rest;
+}
+
+// The attempt before it failed at this step with the same sentence, whichever rank reported it: the
+// next would do so too.
 bool repeatsFailure(const AttemptFacts& facts, const std::string& reason) {
     const AttemptStart& start = facts.start;
-    return !facts.lackedRoom && !start.failure.empty() && start.failure == reason &&
-           facts.lastStep == start.failedStep;
+    return !facts.lackedRoom && !start.failure.empty() &&
+           withoutRank(start.failure) == withoutRank(reason) && facts.lastStep == start.failedStep;
 }
 
 // No fault of the run, but neither is it tried for ever.

@@ -56,6 +56,10 @@ TEST(Verdict, AnExceptionThatRepeatsWithoutAFurtherStepIsNotTriedAThirdTime) {
     EXPECT_EQ(second.reason,
               "rank0: KeyError: 'user' (no restart: the attempt before failed at step 10 in the "
               "same way)");
+    facts.start.failure = "rank1: KeyError: 'user'";
+    EXPECT_EQ(judge(facts, scriptGang(1, 0)).kind, Verdict::Kind::kFailed)
+        << "whichever rank was the first to raise it";
+    facts.start.failure = first.reason;
     facts.lackedRoom = true;
     EXPECT_EQ(judge(facts, scriptGang(1, 0)).kind, Verdict::Kind::kRestart) << "the disk was full";
     facts.lackedRoom = false;
