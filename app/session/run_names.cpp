@@ -36,14 +36,15 @@ Status ambiguous(std::string_view text, const std::vector<const values::RunSumma
 Result<values::RunSummary> pickRun(std::string_view text,
                                    const std::vector<values::RunSummary>& runs) {
     using Test = std::function<bool(const values::RunSummary&)>;
-    const Test tests[] = {[&](const auto& run) { return run.id == text || run.uid == text; },
-                          [&](const auto& run) { return slashName(run) == text; },
-                          [&](const auto& run) { return run.name == text; },
-                          [&](const auto& run) {
-                              return startsWith(run.id, text) || startsWith(run.uid, text) ||
-                                     startsWith(run.id, "r-" + std::string(text)) ||
-                                     startsWith(slashName(run), text);
-                          }};
+    const Test tests[] = {
+        [&](const auto& run) { return run.id == text || run.uid == text; },
+        [&](const auto& run) { return slashName(run) == text || labelOf(run) == text; },
+        [&](const auto& run) { return run.name == text; },
+        [&](const auto& run) { return run.variation == text; },
+        [&](const auto& run) {
+            return startsWith(run.id, text) || startsWith(run.uid, text) ||
+                   startsWith(run.id, "r-" + std::string(text)) || startsWith(slashName(run), text);
+        }};
     for (const Test& test : tests) {
         std::vector<const values::RunSummary*> found;
         for (const values::RunSummary& run : runs) {

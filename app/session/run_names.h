@@ -9,8 +9,9 @@
 
 namespace millrace::session {
 
-/// An exact id or uid wins, then an exact "NAME/VARIATION" (a base run: NAME), then the name of any
-/// variation, then a prefix; each must be unique.
+/// An exact id or uid wins, then an exact "NAME/VARIATION" or "NAME / VARIATION" (a base run:
+/// NAME), then the name of any variation's run, then a variation's own name, as tables of one
+/// submit show it, then a prefix; each must be unique.
 Result<values::RunSummary> pickRun(std::string_view text,
                                    const std::vector<values::RunSummary>& runs);
 

@@ -32,6 +32,15 @@ TEST(RunNames, NameSlashVariationNamesOneOfASubmit) {
     EXPECT_EQ(pickRun("movielens-dlrm/keep-1", kRuns)->id, "r-xyz78");
 }
 
+TEST(RunNames, WhatTablesPrintIsAccepted) {
+    EXPECT_EQ(pickRun("movielens-dlrm / keep-30", kRuns)->id, "r-abd45");
+    EXPECT_EQ(pickRun("keep-30", kRuns)->id, "r-abd45");
+    std::vector<values::RunSummary> runs = kRuns;
+    runs.push_back(aRun("r-fgh67", "keep-30"));
+    EXPECT_THAT(std::string(messageOf(pickRun("keep-30", runs).status())),
+                HasSubstr("'keep-30' names 2 runs: r-abd45 (movielens-dlrm / keep-30"));
+}
+
 TEST(RunNames, TheNameAloneIsTheBaseRun) {
     EXPECT_EQ(pickRun("movielens-dlrm", kRuns)->id, "r-abc23");
 }
