@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <map>
 #include <utility>
 
@@ -274,7 +275,19 @@ Result<CsvKinds> csvKinds(const std::vector<files::DataFile>& files,
 }
 
 std::string csvOption(const files::ReadOptions& options, std::string_view set) {
-    return options.csvKey == files::ReadOptions().csvKey ? strCat(" (--csv ", set, ")") : "";
+    if (options.csvKey != files::ReadOptions().csvKey) {
+        return "";
+    }
+    // As it is typed in a shell: a column's name may have blanks.
+    const bool isPlain = std::ranges::all_of(set, [](unsigned char c) {
+        return std::isalnum(c) != 0 ||
+               std::string_view("_-./+,:@%=").find(static_cast<char>(c)) != std::string_view::npos;
+    });
+    std::string word;
+    for (const char c : set) {
+        word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    }
+    return isPlain ? strCat(" (--csv ", set, ")") : strCat(" (--csv '", word, "')");
 }
 
 std::string delimiterHint(const files::ReadOptions& options, const expr::Schema& schema) {

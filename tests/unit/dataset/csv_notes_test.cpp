@@ -63,6 +63,15 @@ TEST(CsvNotes, NumbersMayHaveAPlus) {
     EXPECT_TRUE(valuesOf(dataset, "d")->Equals(reals({1.5, 0.5, 1000})));
 }
 
+TEST(CsvNotes, AnOptionToCopyIsAWordOfTheShell) {
+    DataDirectory dir;
+    dir.text("a.csv", "User ID,it's\n" + lines(9, "7,7"));
+    dir.text("b.csv", "User ID,it's\n" + lines(9, "guest-7,x"));
+    const std::vector<std::string> notes = (*openAt(dir, csv()))->notes();
+    EXPECT_THAT(notes, ::testing::Contains(HasSubstr("(--csv 'types.User ID=string')")));
+    EXPECT_THAT(notes, ::testing::Contains(HasSubstr("(--csv 'types.it'\\''s=string')")));
+}
+
 TEST(CsvNotes, AColumnOfNumbersThatSomeValuesMakeTextIsNamed) {
     DataDirectory dir;
     dir.text("a.csv", "x\n" + lines(40, "0.5") + lines(8, "unknown") + lines(2, "NA"));
