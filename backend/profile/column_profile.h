@@ -2,6 +2,7 @@
 // Profile of one column's values, from the rows that were read.
 //
 // For lists it describes the elements and the lengths. Threads: one owner.
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -33,7 +34,8 @@ class ColumnProfile {
     const expr::DataType& type() const { return type_; }
     std::int64_t rows() const { return rows_; }
     std::int64_t nulls() const { return nulls_; }
-    double distinct() const { return distinct_.estimate(); }
+    /// Estimated from a few thousand values on, and then never above the number of values.
+    double distinct() const { return std::min(distinct_.estimate(), static_cast<double>(values_)); }
     /// Whether they were counted individually.
     bool isDistinctExact() const { return distinct_.standardError() == 0; }
     bool hasNumbers() const { return numbers_.count() > 0; }

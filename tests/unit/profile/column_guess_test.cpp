@@ -34,6 +34,17 @@ std::shared_ptr<arrow::Array> rowsOf(Builder builder, Make make) {
     return *builder.Finish();
 }
 
+TEST(Profile, NeverCountsMoreDifferentValuesThanThereAreValues) {
+    for (std::int64_t rows = 1'000; rows <= 9'000; rows += 250) {
+        arrow::Int64Builder builder;
+        for (std::int64_t r = 0; r < rows; ++r) {
+            EXPECT_TRUE(builder.Append(r).ok());
+        }
+        const ColumnProfile column = columnOf("id", {expr::TypeKind::kInt64}, *builder.Finish());
+        EXPECT_LE(column.distinct(), static_cast<double>(rows));
+    }
+}
+
 ColumnProfile integers(const std::string& name,
                        const std::function<std::optional<std::int64_t>(std::int64_t)>& value) {
     return columnOf(name, {expr::TypeKind::kInt64}, rowsOf(arrow::Int64Builder(), value));
