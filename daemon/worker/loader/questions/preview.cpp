@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "backend/core/json.h"
+#include "backend/core/text.h"
 #include "backend/segment/frame_gatherer.h"
 #include "backend/segment/segment_runner.h"
 #include "daemon/worker/loader/exit.h"
@@ -37,6 +38,7 @@ struct SplitFigures {
     std::vector<double> stepRows;   ///< out of each step
     std::vector<double> positives;  ///< by head
     std::vector<double> labelled;   ///< by head: rows whose label counts
+    std::vector<recipe::StepCount> steps;
 };
 
 // A column (reading, encoding) or the steps of a name: its share of the processor time, 0 to 1.
@@ -74,6 +76,7 @@ class Sampler {
         for (const recipe::StepCount& step : output.counts.steps) {
             figures.stepRows.push_back(static_cast<double>(step.rowsOut));
         }
+        figures.steps = output.counts.steps;
         cpuSeconds_ += figures.cpuSeconds;
         return figures;
     }
@@ -309,6 +312,26 @@ Status openInput(Preview& preview) {
     return okStatus();
 }
 
+// Notes joins in which no sampled row found a partner: their keys never meet.
+void addLonelyJoins(Preview& preview) {
+    const recipe::CompiledRecipe& recipe = preview.input->recipe();
+    for (std::size_t s = 0; s < recipe.stepNames().size(); ++s) {
+        const std::vector<std::string>& reasons = recipe.stepReasons()[s];
+        const auto alone = std::ranges::find(reasons, "no partner") - reasons.begin();
+        recipe::StepCount count;
+        for (const SplitFigures& split : preview.sample) {
+            count.add(split.steps[s]);
+        }
+        if (alone < std::ssize(reasons) && count.rowsIn > 0 &&
+            count.reasons[static_cast<std::size_t>(alone)] == count.rowsIn) {
+            preview.notes.push_back(strCat("step '", recipe.stepNames()[s], "': none of ",
+                                           formatCount(count.rowsIn),
+                                           " rows found a partner in the table; compare the keys "
+                                           "of both sides"));
+        }
+    }
+}
+
 Status takeSample(Preview& preview, std::stop_token stop, std::atomic<std::int64_t>& done) {
     Sampler sampler(preview.input, preview.memory->segments());
     const std::vector<std::int64_t> order =
@@ -332,6 +355,7 @@ Status takeSample(Preview& preview, std::stop_token stop, std::atomic<std::int64
         }
     }
     preview.dearest = sampler.dearest();
+    addLonelyJoins(preview);
     return okStatus();
 }
 
