@@ -4,6 +4,7 @@
 #include <set>
 
 #include "app/cli/frame/json_shapes.h"
+#include "app/cli/results.h"
 #include "app/session/metric_catalogue.h"
 #include "app/session/metric_sense.h"
 #include "app/session/words.h"
@@ -140,6 +141,7 @@ void LinePrinter::takeRun(const session::LiveRun& run, const session::LiveNode* 
 
 void LinePrinter::takeMetrics(const session::MetricsAdded& added, const session::LiveModel& model) {
     std::map<std::int64_t, std::string> evaluations;
+    std::map<std::int64_t, EvaluatedRows> rows;
     std::vector<std::string> names;
     std::set<std::uint32_t> keys;
     for (const values::MetricLine& line : added.lines) {
@@ -153,6 +155,7 @@ void LinePrinter::takeMetrics(const session::MetricsAdded& added, const session:
     for (const values::MetricLine& line : added.lines) {
         for (const values::MetricValue& value : line.values) {
             const std::string& name = added.names->at(value.key);
+            rows[line.step].take(name, value.value);
             const bool isShown = std::find(names.begin(), names.end(), name) != names.end();
             if (isShown && values::isEvalMetric(name) &&
                 !session::isInternalMetric(name, value.value)) {
@@ -169,7 +172,8 @@ void LinePrinter::takeMetrics(const session::MetricsAdded& added, const session:
     const auto run = model.runs.find(added.runId);
     for (const auto& [step, text] : evaluations) {
         if (!isQuiet_ && run != model.runs.end() && !run->second.summary.id.empty()) {
-            line(run->second.summary, strCat("evaluated at step ", step, ":", text));
+            line(run->second.summary,
+                 strCat("evaluated at step ", step, ":", text, rows[step].text("  on ")));
         }
     }
 }

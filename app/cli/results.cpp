@@ -7,7 +7,7 @@
 #include "app/cli/frame/table.h"
 #include "app/session/live_model.h"
 #include "app/session/metric_catalogue.h"
-#include "app/session/words.h"
+#include "app/session/pairs.h"
 #include "app/tui/charts.h"
 #include "app/tui/figures.h"
 #include "backend/core/text.h"
@@ -52,9 +52,77 @@ std::set<int> hashVersions(const std::vector<values::RunSummary>& runs) {
     return versions;
 }
 
+bool isEvaluated(const values::RunSummary& run) {
+    return !run.evalOrderHash.empty();
+}
+
+// "r-a has 291 rows with a label, r-b has 241"; "" if all that were evaluated have as many.
+std::string otherLabelsText(const std::vector<values::RunSummary>& runs) {
+    const std::string ending = strCat(".", metric::kRows);
+    std::map<std::string, std::map<double, std::string>> counts;  // by metric, then by rows
+    for (const values::RunSummary& run : runs) {
+        for (const values::RunFigure& point : run.latestMetrics) {
+            if (isEvaluated(run) && values::isEvalMetric(point.name) &&
+                point.name.ends_with(ending)) {
+                counts[point.name].try_emplace(point.value, run.id);
+            }
+        }
+    }
+    std::string text;
+    for (const auto& [name, runByRows] : counts) {
+        for (const auto& [rows, run] : runByRows) {
+            if (runByRows.size() > 1) {
+                strAppend(&text, text.empty() ? "" : ", ", run, " has ",
+                          formatCount(std::llround(rows)),
+                          text.empty() ? " rows with a label" : "");
+            }
+        }
+        if (!text.empty()) {
+            break;
+        }
+    }
+    return text;
+}
+
+// kSame, or what the pairs with the first run report about the files of the evaluations.
+SameRows contentOf(const std::vector<values::RunSummary>& runs, const values::PairReply& pairs) {
+    SameRows content = SameRows::kSame;
+    for (std::size_t i = 1; i < runs.size(); ++i) {
+        if (!isEvaluated(runs[i])) {
+            continue;
+        }
+        const auto isOther =
+            session::filesApart(session::findPair(pairs, runs[i].id), runs.front(), runs[i])
+                .evaluation;
+        if (isOther.value_or(false)) {
+            return SameRows::kOtherContent;
+        }
+        content = isOther ? content : SameRows::kUnknownFiles;
+    }
+    return content;
+}
+
 }  // namespace
 
-SameRows evaluatedOnSameRows(const std::vector<values::RunSummary>& runs) {
+void EvaluatedRows::take(std::string_view name, double value) {
+    if (name == metric::kEvalRows) {
+        rows_ = value;
+    } else if (name == "eval.positives") {
+        positives_ = value;
+    }
+}
+
+std::string EvaluatedRows::text(std::string_view before) const {
+    if (!rows_) {
+        return "";
+    }
+    return strCat(before, session::countText(std::llround(*rows_), "row"),
+                  positives_ ? strCat(", ", formatCount(std::llround(*positives_)), " positive")
+                             : std::string());
+}
+
+SameRows evaluatedOnSameRows(const std::vector<values::RunSummary>& runs,
+                             const values::PairReply* pairs) {
     std::set<std::string> hashes;
     int known = 0;
     for (const values::RunSummary& run : runs) {
@@ -69,32 +137,49 @@ SameRows evaluatedOnSameRows(const std::vector<values::RunSummary>& runs) {
     if (hashes.size() > 1) {
         return SameRows::kDifferent;
     }
-    return known >= 2 ? SameRows::kSame : SameRows::kUnknown;
+    if (known < 2) {
+        return SameRows::kUnknown;
+    }
+    const SameRows content = pairs == nullptr ? SameRows::kSame : contentOf(runs, *pairs);
+    return content == SameRows::kSame && !otherLabelsText(runs).empty() ? SameRows::kOtherLabels
+                                                                        : content;
 }
 
-std::string sameRowsSentence(const std::vector<values::RunSummary>& runs,
-                             const Terminal& terminal) {
-    const SameRows same = evaluatedOnSameRows(runs);
-    if (same == SameRows::kUnknown) {
-        return "";
-    }
-    if (same == SameRows::kNotComparable) {
-        std::string versions;
-        for (const int version : hashVersions(runs)) {
-            strAppend(&versions, versions.empty() ? "" : " and ", version);
-        }
+std::string sameRowsSentence(const std::vector<values::RunSummary>& runs, const Terminal& terminal,
+                             const values::PairReply* pairs) {
+    const auto unknown = [&](const std::string& why) {
         return paint(terminal, Tone::kWarn,
                      "Whether all were evaluated on the same rows is not known:") +
-               strCat(" their order hashes are not comparable: version ", versions, ".\n");
-    }
-    if (same == SameRows::kDifferent) {
+               strCat(" ", why, ".\n");
+    };
+    const auto different = [&](const std::string& why) {
         return paint(terminal, Tone::kWarn, "Not all were evaluated on the same rows:") +
-               " their test figures do not compare.\n";
+               strCat(" ", why, "their test figures do not compare.\n");
+    };
+    switch (evaluatedOnSameRows(runs, pairs)) {
+        case SameRows::kUnknown:
+            return "";
+        case SameRows::kNotComparable: {
+            std::string versions;
+            for (const int version : hashVersions(runs)) {
+                strAppend(&versions, versions.empty() ? "" : " and ", version);
+            }
+            return unknown(strCat("their order hashes are not comparable: version ", versions));
+        }
+        case SameRows::kUnknownFiles:
+            return unknown("the daemon could not compare the files that they read");
+        case SameRows::kDifferent:
+            return different("");
+        case SameRows::kOtherContent:
+            return different("the files differ in content, so ");
+        case SameRows::kOtherLabels:
+            return different(otherLabelsText(runs) + "; ");
+        case SameRows::kSame:
+            break;
     }
-    const auto isKnown = [](const values::RunSummary& run) { return !run.evalOrderHash.empty(); };
-    const auto known = std::count_if(runs.begin(), runs.end(), isKnown);
+    const auto known = std::count_if(runs.begin(), runs.end(), isEvaluated);
     const bool isAll = known == static_cast<std::ptrdiff_t>(runs.size());
-    const std::string hash = std::find_if(runs.begin(), runs.end(), isKnown)->evalOrderHash;
+    const std::string hash = std::find_if(runs.begin(), runs.end(), isEvaluated)->evalOrderHash;
     return paint(terminal, Tone::kGood,
                  isAll ? std::string("All were evaluated on the same rows")
                        : strCat(known, " of ", runs.size(), " were evaluated, on the same rows")) +
@@ -117,7 +202,7 @@ std::string countedRowsText(const std::vector<values::RunDetail>& runs, const Te
 }
 
 std::string resultTable(const std::vector<values::RunSummary>& runs, const Terminal& terminal,
-                        const std::vector<std::string>& metrics) {
+                        const std::vector<std::string>& metrics, const values::PairReply* pairs) {
     const std::vector<std::string> names = metrics.empty() ? metricsToShow(runs) : metrics;
     // If all runs finished, STATE is the first column to be omitted.
     const bool isAllFinished = std::all_of(runs.begin(), runs.end(), [](const auto& run) {
@@ -166,7 +251,7 @@ std::string resultTable(const std::vector<values::RunSummary>& runs, const Termi
                              word::kRate.heading, ": mean of the run.")) +
                 "\n";
     }
-    return text + sameRowsSentence(runs, terminal);
+    return text + sameRowsSentence(runs, terminal, pairs);
 }
 
 }  // namespace millrace::cli

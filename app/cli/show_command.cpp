@@ -6,6 +6,7 @@
 #include "app/cli/comparison.h"
 #include "app/cli/frame/json_shapes.h"
 #include "app/cli/frame/table.h"
+#include "app/cli/results.h"
 #include "app/session/live_model.h"
 #include "app/session/metric_catalogue.h"
 #include "app/session/rate_age.h"
@@ -204,6 +205,11 @@ void showMetrics(Page& page, const RunDetail& detail) {
         }
     }
     page.table(table);
+    EvaluatedRows rows;
+    for (const values::RunFigure& point : detail.summary.latestMetrics) {
+        rows.take(point.name, point.value);
+    }
+    page.text(rows.text("evaluated on "));
 }
 
 // The path of the rows: read, left after each step with reasons, kept, trained; a bar shows the

@@ -23,7 +23,7 @@ class Figures(Dict[str, float]):
     """What an evaluation came to: `eval.auc` and its like by name, as docs/reference/metrics.md lists them."""
 
     hash: str = ""
-    """Equal in all evaluations of the same rows: what `millrace compare` shows."""
+    """Equal in all evaluations of rows at the same positions of their files: what `millrace compare` shows."""
     rows: int = 0
     """Evaluation rows, of all ranks."""
 
@@ -267,7 +267,7 @@ def head_figures(head: str, scores: Any, labels: Any, without_label: int) -> dic
     return {"auc": exact_auc(scores, labels > 0.5) if is_finite else math.nan, "log_loss": log_loss,
             "normalized_entropy": log_loss / entropy if entropy > 0 else math.nan,
             "calibration": math.fsum(scores) / positives if positives > 0 and is_finite else math.nan,
-            "rows": float(rows), "rows_without_label": float(without_label)}
+            "rows": float(rows), "positives": positives, "rows_without_label": float(without_label)}
 
 
 def exact_auc(scores: Any, is_positive: Any) -> float:

@@ -161,7 +161,7 @@ class Reckoned(unittest.TestCase):
         labels = numpy.array([0.0, 1.0, 1.0])
         told = _evaluate.head_figures("liked", numpy.array([0.1, numpy.nan, 0.9]), labels, 2)
         self.assertTrue(numpy.isnan(told["auc"]) and numpy.isnan(told["log_loss"]))
-        self.assertEqual((told["rows"], told["rows_without_label"]), (3, 2))
+        self.assertEqual((told["rows"], told["positives"], told["rows_without_label"]), (3, 2, 2))
         with self.assertRaisesRegex(millrace.SpecError, "label 'liked' is 1 in all 3 rows"):
             _evaluate.head_figures("liked", labels, numpy.ones(3), 0)
         with self.assertRaisesRegex(millrace.SpecError, "no row with a label of head 'liked'"):

@@ -100,6 +100,17 @@ TEST_F(LinePrinterTest, WhatARunWaitsForBetweenItsAttemptsIsToldOnce) {
     EXPECT_THAT(out_.str(), HasSubstr("running: rank0 stands still\n"));
 }
 
+TEST_F(LinePrinterTest, AnEvaluationNamesItsRowsAndPositives) {
+    takeProgress(300);
+    take(
+        session::addedOf("r-abc23", {{"eval.auc", 0.73, 158, 0, 0}, {"eval.rows", 37, 158, 0, 0}}));
+    EXPECT_THAT(out_.str(), HasSubstr("evaluated at step 158:  AUC 0.7300  on 37 rows\n"));
+    take(session::addedOf("r-abc23", {{"eval.auc", 0.74, 160, 0, 0},
+                                      {"eval.positives", 18, 160, 0, 0},
+                                      {"eval.rows", 37, 160, 0, 0}}));
+    EXPECT_THAT(out_.str(), HasSubstr("AUC 0.7400  on 37 rows, 18 positive\n"));
+}
+
 TEST_F(LinePrinterTest, WhoComesLateIsToldTheNewestEvaluationOnly) {
     takeProgress(300);
     take(session::addedOf("r-abc23",
