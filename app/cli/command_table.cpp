@@ -165,7 +165,8 @@ std::vector<CommandSpec> runCommands() {
         {"compare",
          "Runs",
          "runs side by side: what differs, and what came out",
-         "Says whether all were evaluated on the same rows.",
+         "Says whether all were evaluated on the same rows, and names files that were rewritten "
+         "between them.",
          {{"RUN", 0, kRunsMost, "two or more ids or names", Completes::kRun}},
          {text("-f,--filter", "EXPR", "all runs that match"),
           text("-m,--metric", "NAME", "these metrics only", true)},

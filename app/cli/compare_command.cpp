@@ -40,7 +40,8 @@ constexpr std::string_view kStall = values::metric::kInputStallPercent;
 struct Comparison {
     std::vector<RunDetail> runs;
     std::vector<RunSummary> summaries;
-    std::vector<Difference> differences;
+    std::vector<Difference> differences;  ///< of the specs
+    std::vector<Difference> files;        ///< that differ
     std::vector<std::string> metrics;
     Figures figures;
     bool isOneStream = true;
@@ -59,6 +60,15 @@ struct Comparison {
                 ids.insert(runs[i].summary.id);
             }
         }
+        return ids;
+    }
+    /// Runs that differ from the first in their seed alone: they read the same files.
+    std::set<std::string> otherSeeds() const {
+        std::set<std::string> ids = idsWhere(&session::differsInSeedOnly);
+        std::erase_if(ids, [this](const std::string& id) {
+            const values::RunPair* pair = session::findPair(pairs, id);
+            return pair != nullptr && !pair->files.empty();
+        });
         return ids;
     }
 };
@@ -200,6 +210,9 @@ void printColumns(CliContext& context, const Comparison& all) {
             },
             Tone::kInfo);
     }
+    for (const Difference& file : all.files) {
+        row(file.key, [&](std::size_t i) { return file.values[i]; }, Tone::kWarn);
+    }
     for (const std::string& name : all.metrics) {
         addMetric(all, name, [&](const std::string& label, auto textOf) { row(label, textOf); });
     }
@@ -220,9 +233,15 @@ void printColumns(CliContext& context, const Comparison& all) {
 // Explains why losses are omitted: runs that trained on other rows cannot be compared by loss.
 void saySeparateStreams(CliContext& context, const Comparison& all) {
     if (!all.isOneStream) {
+        const bool isOneHash = std::ranges::all_of(all.summaries, [&](const RunSummary& run) {
+            return run.streamHash == all.summaries.front().streamHash;
+        });
         context.out << paint(context.terminal, Tone::kWarn, "Losses are not compared:")
-                    << " the runs did not train on the same rows and features in the same order"
-                       " (other stream hashes).\n";
+                    << " the runs did not train on the same rows and features in the same order ("
+                    << (!isOneHash          ? "other stream hashes"
+                        : all.files.empty() ? "other plans, whose files could not be compared"
+                                            : "other files")
+                    << ").\n";
     }
 }
 
@@ -249,13 +268,16 @@ std::string changeText(const std::vector<Difference>& differences, std::size_t r
 void printRows(CliContext& context, const Comparison& all, bool hasChosenMetrics) {
     const std::vector<RunSummary>& runs = all.summaries;
     context.out << resultTable(runs, context.terminal,
-                               hasChosenMetrics ? all.metrics : std::vector<std::string>{});
-    Table table({{word::kRun.heading, Align::kLeft, 7, 1},
-                 {word::kVariation.heading, Align::kLeft, 10},
+                               hasChosenMetrics ? all.metrics : std::vector<std::string>{},
+                               &all.pairs);
+    Table table({{"RUN", Align::kLeft, 7, 1},
+                 {"VARIATION", Align::kLeft, 10},
                  {strCat("CHANGES AGAINST ", runs.front().id), Align::kLeft, 20, 0, true}});
     const std::set<std::string> otherLabels = all.idsWhere(&session::hasOtherLabels);
     for (std::size_t i = 1; i < runs.size(); ++i) {
-        const std::string change = changeText(all.differences, i, 0);
+        std::string change = changeText(all.differences, i, 0);
+        const std::string files = changeText(all.files, i, 0);
+        strAppend(&change, change.empty() || files.empty() ? "" : ", ", files);
         const std::string mark = otherLabels.contains(runs[i].id) ? strCat(kOtherLabel, ": ") : "";
         table.add({{runs[i].id, Tone::kAccent},
                    runs[i].variation.empty() ? "base" : runs[i].variation,
@@ -292,9 +314,10 @@ Comparison comparisonOf(const ParsedArgs& args, client::DaemonClient& daemon,
     all.runs = std::move(runs);
     all.differences = differencesOf(all.runs);
     all.metrics = metricNames(all.runs, args);
-    all.isOneStream = areOfOneStream(all.summaries);
     all.figures = readFigures(daemon, all.summaries, all.metrics);
     readPairs(daemon, all);
+    all.isOneStream = areOfOneStream(all.summaries, all.pairs);
+    all.files = fileDifferencesOf(all.summaries, all.pairs);
     return all;
 }
 
@@ -316,7 +339,7 @@ void printPairs(CliContext& context, const Comparison& all) {
     for (const RunDetail& run : all.runs) {
         runs.push_back(&run);
     }
-    for (const std::string& remark : session::remarksOn(runs)) {
+    for (const std::string& remark : session::remarksOn(runs, all.pairs)) {
         context.out << paint(context.terminal, Tone::kDim, remark) << '\n';
     }
 }
@@ -332,6 +355,7 @@ Json pairsJson(const Comparison& all) {
         for (const values::PairedHead& head : pair.heads) {
             heads[head.name] = {{"rows", head.rows},
                                 {"rows_of_other_labels", head.rowsOfOtherLabels},
+                                {"share", head.share},
                                 {"log_loss", jsonNumber(head.logLoss)},
                                 {"log_loss_of_first", jsonNumber(head.logLossOfFirst)},
                                 {"log_loss_difference", jsonNumber(head.logLossDifference)}};
@@ -342,6 +366,12 @@ Json pairsJson(const Comparison& all) {
                           {"heads", heads}};
     }
     return runs;
+}
+
+Json sameRowsJson(SameRows same) {
+    const bool isUnknown = same == SameRows::kUnknown || same == SameRows::kNotComparable ||
+                           same == SameRows::kUnknownFiles;
+    return isUnknown ? Json() : Json(same == SameRows::kSame);
 }
 
 void printJson(CliContext& context, const Comparison& all, SameRows same) {
@@ -357,6 +387,12 @@ void printJson(CliContext& context, const Comparison& all, SameRows same) {
             const auto found = run.params.find(difference.key);
             changed[difference.key][run.summary.id] =
                 found == run.params.end() ? Json() : Json(found->second);
+        }
+    }
+    for (const Difference& file : all.files) {
+        for (std::size_t i = 0; i < all.runs.size(); ++i) {
+            const std::string& text = file.values[i];
+            changed[file.key][all.summaries[i].id] = text == "-" ? Json() : Json(text);
         }
     }
     for (const std::string& name : all.metrics) {
@@ -380,12 +416,10 @@ void printJson(CliContext& context, const Comparison& all, SameRows same) {
                    {"same_stream", all.isOneStream},
                    {"ends_inside_segment", endsInside},
                    {"seed_noise", nullptr},
-                   {"differs_in_seed_only", all.idsWhere(&session::differsInSeedOnly)},
+                   {"differs_in_seed_only", all.otherSeeds()},
                    {"other_label", all.idsWhere(&session::hasOtherLabels)},
                    {"paired", {{"with", all.summaries.front().id}, {"runs", pairsJson(all)}}},
-                   {"same_evaluation_rows", same == SameRows::kSame || same == SameRows::kDifferent
-                                                ? Json(same == SameRows::kSame)
-                                                : Json()}});
+                   {"same_evaluation_rows", sameRowsJson(same)}});
 }
 
 }  // namespace
@@ -412,7 +446,7 @@ int runCompare(CliContext& context, const ParsedArgs& args) {
     }
     Comparison all = comparisonOf(args, **daemon, *std::move(runs));
     if (args.isJson()) {
-        printJson(context, all, evaluatedOnSameRows(all.summaries));
+        printJson(context, all, evaluatedOnSameRows(all.summaries, &all.pairs));
         return kExitOk;
     }
     all.differences = withoutFollowing(std::move(all.differences));
@@ -426,7 +460,7 @@ int runCompare(CliContext& context, const ParsedArgs& args) {
         printRows(context, all, args.has("--metric"));
     } else {
         printColumns(context, all);
-        context.out << sameRowsSentence(all.summaries, context.terminal);
+        context.out << sameRowsSentence(all.summaries, context.terminal, &all.pairs);
     }
     context.out << countedRowsText(all.runs, context.terminal);
     printPairs(context, all);

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <set>
 
+#include "app/session/pairs.h"
 #include "app/tui/figures.h"
 #include "backend/core/json.h"
+#include "backend/core/text.h"
 
 namespace millrace::cli {
 namespace {
@@ -161,14 +163,48 @@ std::string textOf(const std::optional<session::StepValue>& value) {
     return value ? strCat(session::numberText(value->value), " @", value->step) : "-";
 }
 
-bool areOfOneStream(const std::vector<values::RunSummary>& runs) {
+bool areOfOneStream(const std::vector<values::RunSummary>& runs, const values::PairReply& pairs) {
     std::set<std::string> streams;
+    bool areFilesOne = true;
     for (const values::RunSummary& run : runs) {
         if (!run.streamHash.empty()) {
             streams.insert(run.streamHash);
+            // Runs of one stream hash and two plans that nobody can compare count as two streams.
+            areFilesOne = areFilesOne &&
+                          !session::filesApart(session::findPair(pairs, run.id), runs.front(), run)
+                               .training.value_or(true);
         }
     }
-    return streams.size() <= 1;
+    return streams.size() <= 1 && areFilesOne;
+}
+
+std::vector<Difference> fileDifferencesOf(const std::vector<values::RunSummary>& runs,
+                                          const values::PairReply& pairs) {
+    const auto textOf = [](std::int64_t bytes, const std::string& hash) {
+        return hash.empty()
+                   ? std::string("-")
+                   : strCat(formatBytes(static_cast<double>(bytes)), " ", hash.substr(0, 12));
+    };
+    std::map<std::string, Difference> byPath;
+    for (const values::RunPair& pair : pairs.pairs) {
+        for (const values::FileDifference& file : pair.files) {
+            const std::string first = textOf(file.bytesOfFirst, file.hashOfFirst);
+            byPath.try_emplace(file.path, Difference{strCat("file ", file.path),
+                                                     std::vector<std::string>(runs.size(), first)});
+        }
+    }
+    for (std::size_t i = 1; i < runs.size(); ++i) {
+        const values::RunPair* pair = session::findPair(pairs, runs[i].id);
+        for (const auto& file :
+             pair != nullptr ? pair->files : std::vector<values::FileDifference>{}) {
+            byPath.at(file.path).values[i] = textOf(file.bytes, file.hash);
+        }
+    }
+    std::vector<Difference> all;
+    for (auto& [path, difference] : byPath) {
+        all.push_back(std::move(difference));
+    }
+    return all;
 }
 
 }  // namespace millrace::cli

@@ -39,8 +39,12 @@ const session::BestAndLast* find(const Figures& figures, const std::string& runI
 /// "0.7934 @390"; "-".
 std::string textOf(const std::optional<session::StepValue>& value);
 
-/// False if two runs are known to have trained on other rows, features or in another order: their
-/// losses cannot be compared.
-bool areOfOneStream(const std::vector<values::RunSummary>& runs);
+/// False if two runs are not known to have trained on the same files, rows and features in the same
+/// order: their losses cannot be compared. `pairs`: of the first run with the others.
+bool areOfOneStream(const std::vector<values::RunSummary>& runs, const values::PairReply& pairs);
+
+/// The files that differ, "file log.csv", and what each run read of it: "31.2 kB c4eccae9d5de".
+std::vector<Difference> fileDifferencesOf(const std::vector<values::RunSummary>& runs,
+                                          const values::PairReply& pairs);
 
 }  // namespace millrace::cli

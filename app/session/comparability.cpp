@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "app/session/pairs.h"
 #include "backend/core/status.h"
 
 namespace millrace::session {
@@ -53,21 +54,29 @@ bool differsInSeedOnly(const Params& run, const Params& first) {
     return keysThatDiffer(run, first) == std::set<std::string>{"batch.seed"};
 }
 
-std::vector<std::string> remarksOn(const std::vector<const values::RunDetail*>& runs) {
+std::vector<std::string> remarksOn(const std::vector<const values::RunDetail*>& runs,
+                                   const values::PairReply& pairs) {
     if (runs.size() < 2) {
         return {};
     }
     const values::RunDetail& first = *runs.front();
-    std::vector<std::string> otherLabels, otherSeeds;
+    std::vector<std::string> remarks, otherLabels, otherSeeds;
     for (auto run = runs.begin() + 1; run != runs.end(); ++run) {
         if (hasOtherLabels((*run)->params, first.params)) {
             otherLabels.push_back((*run)->summary.id);
         }
-        if (differsInSeedOnly((*run)->params, first.params)) {
+        const values::RunPair* pair = findPair(pairs, (*run)->summary.id);
+        const bool areFilesOther = pair != nullptr && !pair->files.empty();
+        if (differsInSeedOnly((*run)->params, first.params) && !areFilesOther) {
             otherSeeds.push_back((*run)->summary.id);
         }
+        if (areFilesOther) {
+            for (const std::string& sentence :
+                 fileSentences(*pair, first.summary, (*run)->summary)) {
+                remarks.push_back(strCat("Other files: ", sentence, "."));
+            }
+        }
     }
-    std::vector<std::string> remarks;
     if (!otherLabels.empty()) {
         remarks.push_back(strCat("Other label: ", withVerb(otherLabels, " learns", " learn"),
                                  " another label than ", first.summary.id, "."));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/values/inspection.h"
 #include "backend/values/run_detail.h"
 
 namespace millrace::session {
@@ -21,7 +22,9 @@ bool hasOtherLabels(const Params& run, const Params& first);
 bool differsInSeedOnly(const Params& run, const Params& first);
 
 /// Returns caveats for comparing runs with the first of them, one sentence each.
-/// Empty for fewer than two runs.
-std::vector<std::string> remarksOn(const std::vector<const values::RunDetail*>& runs);
+/// Empty for fewer than two runs. `pairs`: of the first run with the others; the files that differ
+/// are named.
+std::vector<std::string> remarksOn(const std::vector<const values::RunDetail*>& runs,
+                                   const values::PairReply& pairs);
 
 }  // namespace millrace::session

@@ -29,9 +29,14 @@ bool hasRows(const values::RunPair& pair) {
                        [](const values::PairedHead& head) { return head.rows > 0; });
 }
 
-// These rows as a share of all rows that both runs could have scored.
-std::string shareText(const values::RunPair& pair) {
-    return strCat(numberText(100 * pair.share), " %", pair.isSample ? " of a sample" : "");
+std::string shareText(const values::RunPair& pair, double share) {
+    return strCat(numberText(100 * share), " %", pair.isSample ? " of a sample" : "");
+}
+
+// "r-a of 2026-11-29 01:30 read 2.5 MB (c4eccae9d5de)": the run's time and the file's hash.
+std::string readText(const values::RunSummary& run, std::int64_t bytes, const std::string& hash) {
+    return strCat(run.id, " of ", localTime(run.createdMs), " read ",
+                  formatBytes(static_cast<double>(bytes)), " (", hash.substr(0, 12), ")");
 }
 
 }  // namespace
@@ -47,13 +52,17 @@ std::string lossDifferenceText(double difference) {
 }
 
 std::string pairedRowsText(const values::RunPair& pair, std::int64_t rows) {
-    return strCat(formatCount(rows), " (", shareText(pair), ")");
+    return strCat(formatCount(rows), " (", shareText(pair, pair.share), ")");
 }
 
 std::string pairSentence(const values::RunPair& pair, const values::PairedHead& head,
                          const std::string& first, bool hasOtherLabel) {
+    // An older daemon does not report the head's share.
+    const double share = head.share > 0 ? head.share : pair.share;
     return strCat(pair.run, " against ", first, ", on the ", formatCount(head.rows),
-                  " rows that both scored (", shareText(pair), "): log loss of ", head.name, " ",
+                  " rows that both scored",
+                  head.rowsOfOtherLabels > 0 ? " with the same label (" : " (",
+                  shareText(pair, share), "): log loss of ", head.name, " ",
                   lossDifferenceText(head.logLossDifference), hasOtherLabel ? "; other label" : "");
 }
 
@@ -82,6 +91,42 @@ std::string whyUnpaired(const values::PairReply& reply) {
         strAppend(&text, text.empty() ? "not compared row by row: " : "; ", reason);
     }
     return text;
+}
+
+FilesApart filesApart(const values::RunPair* pair, const values::RunSummary& first,
+                      const values::RunSummary& run) {
+    if (pair != nullptr && pair->knowsFiles) {
+        return {pair->evaluatedOtherContent, pair->trainedOnOtherFiles};
+    }
+    const bool isOnePlan = first.planHash == run.planHash;
+    return isOnePlan ? FilesApart{false, false} : FilesApart{};
+}
+
+const values::RunPair* findPair(const values::PairReply& reply, const std::string& run) {
+    const auto found = std::ranges::find(reply.pairs, run, &values::RunPair::run);
+    return found == reply.pairs.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> fileSentences(const values::RunPair& pair, const values::RunSummary& first,
+                                       const values::RunSummary& run) {
+    std::vector<std::string> sentences;
+    for (const values::FileDifference& file : pair.files) {
+        if (file.hash.empty() || file.hashOfFirst.empty()) {
+            sentences.push_back(
+                strCat("only ", file.hash.empty() ? first.id : run.id, " read ", file.path));
+        } else {
+            sentences.push_back(strCat(file.path, " was rewritten between the runs: ",
+                                       readText(first, file.bytesOfFirst, file.hashOfFirst), ", ",
+                                       readText(run, file.bytes, file.hash)));
+        }
+    }
+    const std::int64_t more = pair.filesTotal - static_cast<std::int64_t>(pair.files.size());
+    if (more > 0) {
+        sentences.push_back(strCat(countText(more, "more file"), " of ", run.id,
+                                   more == 1 ? " differs from that of " : " differ from those of ",
+                                   first.id));
+    }
+    return sentences;
 }
 
 std::string whyUnpaired(const Status& status) {

@@ -26,6 +26,12 @@ std::int64_t upTo(const Scores& scores, std::uint64_t last) {
     return std::upper_bound(scores.keys.begin(), scores.keys.end(), last) - scores.keys.begin();
 }
 
+// The number of the first `rows` rows that have a label.
+std::int64_t labelled(const HeadScores& head, std::int64_t rows) {
+    return std::count_if(head.labels.begin(), head.labels.begin() + rows,
+                         [](float label) { return !std::isnan(label); });
+}
+
 PairedHead pairHead(const HeadScores& first, const HeadScores& second,
                     const std::vector<std::pair<std::uint32_t, std::uint32_t>>& rows) {
     PairedHead out;
@@ -76,7 +82,11 @@ Pairing pairScores(const Scores& first, const Scores& second) {
         const auto same = std::find_if(second.heads.begin(), second.heads.end(),
                                        [&](const HeadScores& h) { return h.name == head.name; });
         if (same != second.heads.end()) {
-            out.heads.push_back(pairHead(head, *same, rows));
+            PairedHead& paired = out.heads.emplace_back(pairHead(head, *same, rows));
+            const std::int64_t labels =
+                std::max(labelled(head, ofFirst), labelled(*same, ofSecond));
+            paired.share = static_cast<double>(paired.rows) /
+                           static_cast<double>(std::max<std::int64_t>(labels, 1));
         }
     }
     return out;

@@ -19,6 +19,7 @@ struct PairedHead {
         0;  ///< paired, but with another label, or with a label in only one of them: excluded
     double first = 0, second = 0;  ///< mean log loss of these rows, for each; NaN without rows
     double difference = 0;         ///< mean over rows of the second minus the first
+    double share = 0;              ///< rows: of the larger set of labelled rows
 };
 
 struct Pairing {

@@ -151,7 +151,14 @@ struct PairedHead {
     std::int64_t rows = 0, rowsOfOtherLabels = 0;  ///< the latter are left out
     double logLoss = 0, logLossOfFirst = 0;        ///< NaN without rows
     double logLossDifference = 0;                  ///< this run minus the first: below 0 is better
+    double share = 0;  ///< rows: of the larger set of labelled rows, 0 to 1; 0 from an older daemon
     bool operator==(const PairedHead&) const = default;
+};
+/// A file that is not the same in two runs. A hash is "" if that run did not read it.
+struct FileDifference {
+    std::string path, hashOfFirst{}, hash{};
+    std::int64_t bytesOfFirst = 0, bytes = 0;
+    bool operator==(const FileDifference&) const = default;
 };
 struct RunPair {
     std::string run;
@@ -162,6 +169,12 @@ struct RunPair {
     bool isSample = false;   ///< one of them kept only its lowest keys
     std::vector<PairedHead> heads;
     std::vector<std::string> without;  ///< which of the two runs have no scores
+    bool knowsFiles = false;           ///< both plans are known; if false, the rest is empty
+    /// A file that both were evaluated on, or a table that both joined, has other content.
+    bool evaluatedOtherContent = false;
+    bool trainedOnOtherFiles = false;   ///< likewise of the training streams
+    std::vector<FileDifference> files;  ///< the first 20 of filesTotal
+    std::int64_t filesTotal = 0;
     bool operator==(const RunPair&) const = default;
 };
 struct PairReply {

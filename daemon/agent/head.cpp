@@ -85,7 +85,10 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     inspect.trainsHere = config.trainsHere;
     inspector_ = std::make_unique<LoaderInspector>(std::move(inspect));
     inspection_ =
-        std::make_unique<Inspection>(*inspector_, values::kSpecBytesMax, config.runsDir());
+        std::make_unique<Inspection>(*inspector_, values::kSpecBytesMax, config.runsDir(),
+                                     [store = store_.get()](const std::string& run) {
+                                         return store->document(run, values::LargeDocument::kPlan);
+                                     });
     poller_ = std::make_unique<engines::Poller>(*engine_);
     const auto poke = [this] { poller_->poke(); };
     OwnNodeOptions own{telemetry_->info().name, config.runsDir(), config.binDir, config.trainsHere,

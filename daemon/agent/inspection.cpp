@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "backend/core/text.h"
+#include "backend/stream/file_changes.h"
 #include "daemon/agent/run/run_directory.h"
 
 namespace millrace::agent {
@@ -13,6 +14,7 @@ constexpr std::int64_t kDefaultRows = 50, kMostRows = 1000;
 constexpr std::int64_t kMostFiles = 10'000;
 constexpr double kPreviewSeconds = 3, kMostPreviewSeconds = 30;
 constexpr std::int64_t kMostThreads = 4'096;
+constexpr std::size_t kMostFileDifferences = 20;
 
 bool isAbsolute(const std::string& path) {
     return !path.empty() && path.front() == '/';
@@ -30,6 +32,37 @@ bool isRunId(const std::string& id) {
 // A number in a message that needs more than 63 bits arrives as a negative one.
 Status checkPlace(std::string_view what, std::int64_t number) {
     return number >= 0 ? okStatus() : invalidArgument(what, ": must be 0 to 2^63 - 1");
+}
+
+Result<stream::PlanFiles> filesOf(const ReadPlan& readPlan, const std::string& run) {
+    ASSIGN_OR_RETURN(const std::string plan, readPlan(run));
+    return stream::PlanFiles::parse(plan);
+}
+
+// Adds what differs between the files of both runs to their pair.
+void addFiles(const stream::FileChanges& changes, const std::string& first, Json& pair) {
+    if (changes.isEvalContentOther && jsonBool(pair, "has_scores")) {
+        const std::string run = jsonString(pair, "run");
+        pair = {{"run", run},
+                {"has_scores", false},
+                {"problem",
+                 strCat(first, " and ", run, " were evaluated on files of different content")}};
+    }
+    pair["knows_files"] = true;
+    pair["evaluated_other_content"] = changes.isEvalContentOther;
+    pair["trained_on_other_files"] = changes.isTrainOther;
+    pair["files_total"] = changes.files.size();
+    Json files = Json::array();
+    for (const stream::FileChange& file : changes.files) {
+        if (files.size() < kMostFileDifferences) {
+            files.push_back({{"path", file.path},
+                             {"hash_of_first", file.hashOfFirst},
+                             {"bytes_of_first", file.bytesOfFirst},
+                             {"hash", file.hash},
+                             {"bytes", file.bytes}});
+        }
+    }
+    pair["files"] = std::move(files);
 }
 
 }  // namespace
@@ -157,7 +190,20 @@ Result<std::string> Inspection::pair(const values::PairRequest& request,
         }
         runs.push_back({{"id", id}, {"directory", RunDirectory(runsDir_, id).checkpointsPath()}});
     }
-    return inspector_.ask({{"op", "pair"}, {"runs", runs}}, "scores", isUnwanted);
+    ASSIGN_OR_RETURN(std::string answer,
+                     inspector_.ask({{"op", "pair"}, {"runs", runs}}, "scores", isUnwanted));
+    const auto first = filesOf(readPlan_, request.runs.front());
+    if (!first.ok()) {
+        return answer;  // the run was purged
+    }
+    ASSIGN_OR_RETURN(Json pairs, parseJson(answer, "scores"));
+    for (Json& pair : pairs["pairs"]) {
+        const auto other = filesOf(readPlan_, jsonString(pair, "run"));
+        if (other.ok()) {
+            addFiles(stream::fileChanges(*first, *other), request.runs.front(), pair);
+        }
+    }
+    return dumpJson(pairs);
 }
 
 }  // namespace millrace::agent

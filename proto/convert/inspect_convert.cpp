@@ -189,6 +189,16 @@ void pairedHeadFields(Way, auto& value, auto& message) {
     MR_FIELD(logLoss, log_loss);
     MR_FIELD(logLossOfFirst, log_loss_of_first);
     MR_FIELD(logLossDifference, log_loss_difference);
+    MR_FIELD(share, share);
+}
+
+template <class Way>
+void fileDifferenceFields(Way, auto& value, auto& message) {
+    MR_FIELD(path, path);
+    MR_FIELD(hashOfFirst, hash_of_first);
+    MR_FIELD(bytesOfFirst, bytes_of_first);
+    MR_FIELD(hash, hash);
+    MR_FIELD(bytes, bytes);
 }
 
 template <class Way>
@@ -201,6 +211,11 @@ void runPairFields(Way, auto& value, auto& message) {
     MR_FIELD(isSample, is_sample);
     MR_VALUES(heads, heads);
     MR_LIST(without, without);
+    MR_FIELD(knowsFiles, knows_files);
+    MR_FIELD(evaluatedOtherContent, evaluated_other_content);
+    MR_FIELD(trainedOnOtherFiles, trained_on_other_files);
+    MR_VALUES(files, files);
+    MR_FIELD(filesTotal, files_total);
 }
 
 template <class Way>
@@ -230,6 +245,7 @@ MR_READ(PreviewHead, PreviewHead, previewHeadFields)
 MR_READ(PreviewReply, PreviewSpecResponse, previewReplyFields)
 MR_BOTH_WAYS(PairRequest, PairRunsRequest, pairRequestFields)
 MR_READ(PairedHead, PairedHead, pairedHeadFields)
+MR_READ(FileDifference, FileDifference, fileDifferenceFields)
 MR_READ(RunPair, RunPair, runPairFields)
 MR_READ(PairReply, PairRunsResponse, pairReplyFields)
 

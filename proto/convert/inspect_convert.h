@@ -55,6 +55,7 @@ values::PairRequest fromProto(const v1::PairRunsRequest& message);
 
 values::PairedHead fromProto(const v1::PairedHead& message);
 
+values::FileDifference fromProto(const v1::FileDifference& message);
 values::RunPair fromProto(const v1::RunPair& message);
 
 values::PairReply fromProto(const v1::PairRunsResponse& message);

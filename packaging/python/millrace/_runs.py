@@ -69,7 +69,7 @@ class Run:
     """The mean over its steps; None: not known."""
     order_hash: str | None
     evaluation_hash: str | None
-    """Equal in runs that were evaluated on the same rows."""
+    """Equal in runs that were evaluated on rows at the same positions of their files. `compare` also compares the files' content."""
     rows_read: int | None
     """As the two below: None for a run without a dataset."""
     rows_kept: int | None
@@ -226,21 +226,21 @@ class Comparison:
 
     runs: list[Run]
     differences: dict[str, dict[str, str | None]]
-    """Keys of the spec that are not the same in all: key to run to its value."""
+    """Keys of the spec that are not the same in all: key to run to its value. `file PATH` for a file whose content differs."""
     metrics: dict[str, dict[str, float | None]]
     """Name to run to newest value."""
     best: dict[str, dict[str, Best | None]]
     same_stream: bool
-    """False: they trained on other rows or features, or in another order, and their losses do not compare."""
+    """False: they trained on other files, rows or features, or in another order, and their losses do not compare."""
     same_evaluation_rows: bool | None
-    """None: not known, of fewer than two."""
+    """True: the same positions in files of the same content, and as many rows with a label. None: not known, of fewer than two."""
     differs_in_seed_only: list[str]
     """Runs that differ from the first in nothing but `batch.seed`. How far the seed alone moves the figures is not known."""
     other_label: list[str]
     """Runs that learn another label than the first."""
     paired: dict[str, dict[str, Any] | None]
     """The first run with each other one, by its id, row by row: `rows` that both scored, their `share`, and by head in `heads`
-    the mean `log_loss_difference`. None if one of them has no scores."""
+    the mean `log_loss_difference`. None if one of them has no scores, `problem` if they were evaluated on other files."""
     document: dict[str, Any] = field(repr=False, compare=False)
     """All that `millrace compare --json` says."""
 

@@ -85,6 +85,27 @@ class Clients(DaemonCase):
         self.assertEqual(list(metrics.frame("loss").columns), [run.id for run in runs])
         self.assertEqual(list(self.client.compare(runs).frame()["run"]), [run.id for run in runs])
 
+    def test_a_file_that_was_rewritten_between_two_runs_is_named(self):
+        log = os.path.join(self.folder, "rows.csv")
+        first, = self.client.wait(self.client.launch(self.path))
+        again, = self.client.wait(self.client.launch(self.path))
+        compared = self.client.compare(first, again)
+        self.assertEqual((compared.same_stream, compared.same_evaluation_rows, compared.differences), (True, True, {}))
+        with open(log, encoding="utf-8") as file:
+            header, *rows = file.read().splitlines()
+        with open(log, "w", encoding="utf-8") as file:
+            for row in [header, *(row.replace(",w", ",v") for row in rows)]:  # as long, and other words
+                print(row, file=file)
+        later, = self.client.wait(self.client.launch(self.path))
+        self.assertEqual((later.order_hash, later.evaluation_hash), (first.order_hash, first.evaluation_hash))
+        compared = self.client.compare(first, later)
+        self.assertEqual((compared.same_stream, compared.same_evaluation_rows), (False, False))
+        self.assertEqual(list(compared.differences), ["file rows.csv"])
+        self.assertIn("files of different content", compared.paired[later.id]["problem"])
+        said = self.cli("compare", first.id, later.id)
+        self.assertIn("rows.csv was rewritten between the runs", said)
+        self.assertNotIn("All were evaluated on the same rows", said)
+
     def test_runs_are_compared(self):
         runs = self.client.wait(self.client.launch(self.path, all_variations=True))
         compared = self.client.compare(runs)

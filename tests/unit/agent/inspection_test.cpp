@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include <gmock/gmock.h>
 
@@ -31,7 +32,11 @@ values::SpecSource someSource() {
 class InspectionTest : public ::testing::Test {
  protected:
     FakeInspector inspector;
-    Inspection inspection{inspector, kSpecBytes, "/runs"};
+    std::map<std::string, std::string> plans;
+    Inspection inspection{
+        inspector, kSpecBytes, "/runs", [this](const std::string& run) -> Result<std::string> {
+            return plans.contains(run) ? Result<std::string>(plans[run]) : notFound("no plan");
+        }};
 };
 
 TEST_F(InspectionTest, ACheckAsksWithTheSpecAndItsVariations) {
@@ -209,6 +214,81 @@ TEST_F(InspectionTest, APreviewIsOfOneVariationAndBounded) {
     question.seconds = 0;
     question.threads = 1'000'000;
     EXPECT_EQ(inspection.preview(question).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+std::string planOf(const std::string& train, const std::string& eval, const std::string& table) {
+    const auto files = [](const char* path, const std::string& hash) {
+        return hash.empty() ? Json::array()
+                            : Json::array({{{"path", strCat("/d/", path)},
+                                            {"relative_path", path},
+                                            {"footer_hash", hash},
+                                            {"bytes", 7},
+                                            {"rows", 1},
+                                            {"splits", Json::array({1})}}});
+    };
+    Json tables = Json::array();
+    if (!table.empty()) {
+        tables.push_back({{"path", "/d/users.csv"}, {"hash", table}, {"bytes", 9}});
+    }
+    return dumpJson({{"files", files("log.csv", train)},
+                     {"eval_files", files("test.csv", eval)},
+                     {"side_tables", tables}});
+}
+
+class PairedFiles : public InspectionTest {
+ protected:
+    /// The pair of r-b with r-a, whose scores can be paired.
+    Json paired(const std::string& planOfA, const std::string& planOfB) {
+        plans = {{"r-a", planOfA}, {"r-b", planOfB}};
+        inspector.answer = std::string(
+            R"({"ok":true,"pairs":[{"run":"r-b","has_scores":true,"rows":3,"share":1.0}]})");
+        return parseJson(*inspection.pair({{"r-a", "r-b"}}), "pairs")->at("pairs").at(0);
+    }
+};
+
+TEST_F(PairedFiles, AreEqualInRunsOnTheSameFiles) {
+    const Json pair = paired(planOf("1", "2", "3"), planOf("1", "2", "3"));
+    EXPECT_TRUE(pair["knows_files"]);
+    EXPECT_TRUE(pair["has_scores"]);
+    EXPECT_FALSE(pair["evaluated_other_content"]);
+    EXPECT_FALSE(pair["trained_on_other_files"]);
+    EXPECT_EQ(pair["files"], Json::array());
+}
+
+TEST_F(PairedFiles, OfOtherContentAreNamedAndTheirScoresAreNotPaired) {
+    Json pair = paired(planOf("1", "", ""), planOf("8", "", ""));
+    EXPECT_TRUE(pair["evaluated_other_content"]);
+    EXPECT_TRUE(pair["trained_on_other_files"]);
+    EXPECT_FALSE(pair["has_scores"]);
+    EXPECT_FALSE(pair.contains("rows"));
+    EXPECT_EQ(pair["problem"], "r-a and r-b were evaluated on files of different content");
+    EXPECT_EQ(pair["files"], Json::array({{{"path", "log.csv"},
+                                           {"hash_of_first", "1"},
+                                           {"bytes_of_first", 7},
+                                           {"hash", "8"},
+                                           {"bytes", 7}}}));
+    pair = paired(planOf("1", "2", ""), planOf("1", "8", ""));
+    EXPECT_TRUE(pair["evaluated_other_content"]);
+    EXPECT_FALSE(pair["trained_on_other_files"]);
+    pair = paired(planOf("1", "2", ""), planOf("8", "2", ""));
+    EXPECT_FALSE(pair["evaluated_other_content"]) << "only the training file was rewritten";
+    EXPECT_TRUE(pair["trained_on_other_files"]);
+    EXPECT_TRUE(pair["has_scores"]);
+}
+
+TEST_F(PairedFiles, IncludeTheTablesThatBothJoin) {
+    Json pair = paired(planOf("1", "2", "3"), planOf("1", "2", "8"));
+    EXPECT_TRUE(pair["evaluated_other_content"]);
+    EXPECT_TRUE(pair["trained_on_other_files"]);
+    EXPECT_EQ(pair["files"].at(0).at("path"), "/d/users.csv");
+    pair = paired(planOf("1", "2", "3"), planOf("1", "2", ""));
+    EXPECT_FALSE(pair["evaluated_other_content"]) << "the spec joins no table";
+    EXPECT_EQ(pair["files"], Json::array());
+}
+
+TEST_F(PairedFiles, AreNotKnownOfARunThatWasPurged) {
+    inspector.answer = std::string(R"({"pairs":[{"run":"r-b","has_scores":true}]})");
+    EXPECT_EQ(*inspection.pair({{"r-a", "r-b"}}), *inspector.answer);
 }
 
 }  // namespace

@@ -126,6 +126,72 @@ TEST_F(CommandsTest, CompareSaysWhyRowsAreNotCompared) {
     EXPECT_THAT(out.str(), HasSubstr("row by row: it is older than this millrace"));
 }
 
+values::RunPair ofRewrittenLog() {
+    values::RunPair pair;
+    pair.run = "r-def45";
+    pair.problem = "r-abc23 and r-def45 were evaluated on files of different content";
+    pair.knowsFiles = pair.evaluatedOtherContent = pair.trainedOnOtherFiles = true;
+    pair.files = {{"log.csv", "c4eccae9d5def702", "34faca5bf0144ca6", 31'247, 31'300}};
+    pair.filesTotal = 1;
+    return pair;
+}
+
+// Equal hashes identify the positions of rows alone.
+TEST_F(CommandsTest, CompareNamesAFileThatWasRewrittenBetweenTheRuns) {
+    fake.runs[1].params = fake.runs[0].params;
+    fake.runs[1].params["batch.seed"] = "8";
+    fake.onPair = [](const values::PairRequest&) { return values::PairReply{{ofRewrittenLog()}}; };
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("Not all were evaluated on the same rows: the files differ in "
+                                     "content, so their test figures do not compare."));
+    EXPECT_THAT(out.str(), HasSubstr("Other files: log.csv was rewritten between the runs: "));
+    EXPECT_THAT(out.str(), HasSubstr(" read 31.2 kB (c4eccae9d5de), "));
+    EXPECT_THAT(out.str(), HasSubstr(" read 31.3 kB (34faca5bf014)."));
+    EXPECT_THAT(out.str(), HasSubstr("in the same order (other files)."));
+    EXPECT_THAT(out.str(), ::testing::ContainsRegex("\nfile log.csv +31.2 kB c4eccae9d5de +31.3"));
+    EXPECT_THAT(out.str(), Not(AnyOf(HasSubstr("All were"), HasSubstr("\nloss"),
+                                     HasSubstr("in batch.seed only"))));
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--json"}), kExitOk);
+    EXPECT_EQ(json()["same_stream"], false);
+    EXPECT_EQ(json()["same_evaluation_rows"], false);
+    EXPECT_EQ(json()["differences"]["file log.csv"]["r-def45"], "31.3 kB 34faca5bf014");
+    EXPECT_EQ(json()["differs_in_seed_only"], Json::array());
+}
+
+TEST_F(CommandsTest, CompareTellsTrainingFilesFromEvaluatedOnes) {
+    fake.onPair = [](const values::PairRequest&) {
+        values::RunPair pair = ofRewrittenLog();
+        pair.evaluatedOtherContent = false;
+        return values::PairReply{{pair}};
+    };
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--json"}), kExitOk);
+    EXPECT_EQ(json()["same_stream"], false);
+    EXPECT_EQ(json()["same_evaluation_rows"], true);
+}
+
+// The plans of purged runs are gone.
+TEST_F(CommandsTest, CompareDoesNotGuessWhetherTheFilesOfTwoPlansAreEqual) {
+    fake.runs[0].summary.planHash = "one";
+    fake.runs[1].summary.planHash = "two";
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk);
+    EXPECT_THAT(out.str(),
+                HasSubstr("on the same rows is not known: the daemon could not compare"));
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--json"}), kExitOk);
+    EXPECT_TRUE(json()["same_evaluation_rows"].is_null());
+    EXPECT_EQ(json()["same_stream"], false);
+}
+
+TEST_F(CommandsTest, CompareCallsRowsWithoutALabelOtherRows) {
+    fake.runs[0].summary.latestMetrics.push_back({"eval.rows", 291, 10, 1, 0});
+    fake.runs[1].summary.latestMetrics.push_back({"eval.rows", 241, 10, 1, 0});
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk);
+    EXPECT_THAT(out.str(),
+                HasSubstr("Not all were evaluated on the same rows: r-def45 has 241 rows "
+                          "with a label, r-abc23 has 291; their test figures"));
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--json"}), kExitOk);
+    EXPECT_EQ(json()["same_evaluation_rows"], false);
+}
+
 TEST_F(CommandsTest, CompareSetsRunsSideBySide) {
     EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk) << err.str();
     EXPECT_THAT(out.str(), HasSubstr("recipe.negatives.keep"));

@@ -94,6 +94,21 @@ TEST_F(RunDiffTest, MarksARunThatLearnedAnotherLabel) {
     EXPECT_TRUE(paired->sentence.endsWith("; other label"));
 }
 
+TEST_F(RunDiffTest, NamesFilesThatWereRewrittenAndComparesNoFigures) {
+    diff.setRuns({detail(0), detail(1)});
+    values::RunPair pair;
+    pair.run = detail(1)->summary.id;
+    pair.knowsFiles = pair.evaluatedOtherContent = pair.trainedOnOtherFiles = true;
+    pair.files = {{"log.csv", "c4eccae9d5def702", "34faca5bf0144ca6", 31'247, 31'300}};
+    diff.setPairs(detail(0)->summary.id, {{pair}});
+    EXPECT_TRUE(diff.remarks().startsWith("Other files: log.csv was rewritten between the runs: "))
+        << diff.remarks().toStdString();
+    EXPECT_EQ(diff.difference(rowOf("test AUC"), 2)->verdict, Verdict::kOtherRows);
+    EXPECT_EQ(diff.difference(rowOf("loss"), 2)->verdict, Verdict::kOtherTraining);
+    diff.setRuns({detail(1), detail(0)});
+    EXPECT_FALSE(diff.remarks().contains("Other files")) << "the pairs are with another first run";
+}
+
 TEST_F(RunDiffTest, SetsEvaluationsRowByRowAgainstTheFirst) {
     diff.setRuns({detail(0), detail(1), detail(4)});
     const int different = diff.numDifferent();

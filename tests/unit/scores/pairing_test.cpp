@@ -37,6 +37,7 @@ TEST(Pairing, RowsOfOtherLabelsAreLeftOutAndCounted) {
     const PairedHead head = pairScores(a, b).heads.at(0);
     EXPECT_EQ(head.rows, 1);
     EXPECT_EQ(head.otherLabels, 2);
+    EXPECT_DOUBLE_EQ(head.share, 1.0 / 3) << "of the three rows that the second has labels for";
 }
 
 TEST(Pairing, OfASampleOnlyTheKeysCountThatBothKept) {

@@ -37,6 +37,45 @@ TEST(Pairs, ASentenceNamesRowsHeadAndBothRuns) {
     EXPECT_EQ(pairedRowsText(pair, pair.rows), "20,133 (50 % of a sample)");
 }
 
+TEST(Pairs, TheShareIsOfTheRowsWithALabel) {
+    values::RunPair pair = aPair(0.1);
+    pair.heads[0].rows = 226;
+    pair.heads[0].rowsOfOtherLabels = 173;
+    pair.heads[0].share = 226.0 / 399;
+    EXPECT_EQ(
+        pairSentence(pair, pair.heads[0], "r-a", false),
+        "r-b against r-a, on the 226 rows that both scored with the same label (56.64 %): log "
+        "loss of liked 0.1000 more");
+}
+
+TEST(Pairs, SentencesNameTheFilesThatDiffer) {
+    values::RunPair pair;
+    pair.files = {{"log.csv", "c4eccae9d5def702", "34faca5bf0144ca6", 31'247, 31'300},
+                  {"new.csv", "", "77", 0, 5}};
+    pair.filesTotal = 4;
+    values::RunSummary first, run;
+    first.id = "r-a";
+    run.id = "r-b";
+    const std::vector<std::string> sentences = fileSentences(pair, first, run);
+    ASSERT_EQ(sentences.size(), 3U);
+    EXPECT_TRUE(sentences[0].starts_with("log.csv was rewritten between the runs: r-a of "));
+    EXPECT_TRUE(sentences[0].ends_with(" read 31.3 kB (34faca5bf014)"));
+    EXPECT_EQ(sentences[1], "only r-b read new.csv");
+    EXPECT_EQ(sentences[2], "2 more files of r-b differ from those of r-a");
+}
+
+TEST(Pairs, FilesAreNotKnownWithoutTheirPlans) {
+    values::RunSummary first, run;
+    EXPECT_EQ(filesApart(nullptr, first, run).evaluation, false) << "one plan";
+    run.planHash = "other";
+    EXPECT_FALSE(filesApart(nullptr, first, run).evaluation);
+    values::RunPair pair;
+    EXPECT_FALSE(filesApart(&pair, first, run).training) << "an older daemon";
+    pair.knowsFiles = pair.trainedOnOtherFiles = true;
+    EXPECT_EQ(filesApart(&pair, first, run).evaluation, false);
+    EXPECT_EQ(filesApart(&pair, first, run).training, true);
+}
+
 TEST(Pairs, WhyRunsAreNotPairedIsOneSentence) {
     EXPECT_EQ(whyUnpaired(values::PairReply{{aPair(0.1)}}), "");
     values::RunPair none;

@@ -5,13 +5,25 @@
 
 #include "app/gui/models/run_text.h"
 #include "app/gui/models/runs/metric_facts.h"
+#include "app/session/pairs.h"
 
 namespace millrace::gui {
 namespace {
 
 using Verdict = BaseDifference::Verdict;
 
-Verdict verdictOf(const std::string& metric, const ComparedRun& one, const ComparedRun& against) {
+// Whether the runs are known to have read different files, by their pair. One spec with two plans
+// has other files too.
+session::FilesApart filesApart(const ComparedRun& one, const ComparedRun& against,
+                               const values::RunPair* pair) {
+    const bool isOneSpec = one.run.specHash == against.run.specHash;
+    const bool isRewritten = isOneSpec && one.run.planHash != against.run.planHash;
+    const session::FilesApart apart = session::filesApart(pair, against.run, one.run);
+    return {apart.evaluation.value_or(isRewritten), apart.training.value_or(isRewritten)};
+}
+
+Verdict verdictOf(const std::string& metric, const ComparedRun& one, const ComparedRun& against,
+                  const session::FilesApart& files) {
     const values::RunSummary &run = one.run, &other = against.run;
     if (values::isEvalMetric(metric)) {
         if (run.evalOrderHash.empty() || other.evalOrderHash.empty()) {
@@ -20,7 +32,7 @@ Verdict verdictOf(const std::string& metric, const ComparedRun& one, const Compa
         if (run.orderHashVersion != other.orderHashVersion) {
             return Verdict::kOtherHashes;
         }
-        if (run.evalOrderHash != other.evalOrderHash) {
+        if (run.evalOrderHash != other.evalOrderHash || files.evaluation.value_or(false)) {
             return Verdict::kOtherRows;
         }
     }
@@ -32,8 +44,8 @@ Verdict verdictOf(const std::string& metric, const ComparedRun& one, const Compa
     if (one.value == against.value) {
         return Verdict::kSame;
     }
-    return isOfTraining && run.streamHash != other.streamHash ? Verdict::kOtherTraining
-                                                              : Verdict::kApart;
+    const bool isOtherStream = run.streamHash != other.streamHash || files.training.value_or(false);
+    return isOfTraining && isOtherStream ? Verdict::kOtherTraining : Verdict::kApart;
 }
 
 QString sentenceOf(Verdict verdict, double difference, bool isOfModel, const QString& other) {
@@ -67,9 +79,10 @@ QString sentenceOf(Verdict verdict, double difference, bool isOfModel, const QSt
 }  // namespace
 
 BaseDifference compareMetric(const std::string& metric, const ComparedRun& run,
-                             const ComparedRun& other, const QString& otherName) {
+                             const ComparedRun& other, const QString& otherName,
+                             const values::RunPair* pair) {
     const double difference = run.value - other.value;
-    const Verdict verdict = verdictOf(metric, run, other);
+    const Verdict verdict = verdictOf(metric, run, other, filesApart(run, other, pair));
     const bool isOfModel = values::isEvalMetric(metric) || session::isTrainMetric(metric);
     return {difference, verdict, other.value,
             sentenceOf(verdict, difference, isOfModel,

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "app/session/comparability.h"
+#include "backend/values/inspection.h"
 #include "backend/values/run_summary.h"
 
 namespace millrace::gui {
@@ -18,7 +19,8 @@ struct BaseDifference {
     /// kApart: comparable and different. kOtherRows: evaluated on other rows, not comparable.
     /// kOtherHashes: unknown whether on other rows, because the order hashes are of two versions.
     /// kOtherTraining: a figure of the training rows, which differ. kOtherLabel: the run learned
-    /// another label.
+    /// another label. Files that were rewritten between the runs have other rows, even if the
+    /// hashes are equal.
     enum class Verdict {
         kApart,
         kSame,
@@ -42,8 +44,10 @@ struct ComparedRun {
     double value;
 };
 
-/// Compares the metric of `run` with that of `other`.
+/// Compares the metric of `run` with that of `other`. `pair`: `run` paired with `other`, for their
+/// files; null: not known.
 BaseDifference compareMetric(const std::string& metric, const ComparedRun& run,
-                             const ComparedRun& other, const QString& otherName);
+                             const ComparedRun& other, const QString& otherName,
+                             const values::RunPair* pair = nullptr);
 
 }  // namespace millrace::gui

@@ -263,8 +263,10 @@ std::optional<BaseDifference> RunDiff::difference(int row, int column) const {
     if (!value || !otherValue || !std::isfinite(*value - *otherValue)) {
         return std::nullopt;
     }
-    return compareMetric(one.metric, {run.summary, run.params, *value},
-                         {other.summary, other.params, *otherValue}, labelOf(other.summary));
+    return compareMetric(
+        one.metric, {run.summary, run.params, *value}, {other.summary, other.params, *otherValue},
+        labelOf(other.summary),
+        pairedWith_ == other.summary.id ? session::findPair(pairs_, run.summary.id) : nullptr);
 }
 
 QString RunDiff::remarks() const {
@@ -273,7 +275,9 @@ QString RunDiff::remarks() const {
         runs.push_back(run.get());
     }
     QString text;
-    for (const std::string& remark : session::remarksOn(runs)) {
+    const bool isOfFirst = !runs.empty() && runs.front()->summary.id == pairedWith_;
+    for (const std::string& remark :
+         session::remarksOn(runs, isOfFirst ? pairs_ : values::PairReply())) {
         text += (text.isEmpty() ? "" : " ") + qtext(remark);
     }
     return text;

@@ -40,7 +40,8 @@ class RunDiff : public QAbstractTableModel {
     bool isSection(int row) const { return shown_[static_cast<std::size_t>(row)] < 0; }
     /// For a metric's cell: the comparison with the first run.
     std::optional<BaseDifference> difference(int row, int column) const;
-    /// Caveats about the figures: other labels, other seeds, seed noise; "" for fewer than two.
+    /// Caveats about the figures: other files, other labels, other seeds, seed noise; "" for fewer
+    /// than two.
     QString remarks() const;
     /// All rows that are shown.
     TextTable texts() const;

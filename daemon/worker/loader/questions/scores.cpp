@@ -66,7 +66,8 @@ Json jsonOf(const scores::Pairing& pairing) {
                          {"rows_of_other_labels", head.otherLabels},
                          {"log_loss", jsonNumber(head.second)},
                          {"log_loss_of_first", jsonNumber(head.first)},
-                         {"log_loss_difference", jsonNumber(head.difference)}});
+                         {"log_loss_difference", jsonNumber(head.difference)},
+                         {"share", head.share}});
     }
     return {{"has_scores", true},
             {"rows", pairing.rows},

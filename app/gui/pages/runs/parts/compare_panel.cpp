@@ -206,8 +206,15 @@ void ComparePanel::fetchPairs() {
 
 void ComparePanel::showPairs(values::PairReply pairs, const QString& unpaired) {
     diff_->setPairs(ids_.empty() ? std::string() : ids_.front(), std::move(pairs));
+    showRemarks();
     unpaired_->setText(unpaired);
     unpaired_->setVisible(!unpaired.isEmpty());
+}
+
+// The pairs name files that differ, and arrive after the runs or before them.
+void ComparePanel::showRemarks() {
+    remarks_->setText(diff_->remarks());
+    remarks_->setVisible(!remarks_->text().isEmpty());
 }
 
 QString ComparePanel::unpairedText() const {
@@ -249,8 +256,7 @@ void ComparePanel::show() {
         }
     }
     diff_->setRuns(std::move(runs));
-    remarks_->setText(diff_->remarks());
-    remarks_->setVisible(!remarks_->text().isEmpty());
+    showRemarks();
     const int number = diff_->numDifferent();
     summary_->setText(!onTheWay_.empty() ? tr("Reading %1 runs …").arg(ids_.size())
                       : number == 0      ? tr("Nothing differs between these runs")

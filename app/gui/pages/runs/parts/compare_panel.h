@@ -81,6 +81,7 @@ class ComparePanel final : public QWidget {
     void fetchMissing();
     void fetchPairs();
     void showPairs(values::PairReply pairs, const QString& unpaired);
+    void showRemarks();
     void show();
     void showBoard();
     std::vector<std::string> metricNames() const;
