@@ -149,7 +149,10 @@ class RunDetails(Run):
 
 
 class Runs(list):  # type: ignore[type-arg]
-    """A list of `Run`s; a table in a notebook."""
+    """A list of `Run`s; printed a line each, a table in a notebook."""
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{run.id}  {' / '.join(filter(None, (run.name, run.variation)))}  {run.state}" for run in self) or "no runs"
 
     def _repr_html_(self) -> str:
         return _chart.runs_table(self)

@@ -56,6 +56,8 @@ class Clients(DaemonCase):
         self.assertTrue(shown.events and shown.checkpoints and os.path.exists(shown.directory))
         self.assertIn("loss", shown.metric_names)
         self.assertIn(base.id, ended._repr_html_())
+        self.assertEqual(str(ended).splitlines()[:2], [f"{base.id}  trial of 3  finished",
+                                                       f"{ended[1].id}  trial of 3 / small-batches  finished"])
 
     def test_series_are_columns_and_a_picture(self):
         runs = self.client.wait(self.client.launch(self.path, ["small-batches", "half"]))
