@@ -215,9 +215,8 @@ told(length=len(stream), steps=stream.step, estimate=stream.estimate.steps,
 
     def test_rows_trained_are_the_receipts_wherever_they_are_shown(self):
         for ranks, restarts in ((1, 0), (2, 0), (2, 3)):
-            raising = SCRIPT.replace("    if stream.checkpoint_due:",
-                                     "    if stream.step == 13 and not resumed:\n        raise ValueError('at 13')\n"
-                                     "    if stream.checkpoint_due:")
+            raising = SCRIPT.replace("if stream.stopped:", "    if stream.step == 15 and not resumed:\n"
+                                     "        raise ValueError('behind the checkpoint')\nif stream.stopped:", 1)
             spec = self.prepare(raising, ranks=ranks, train=f"max_restarts: {restarts}")
             run = self.submit(spec)[0]
             ended = self.wait(run, "finished" if restarts else "failed")
@@ -226,7 +225,7 @@ told(length=len(stream), steps=stream.step, estimate=stream.estimate.steps,
             self.assertTrue(rows == whole if restarts else 0 < rows < whole, (rows, whole))
             listed = {one["id"]: one for one in self.json("ls")["runs"]}[run]
             self.assertEqual([ended["rows_trained"], listed["rows_trained"], listed["progress"]["rows"]], 3 * [rows])
-            self.assertRegex(self.cli("show", run), rf"\n +trained +{rows:,} ")
+            self.assertRegex(self.cli("show", run), rf"\n +trained +{rows:,}\s")
             self.assertEqual([one["id"] for one in self.json("ls", "--filter", f"rows_trained = {rows}")["runs"]][:1], [run])
             self.assertEqual(millrace.Client().list(f"rows_trained <= {rows}")[0].rows_trained, rows)
 
