@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "backend/core/text.h"
-#include "backend/train/network_learner.h"
 #include "backend/train/network_shape.h"
 #include "backend/train/target_mean.h"
 #include "backend/train/torch_learner.h"
@@ -43,9 +42,7 @@ Result<std::unique_ptr<Learner>> makeLearner(const LearnerOptions& options, Grou
     }
     RETURN_IF_ERROR(checkArithmetic(options));
     RETURN_IF_ERROR(checkNetwork(options));
-    ASSIGN_OR_RETURN(const std::string device, resolveDevice(options.device));
-    const bool isForLoops = device == "cpu" && options.precision == "fp32";
-    return isForLoops ? NetworkLearner::make(options, group) : makeTensorLearner(options, group);
+    return makeTensorLearner(options, group);
 }
 
 }  // namespace millrace::train

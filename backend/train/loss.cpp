@@ -27,18 +27,6 @@ void fit(LossSums& sums, const BatchView& batch) {
 
 }  // namespace
 
-double logitLoss(double logit, double label) {
-    return std::max(logit, 0.0) - logit * label + std::log1p(std::exp(-std::abs(logit)));
-}
-
-double sigmoid(double logit) {
-    if (logit >= 0) {
-        return 1 / (1 + std::exp(-logit));
-    }
-    const double e = std::exp(logit);
-    return e / (1 + e);
-}
-
 LossSums& LossSums::operator+=(const LossSums& other) {
     loss.resize(std::max(loss.size(), other.loss.size()));
     weight.resize(loss.size());
@@ -64,39 +52,6 @@ double LossSums::totalWeight() const {
         total += value;
     }
     return total;
-}
-
-void lossGradients(const BatchView& batch, const std::vector<float>& logits,
-                   std::vector<float>& gradients, LossSums& sums) {
-    fit(sums, batch);
-    gradients.assign(logits.size(), 0.0F);
-    for (std::size_t head = 0; head < batch.heads.size(); ++head) {
-        forLabels(batch, head, [&](std::size_t place, double label, double weight) {
-            const double logit = logits[place];
-            sums.weight[head] += weight;
-            if (weight != 0) {
-                sums.loss[head] += weight * logitLoss(logit, label);
-                gradients[place] = static_cast<float>(weight * (sigmoid(logit) - label));
-            }
-        });
-    }
-}
-
-void findNotFinite(const BatchView& batch, const std::vector<float>& logits, std::int64_t from,
-                   std::vector<std::int64_t>& rows) {
-    std::vector<char> isBad(static_cast<std::size_t>(batch.rows));
-    for (std::size_t head = 0; head < batch.heads.size(); ++head) {
-        forLabels(batch, head, [&](std::size_t place, double label, double weight) {
-            if (weight != 0 && !std::isfinite(weight * logitLoss(logits[place], label))) {
-                isBad[place / batch.heads.size()] = 1;
-            }
-        });
-    }
-    for (std::size_t r = 0; r < isBad.size(); ++r) {
-        if (isBad[r] != 0) {
-            rows.push_back(from + static_cast<std::int64_t>(r));
-        }
-    }
 }
 
 void addWeights(const BatchView& batch, LossSums& sums) {

@@ -21,22 +21,10 @@ struct LossSums {
     double meanOf(std::size_t head) const { return loss[head] / weight[head]; }
 };
 
-/// Adds the batch's sums to `sums` and writes d sum(w * loss) / d logit [rows, heads].
-void lossGradients(const BatchView& batch, const std::vector<float>& logits,
-                   std::vector<float>& gradients, LossSums& sums);
-
-/// Appends `from` + r for each row r of the batch whose loss is not finite.
-void findNotFinite(const BatchView& batch, const std::vector<float>& logits, std::int64_t from,
-                   std::vector<std::int64_t>& rows);
-
 /// Adds only the batch's rows and weights.
 void addWeights(const BatchView& batch, LossSums& sums);
 
 /// Adds the batch's sums for given probabilities [rows, heads].
 void addLoss(const BatchView& batch, const std::vector<double>& probabilities, LossSums& sums);
-
-/// log(1 + exp(logit)) - logit * label, finite for every finite logit.
-double logitLoss(double logit, double label);
-double sigmoid(double logit);
 
 }  // namespace millrace::train

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "backend/core/philox.h"
+
 namespace millrace::train {
 namespace {
 
@@ -83,31 +85,6 @@ Status checkNetwork(const LearnerOptions& o) {
     return o.model == "logistic" ? checkLogistic(o) : checkLayers("hidden", o.hidden);
 }
 
-NetworkOptions networkOf(const LearnerOptions& options) {
-    using Kind = NetworkOptions::Kind;
-    NetworkOptions out;
-    out.kind = options.model == "dlrm"       ? Kind::kDlrm
-               : options.model == "dcn_v2"   ? Kind::kDcn
-               : options.model == "logistic" ? Kind::kLogistic
-                                             : Kind::kMlp;
-    out.denseWidth = options.denseWidth;
-    out.dim = options.embeddingDim;
-    out.bottom = options.bottom;
-    out.crossLayers = options.crossLayers;
-    out.crossRank = options.crossRank;
-    out.layers = options.hidden;
-    if (out.kind == Kind::kDlrm) {
-        out.layers = options.top;
-        out.layers.pop_back();
-    }
-    out.heads = static_cast<std::int64_t>(options.heads.size());
-    out.threads = options.threads;
-    for (const FeatureOptions& feature : options.features) {
-        out.vectorsWidth += options.tables[static_cast<std::size_t>(feature.table)].dim;
-    }
-    return out;
-}
-
 // A uniform draw in +-bound has the standard deviation bound / sqrt(3).
 float layerBound(const std::vector<std::int64_t>& shape) {
     const auto outputs = static_cast<double>(shape[0]);
@@ -119,6 +96,20 @@ float layerBound(const std::vector<std::int64_t>& shape) {
 
 float tableBound(std::int64_t rows) {
     return 1 / std::sqrt(static_cast<float>(rows));
+}
+
+void fillUniform(std::uint64_t seed, const std::string& name, float bound, std::int64_t size,
+                 float* values) {
+    const std::uint64_t key = CanonicalBytes().text("init").text(name).hash();
+    for (std::int64_t i = 0; i < size; i += 2) {
+        const std::uint64_t bits = philox64(seed, key, static_cast<std::uint64_t>(i / 2));
+        const auto low = static_cast<float>(static_cast<std::uint32_t>(bits) >> 8) * 0x1.0p-24F;
+        const auto high = static_cast<float>(bits >> 40) * 0x1.0p-24F;
+        values[i] = (2 * low - 1) * bound;
+        if (i + 1 < size) {
+            values[i + 1] = (2 * high - 1) * bound;
+        }
+    }
 }
 
 Status checkBatch(const LearnerOptions& options, const BatchView& batch) {

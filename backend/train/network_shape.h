@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "backend/core/status.h"
-#include "backend/train/dense_network.h"
 #include "backend/train/learner.h"
 
 namespace millrace::train {
@@ -18,12 +17,14 @@ namespace millrace::train {
 /// Each message names the key.
 Status checkNetwork(const LearnerOptions& options);
 
-NetworkOptions networkOf(const LearnerOptions& options);
-
 /// Bounds of the uniform draw for a parameter of this shape, and for an embedding table of `rows`
 /// rows.
 float layerBound(const std::vector<std::int64_t>& shape);
 float tableBound(std::int64_t rows);
+
+/// Fills with uniform draws in [-bound, bound), a function of (seed, name, index) only.
+void fillUniform(std::uint64_t seed, const std::string& name, float bound, std::int64_t size,
+                 float* values);
 
 /// kInternal if a frame has other inputs than the model.
 Status checkBatch(const LearnerOptions& options, const BatchView& batch);

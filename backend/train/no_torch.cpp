@@ -1,19 +1,13 @@
 // Replaces torch/ in builds without LibTorch (sanitizers): models with networks are refused.
-#include "backend/train/dense_network.h"
 #include "backend/train/torch_learner.h"
 
 namespace millrace::train {
-
-std::unique_ptr<DenseNetwork> makeTorchNetwork(const NetworkOptions&, std::string& error) {
-    error = "this build has no LibTorch";
-    return nullptr;
-}
 
 std::string torchVersion() {
     return "none";
 }
 
-Result<std::unique_ptr<Learner>> makeTensorLearner(const LearnerOptions&, Group&) {
+Result<std::unique_ptr<Learner>> makeTensorLearner(const LearnerOptions&, Group&, bool) {
     return internalError("train: this build has no LibTorch");
 }
 

@@ -11,8 +11,13 @@ namespace millrace::train {
 
 /// Makes a learner for a model with layers. Options must have passed checkNetwork;
 /// kFailedPrecondition if the device is not available. `group`: the ranks that train one model,
-/// each with a learner of the same options; outlives it.
-Result<std::unique_ptr<Learner>> makeTensorLearner(const LearnerOptions& options, Group& group);
+/// each with a learner of the same options; outlives it. `asOnGpu`: makes the calls that a GPU gets
+/// on a CPU, too, for tests.
+Result<std::unique_ptr<Learner>> makeTensorLearner(const LearnerOptions& options, Group& group,
+                                                   bool asOnGpu = false);
+
+/// The version of the loaded LibTorch.
+std::string torchVersion();
 
 /// The device that train.device means on this machine, "cpu" or "cuda"; an error if it is not
 /// available.

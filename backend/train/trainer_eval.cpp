@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "backend/core/log.h"
-#include "backend/train/dense_network.h"
 #include "backend/train/evaluator.h"
 #include "backend/train/loop/step_figures.h"
+#include "backend/train/torch_learner.h"
 #include "backend/train/trainer.h"
 
 namespace millrace::train {

@@ -7,7 +7,9 @@ namespace millrace::laws {
 
 const std::vector<LibraryLaw>& libraryLaws() {
     static const std::vector<LibraryLaw> kLaws = {
-        {"LibTorch", std::regex("^(torch|ATen|c10)/"), {"backend/train/torch/"}},
+        {"LibTorch",
+         std::regex("^(torch|ATen|c10)/"),
+         {"backend/train/torch/", "tests/support/aten_calls.cpp"}},
         {"Arrow",
          std::regex("^(arrow|parquet)/"),
          {"backend/objects/",    "backend/arrays/",    "backend/files/",      "backend/pages/",

@@ -18,22 +18,20 @@ struct IdTensors {
     at::Tensor inverse;  ///< int64 [rows]; undefined: item i is row i's
     at::Tensor weights;  ///< float32, one per value; undefined: 1
     std::int64_t items = 0;
-};
-
-struct HeadTensors {
-    at::Tensor labels;   ///< float32 [rows]
-    at::Tensor weights;  ///< float32 [rows]; undefined: 1
-    at::Tensor masks;    ///< uint8 [rows]; undefined: 1
+    std::int64_t count = 0;  ///< values
 };
 
 struct BatchTensors {
     std::int64_t rows = 0;
     at::Tensor dense;  ///< float32 [rows, dense width]
     std::vector<IdTensors> ids;
-    std::vector<HeadTensors> heads;
+    /// float64 [rows, heads]. The weight of a label that is not present is 0, and a label of weight
+    /// 0 is 0.
+    at::Tensor labels, weights;
 };
 
-/// Starts the copies to the device; `batch` must stay valid until they are done.
-BatchTensors tensorsOf(const BatchView& batch, const at::Device& device);
+/// Starts the copies to the device; `batch` must stay valid until they are done. `wantsIds`: the
+/// ids, too.
+BatchTensors tensorsOf(const BatchView& batch, const at::Device& device, bool wantsIds);
 
 }  // namespace millrace::train

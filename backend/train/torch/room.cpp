@@ -1,10 +1,11 @@
 // The torch room as one translation unit: LibTorch's headers are read once.
+#include "backend/train/torch/bags.cpp"            // NOLINT(bugprone-suspicious-include)
 #include "backend/train/torch/batch_tensors.cpp"   // NOLINT(bugprone-suspicious-include)
 #include "backend/train/torch/device.cpp"          // NOLINT(bugprone-suspicious-include)
+#include "backend/train/torch/input_scaler.cpp"    // NOLINT(bugprone-suspicious-include)
 #include "backend/train/torch/modules.cpp"         // NOLINT(bugprone-suspicious-include)
-#include "backend/train/torch/network.cpp"         // NOLINT(bugprone-suspicious-include)
+#include "backend/train/torch/ordered_sums.cpp"    // NOLINT(bugprone-suspicious-include)
 #include "backend/train/torch/settings.cpp"        // NOLINT(bugprone-suspicious-include)
 #include "backend/train/torch/tensor_learner.cpp"  // NOLINT(bugprone-suspicious-include)
-#include "backend/train/torch/tensor_scaler.cpp"   // NOLINT(bugprone-suspicious-include)
 #include "backend/train/torch/tensor_tables.cpp"   // NOLINT(bugprone-suspicious-include)
 #include "backend/train/torch/updates.cpp"         // NOLINT(bugprone-suspicious-include)

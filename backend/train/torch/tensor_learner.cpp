@@ -4,49 +4,23 @@
 #include <functional>
 
 #include <ATen/ATen.h>
-#include <ATen/autocast_mode.h>
 #include <c10/core/GradMode.h>
+#include <torch/version.h>
 
 #include "backend/core/text.h"
-#include "backend/train/embedding.h"
 #include "backend/train/network_shape.h"
 #include "backend/train/part_timer.h"
 #include "backend/train/torch/batch_tensors.h"
 #include "backend/train/torch/device.h"
+#include "backend/train/torch/input_scaler.h"
 #include "backend/train/torch/modules.h"
 #include "backend/train/torch/settings.h"
-#include "backend/train/torch/tensor_scaler.h"
 #include "backend/train/torch/tensor_tables.h"
 #include "backend/train/torch/updates.h"
 #include "backend/train/torch_learner.h"
 
 namespace millrace::train {
 namespace {
-
-/// While it lives, layers compute in bfloat16.
-class Autocast {
- public:
-    Autocast(const at::Device& device, bool isOn) : type_(device.type()), isOn_(isOn) {
-        if (isOn_) {
-            at::autocast::set_autocast_enabled(type_, true);
-            at::autocast::set_autocast_dtype(type_, at::kBFloat16);
-            at::autocast::increment_nesting();
-        }
-    }
-    ~Autocast() {
-        if (isOn_) {
-            at::autocast::decrement_nesting();
-            at::autocast::clear_cache();
-            at::autocast::set_autocast_enabled(type_, false);
-        }
-    }
-    Autocast(const Autocast&) = delete;
-    Autocast& operator=(const Autocast&) = delete;
-
- private:
-    const at::DeviceType type_;
-    const bool isOn_;
-};
 
 /// Runs `work`; returns what LibTorch throws as kInternal.
 template <class Work>
@@ -60,15 +34,16 @@ Status guarded(const char* what, Work work) {
 
 class TensorLearner final : public Learner {
  public:
-    TensorLearner(const LearnerOptions& options, const NetworkOptions& network,
-                  const at::Device& device, Group& group)
+    TensorLearner(const LearnerOptions& options, const at::Device& device, Group& group,
+                  bool isOnHost)
         : options_(options),
           group_(group),
           device_(device),
+          isOnHost_(isOnHost),
           type_(options.precision == "fp64" ? at::kDouble : at::kFloat),
-          model_(network, at::TensorOptions(device).dtype(type_)),
-          tables_(options, at::TensorOptions(device).dtype(type_)),
-          scaler_(options.denseWidth, device),
+          tables_(options, at::TensorOptions(device).dtype(type_), isOnHost),
+          model_(options, tables_.width(), at::TensorOptions(device).dtype(type_), isOnHost),
+          scaler_(options.denseWidth, at::TensorOptions(device).dtype(type_)),
           lane_(device) {
         const int moments = numMoments(options.optimizer);
         first_ = moments > 0 ? at::zeros_like(model_.values()) : at::Tensor();
@@ -79,19 +54,24 @@ class TensorLearner final : public Learner {
     Status accumulate(const BatchView& batch, LossSums& sums) override {
         RETURN_IF_ERROR(checkBatch(options_, batch));
         return batch.rows == 0 ? okStatus() : guarded("a step", [&]() -> Status {
-            ASSIGN_OR_RETURN(const Input input, bringForTraining(batch));
-            at::Tensor vectors, logits;
+            const c10::NoGradGuard noGradients;
+            Input input;
+            at::Tensor logits;
             {
                 const PartTimer timer(times_.forward);
-                vectors = tables_.pool(input.places);
+                if (!scaler_.isStarted()) {
+                    RETURN_IF_ERROR(scaler_.start(&batch, group_));
+                }
+                ASSIGN_OR_RETURN(input, bring(batch, true));
                 const Dropout dropout{options_.dropout, options_.seed, &batch};
-                logits = forward(input, vectors, true, dropout.share > 0 ? &dropout : nullptr);
+                logits = forward(input, dropout.share > 0 ? &dropout : nullptr);
             }
             const PartTimer timer(times_.backward);
-            logits.backward(lossGradients(input.batch, logits.detach()));
+            const at::Tensor vectors = model_.backward(lossGradients(input.batch, logits));
             if (vectors.defined()) {
-                tables_.sumGradients(input.places, vectors.grad());
+                tables_.sumGradients(input.places, vectors);
             }
+            scaler_.observe(batch);
             addWeights(batch, sums);
             return okStatus();
         });
@@ -144,13 +124,10 @@ class TensorLearner final : public Learner {
         RETURN_IF_ERROR(checkBatch(options_, batch));
         probabilities.clear();
         return batch.rows == 0 ? okStatus() : guarded("a prediction", [&] {
+            const c10::NoGradGuard noGradients;
             ASSIGN_OR_RETURN(const Input input, bring(batch, false));
-            at::Tensor vectors = tables_.pool(input.places);
-            const at::Tensor told = forward(input, vectors, false, nullptr)
-                                        .to(at::kDouble)
-                                        .sigmoid()
-                                        .cpu()
-                                        .contiguous();
+            const at::Tensor told =
+                forward(input, nullptr).to(at::kDouble).sigmoid().cpu().contiguous();
             probabilities.assign(told.const_data_ptr<double>(),
                                  told.const_data_ptr<double>() + told.numel());
             return okStatus();
@@ -167,6 +144,7 @@ class TensorLearner final : public Learner {
                            here.scalar_type() == at::kDouble ? DType::kFloat64 : DType::kFloat32,
                            here.sizes().vec(), here.data_ptr(), one.isWeight});
         }
+        scaler_.appendTensors(out);
         out.push_back({"optimizer.updates", DType::kInt64, {1}, &updates_});
         std::sort(out.begin(), out.end(),
                   [](const TensorRef& a, const TensorRef& b) { return a.name < b.name; });
@@ -203,7 +181,7 @@ class TensorLearner final : public Learner {
     void initialise() {
         for (const ModuleParameter& p : model_.parameters()) {
             const std::vector<std::int64_t> shape = p.values.sizes().vec();
-            fill(p.name, layerBound(shape), p.values.detach());
+            fill(p.name, layerBound(shape), p.values);
         }
         for (const TensorTables::Table& table : tables_.tables()) {
             fill("embedding." + table.name + ".weight", tableBound(table.weight.size(0)),
@@ -217,28 +195,16 @@ class TensorLearner final : public Learner {
         at::Tensor(to).copy_(values);
     }
 
-    // Copies a training batch to the device and adds it to the input's statistics.
-    Result<Input> bringForTraining(const BatchView& batch) {
-        const PartTimer timer(times_.forward);
-        ASSIGN_OR_RETURN(Input input, bring(batch, true));
-        if (!scaler_.isStarted()) {
-            RETURN_IF_ERROR(scaler_.start(input.batch.dense, group_));
-        }
-        scaler_.observe(input.batch.dense);
-        return input;
-    }
-
     // Runs on the lane while the previous batch is computed; the caller's memory is free when it
-    // returns.
+    // returns, except on a CPU.
     Result<Input> bring(const BatchView& batch, bool isTraining) {
         Input input;
         bool isWrong = false;
         {
             const CopyLane::Turn turn(lane_);
-            const c10::NoGradGuard noGradients;
-            input.batch = tensorsOf(batch, device_);
-            input.places = tables_.placesOf(input.batch, isTraining);
-            isWrong = input.places.isWrong.item<bool>();
+            input.batch = tensorsOf(batch, device_, !isOnHost_);
+            input.places = tables_.placesOf(batch, input.batch, isTraining);
+            isWrong = input.places.isWrong;
             lane_.finish();
         }
         if (isWrong) {
@@ -246,33 +212,22 @@ class TensorLearner final : public Learner {
         }
         lane_.joinComputing();
         lane_.lend(input.batch.dense);
-        for (const HeadTensors& head : input.batch.heads) {
-            lane_.lend(head.labels);
-            lane_.lend(head.weights);
-            lane_.lend(head.masks);
-        }
+        lane_.lend(input.batch.labels);
+        lane_.lend(input.batch.weights);
         TensorTables::lend(input.places, lane_);
         return input;
     }
 
-    at::Tensor forward(const Input& input, at::Tensor& vectors, bool keepsGraph,
-                       const Dropout* dropout) {
-        const c10::AutoGradMode gradients(keepsGraph);
-        const Autocast autocast(device_, options_.precision == "bf16");
-        const at::Tensor dense = scaler_.scale(input.batch.dense, type_);
-        if (vectors.defined() && keepsGraph) {
-            vectors.requires_grad_(true);
-        }
-        return model_.forward(
-            dense, vectors.defined() ? vectors : at::empty({input.batch.rows, 0}, dense.options()),
-            dropout);
+    at::Tensor forward(const Input& input, const Dropout* dropout) {
+        return model_.forward(scaler_.scale(input.batch.dense),
+                              tables_.pool(input.places, input.batch.rows), dropout);
     }
 
     // Merges the statistics and gradients of all ranks.
     Status communicate(bool isUpdate) {
         const PartTimer timer(group_.size() > 1 ? times_.communication : times_.optimizer);
         if (!scaler_.isStarted()) {
-            RETURN_IF_ERROR(scaler_.start(at::Tensor(), group_));
+            RETURN_IF_ERROR(scaler_.start(nullptr, group_));
         }
         RETURN_IF_ERROR(scaler_.endStep(group_));
         if (isUpdate) {
@@ -286,7 +241,7 @@ class TensorLearner final : public Learner {
     void update(double weight, UpdateFigures* figures) {
         const PartTimer timer(times_.optimizer);
         ++updates_;
-        const at::Tensor divisor = divisorOf(weight, figures);
+        const double divisor = divisorOf(weight, figures);
         const OptimizerOptions dense = scheduled(options_.optimizer, options_.schedule, updates_);
         const OptimizerOptions tables = scheduled(options_.ofTables(), options_.schedule, updates_);
         if (figures != nullptr) {
@@ -294,44 +249,40 @@ class TensorLearner final : public Learner {
             figures->tableLearningRate = tables.learningRate;
             figures->rowsTouched = tables_.numTouched();
         }
-        updateTensors(dense, updates_, divisor, model_.gradients(), model_.values(), first_,
-                      second_);
+        updateWeights(dense, updates_, divisor, model_.gradients(),
+                      {model_.values(), first_, second_}, at::Tensor(), isOnHost_);
         tables_.apply(tables, updates_, divisor);
     }
 
-    // The divisor of the gradients: the step's weight, more if they are clipped. It stays on the
-    // device, which is waited for only if the norm is to be reported.
-    at::Tensor divisorOf(double weight, UpdateFigures* figures) {
-        const at::Tensor plain = at::scalar_tensor(weight, at::kDouble);
+    // The divisor of the gradients: the step's weight, more if they are clipped. If the norm is not
+    // to be reported, it stays on the device, and the gradients are clipped there.
+    double divisorOf(double weight, UpdateFigures* figures) {
         if (options_.clipNorm == 0 && figures == nullptr) {
-            return plain;
+            return weight;
         }
         const at::Tensor norm =
             (normOf(model_.gradients()).square() + tables_.squaredGradients()).sqrt() / weight;
-        if (figures != nullptr) {
-            figures->gradientNorm = norm.item<double>();
-            return at::scalar_tensor(weight * clipDivisor(figures->gradientNorm, options_.clipNorm),
-                                     at::kDouble);
+        if (figures == nullptr && !isOnHost_) {
+            const at::Tensor excess = ((norm + kClipEpsilon) / options_.clipNorm).clamp_min(1);
+            model_.gradients().div_(excess);
+            tables_.divide(excess);
+            return weight;
         }
-        return clipDivisors(norm, options_.clipNorm) * weight;
+        const double value = norm.item<double>();
+        if (figures != nullptr) {
+            figures->gradientNorm = value;
+        }
+        return weight * clipDivisor(value, options_.clipNorm);
     }
 
     // Adds sum(w * loss) per head to losses_; returns its derivative by the logits (formulas:
     // loss.h).
     at::Tensor lossGradients(const BatchTensors& batch, const at::Tensor& logits) {
-        const at::Tensor z = logits.to(at::kDouble);
-        std::vector<at::Tensor> labels, weights;
-        for (const HeadTensors& head : batch.heads) {
-            const at::Tensor one = head.weights.defined() ? head.weights.to(at::kDouble)
-                                                          : at::ones({batch.rows}, z.options());
-            labels.push_back(head.labels.to(at::kDouble));
-            weights.push_back(head.masks.defined() ? at::where(head.masks != 0, one, 0.0) : one);
-        }
-        const at::Tensor w = at::stack(weights, 1);
-        // Where a weight is 0 the label may be anything.
-        const at::Tensor y = at::where(w != 0, at::stack(labels, 1), 0.0);
-        const at::Tensor loss = z.clamp_min(0) - z * y + z.abs().neg().exp().log1p();
-        const at::Tensor byRow = at::where(w != 0, w * loss, 0.0);
+        const at::Tensor z = at::empty(logits.sizes(), logits.options().dtype(at::kDouble));
+        z.copy_(logits);
+        const at::Tensor &y = batch.labels, &w = batch.weights;
+        const at::Tensor byRow = at::addcmul(z, z, y, -1).sub_(at::log_sigmoid(z)).mul_(w);
+        byRow.masked_fill_(w == 0, 0);  // also where the logit is infinite
         const at::Tensor sums = byRow.sum(0);
         if (isStepOver_) {
             rowLosses_.clear();
@@ -339,7 +290,7 @@ class TensorLearner final : public Learner {
         }
         rowLosses_.push_back(byRow);
         losses_ = losses_.defined() ? losses_ + sums : sums;
-        return at::where(w != 0, w * (z.sigmoid() - y), 0.0).to(logits.scalar_type());
+        return at::empty_like(logits).copy_(z.sigmoid_().sub_(y).mul_(w));
     }
 
     Status sumOverRanks(at::Tensor& values) {
@@ -374,16 +325,10 @@ class TensorLearner final : public Learner {
                 return of.defined() ? of.narrow(0, p.place, p.values.numel()).view(p.values.sizes())
                                     : at::Tensor();
             };
-            add(p.name, p.values.detach(), part(first_), part(second_));
+            add(p.name, p.values, part(first_), part(second_));
         }
         for (const TensorTables::Table& table : tables_.tables()) {
             add("embedding." + table.name + ".weight", table.weight, table.first, table.second);
-        }
-        const std::vector<at::Tensor> input = scaler_.statistics();
-        for (std::size_t i = 0; options_.denseWidth > 0 && i < input.size(); ++i) {
-            out.push_back(
-                {std::vector<std::string>{"input.count", "input.mean", "input.squares"}[i],
-                 input[i], true});
         }
         return out;
     }
@@ -394,17 +339,10 @@ class TensorLearner final : public Learner {
             const c10::NoGradGuard noGradients;
             RETURN_IF_ERROR(copy());
             const std::vector<Stored> to = stored();
-            std::vector<at::Tensor> input;
             for (std::size_t i = 0; i < to.size(); ++i) {
-                if (to[i].name.rfind("input.", 0) == 0) {
-                    input.push_back(staged_[i]);
-                } else {
-                    at::Tensor(to[i].tensor).copy_(staged_[i]);
-                }
+                at::Tensor(to[i].tensor).copy_(staged_[i]);
             }
-            if (!input.empty()) {
-                scaler_.restore(input);
-            }
+            scaler_.restored();
             staged_.clear();
             return okStatus();
         });
@@ -413,10 +351,11 @@ class TensorLearner final : public Learner {
     const LearnerOptions options_;
     Group& group_;
     const at::Device device_;
+    const bool isOnHost_;  // loops where they beat LibTorch's calls
     const at::ScalarType type_;
-    DenseModel model_;
     TensorTables tables_;
-    TensorScaler scaler_;
+    DenseModel model_;
+    InputScaler scaler_;
     CopyLane lane_;
     at::Tensor first_, second_;          // moments, as model_.values()
     at::Tensor losses_;                  // float64 [heads]: not collected yet
@@ -427,26 +366,16 @@ class TensorLearner final : public Learner {
     LearnerTimes times_;
 };
 
-// LibTorch computes a GPU's gradients in a thread of its own. The first call there must launch a
-// kernel: cuBLAS, which would come first in a model's, warns if the device is not initialized.
-void beginGradients(const at::Device& device) {
-    if (device.is_cuda()) {
-        at::Tensor one = at::ones({1}, device);
-        one.requires_grad_(true);
-        one.square().backward();
-    }
-}
-
 }  // namespace
 
-Result<std::unique_ptr<Learner>> makeTensorLearner(const LearnerOptions& options, Group& group) {
+Result<std::unique_ptr<Learner>> makeTensorLearner(const LearnerOptions& options, Group& group,
+                                                   bool asOnGpu) {
     ASSIGN_OR_RETURN(const at::Device device, openDevice(options.device));
     std::unique_ptr<Learner> made;
     RETURN_IF_ERROR(guarded("the model", [&] {
         fixArithmetic(options.threads, options.isDeterministic);
         at::globalContext().setFloat32MatmulPrecision(options.usesTf32 ? "high" : "highest");
-        beginGradients(device);
-        made = std::make_unique<TensorLearner>(options, networkOf(options), device, group);
+        made = std::make_unique<TensorLearner>(options, device, group, device.is_cpu() && !asOnGpu);
         return okStatus();
     }));
     return made;
@@ -464,6 +393,10 @@ Status pinRing(const std::string& device, void* data, std::size_t size) {
                                  "than the ring needs (ulimit -l)");
     }
     return okStatus();
+}
+
+std::string torchVersion() {
+    return TORCH_VERSION;
 }
 
 Status unpinRing(const std::string& device, void* data) {

@@ -1,81 +1,17 @@
 #include "backend/train/torch/tensor_tables.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 
 #include <ATen/ATen.h>
 
-#include "backend/train/torch/settings.h"
 #include "backend/train/torch/updates.h"
 
 namespace millrace::train {
-namespace {
-
-// Sum of the weights below which a weighted list counts as empty.
-constexpr double kWeightMin = 1e-12;
-
-at::Tensor bagSums(const at::Tensor& weight, const at::Tensor& rows, const at::Tensor& starts,
-                   const at::Tensor& shares) {
-    constexpr std::int64_t kSum = 0;
-    return std::get<0>(at::embedding_bag(
-        weight, rows, starts, false, kSum, false,
-        shares.defined() ? std::optional<at::Tensor>(shares) : std::nullopt, true));
-}
-
-at::Tensor endedBy(const at::Tensor& counts) {
-    return at::cat({at::zeros({1}, counts.options()), counts.cumsum(0)});
-}
-
-bool isPlain(const IdTensors& ids) {
-    return !ids.offsets.defined() && !ids.inverse.defined();
-}
-
-/// Joins tensors. Adjacent ones, like the columns of a frame, need no copy.
-at::Tensor joined(const std::vector<at::Tensor>& parts) {
-    std::int64_t end = parts[0].storage_offset(), total = 0;
-    for (const at::Tensor& part : parts) {
-        if (part.storage().data() != parts[0].storage().data() || part.storage_offset() != end) {
-            return at::cat(parts);
-        }
-        end += part.numel();
-        total += part.numel();
-    }
-    return parts[0].as_strided({total}, {1}, parts[0].storage_offset());
-}
-
-at::Tensor column(const std::vector<at::Scalar>& values, const at::Device& device) {
-    std::vector<std::int64_t> out;
-    for (const at::Scalar& value : values) {
-        out.push_back(value.toLong());
-    }
-    return at::tensor(out, at::kLong).to(device).unsqueeze(1);
-}
-
-at::Tensor withEnd(const std::vector<at::Tensor>& starts, std::int64_t end) {
-    std::vector<at::Tensor> all = starts;
-    all.push_back(at::full({1}, end, starts[0].options()));
-    return at::cat(all);
-}
-
-/// 1 / length for each value of a list; weighted: weight / sum of the list's weights.
-at::Tensor sharesOf(const IdTensors& ids, const at::Tensor& lengths, std::int64_t count,
-                    at::ScalarType type) {
-    if (!ids.weights.defined()) {
-        return lengths.to(type).reciprocal().repeat_interleave(lengths, 0, count);
-    }
-    const at::Tensor one = at::zeros({count}, ids.values.options());
-    const at::Tensor weights = ids.weights.to(type);
-    const at::Tensor totals =
-        bagSums(weights.view({-1, 1}), at::arange(count, one.options()), ids.offsets, at::Tensor())
-            .view({-1});
-    const at::Tensor scale = at::where(totals.abs() < kWeightMin, 0.0, totals.reciprocal());
-    return weights * scale.repeat_interleave(lengths, 0, count);
-}
-
-}  // namespace
-
-TensorTables::TensorTables(const LearnerOptions& learner, const at::TensorOptions& options)
-    : options_(learner.tables) {
+TensorTables::TensorTables(const LearnerOptions& learner, const at::TensorOptions& options,
+                           bool isOnHost)
+    : options_(learner.tables), isOnHost_(isOnHost) {
     std::map<std::int64_t, std::size_t> groupOfDim;
     std::vector<std::int64_t> rows;
     for (const TableOptions& table : options_) {
@@ -89,235 +25,238 @@ TensorTables::TensorTables(const LearnerOptions& learner, const at::TensorOption
     }
     for (std::size_t f = 0; f < learner.features.size(); ++f) {
         const auto table = static_cast<std::size_t>(learner.features[f].table);
-        Group& group = groups_[tables_[table].group];
-        group.features.push_back(f);
-        group.starts.emplace_back(tables_[table].start);
-        group.lasts.emplace_back(options_[table].rows - 1);
-        offsets_.push_back(width_);
-        dims_.push_back(group.dim);
-        width_ += group.dim;
+        groups_[tables_[table].group].features.push_back(
+            {f, tables_[table].start, options_[table].rows});
     }
     const int moments = numMoments(learner.ofTables());
     for (std::size_t g = 0; g < groups_.size(); ++g) {
         Group& group = groups_[g];
+        group.sums = OrderedSums(rows[g], isOnHost);
         group.weight = at::zeros({rows[g], group.dim}, options);
-        group.allStarts = column(group.starts, options.device());
-        group.allLasts = column(group.lasts, options.device());
         group.isUsed = at::zeros({rows[g]}, at::TensorOptions(options.device()).dtype(at::kBool));
         const std::int64_t width = momentWidth(learner.ofTables(), group.dim);
         group.first = moments > 0 ? at::zeros({rows[g], width}, options) : at::Tensor();
         group.second = moments > 1 ? at::zeros({rows[g], width}, options) : at::Tensor();
-    }
-}
-
-TensorTables::Places TensorTables::placesOf(const BatchTensors& batch, bool wantsGradients) const {
-    Places out;
-    out.rows = batch.rows;
-    for (const IdTensors& ids : batch.ids) {
-        out.inverses.push_back(ids.inverse);
-    }
-    out.isWrong = at::zeros({}, batch.dense.options().dtype(at::kBool));
-    for (const Group& group : groups_) {
-        out.groups.push_back(placesOf(group, batch, wantsGradients, out.isWrong));
-    }
-    return out;
-}
-
-TensorTables::Places::Group TensorTables::placesOf(const Group& group, const BatchTensors& batch,
-                                                   bool wantsGradients, at::Tensor& isWrong) const {
-    const bool areIds = std::all_of(group.features.begin(), group.features.end(),
-                                    [&](std::size_t f) { return isPlain(batch.ids[f]); });
-    if (areIds) {
-        Places::Group out = placesOfIds(group, batch, isWrong);
-        if (wantsGradients) {
-            findTouched(out, at::Tensor());
+        std::vector<std::int64_t> limits;
+        for (const BagFeature& feature : group.features) {
+            limits.push_back(feature.start);
         }
-        return out;
+        for (const BagFeature& feature : group.features) {
+            limits.push_back(feature.numRows - 1);
+        }
+        group.limits = longsOn(options.device(), limits).view({2, -1});
     }
-    Places::Group out;
-    std::vector<at::Tensor> values, starts, shares, lengths;
-    bool hasShares = false;
-    std::int64_t count = 0;
-    for (std::size_t i = 0; i < group.features.size(); ++i) {
-        const IdTensors& ids = batch.ids[group.features[i]];
-        values.push_back(ids.values);
-        const std::int64_t own = ids.values.size(0);
-        const at::Tensor first = ids.offsets.defined()
-                                     ? ids.offsets.narrow(0, 0, ids.items)
-                                     : at::arange(ids.items, ids.values.options());
-        starts.push_back(first + count);
-        lengths.push_back(ids.offsets.defined() ? ids.offsets.diff()
-                                                : at::ones({ids.items}, ids.values.options()));
-        shares.push_back(ids.offsets.defined()
-                             ? sharesOf(ids, lengths.back(), own, group.weight.scalar_type())
-                             : at::ones({own}, group.weight.options()));
-        hasShares = hasShares || ids.offsets.defined();
-        out.items.push_back(ids.items);
-        count += own;
+    orderColumns(learner.features.size(), options.device());
+}
+
+void TensorTables::orderColumns(std::size_t numFeatures, const at::Device& device) {
+    std::vector<std::pair<std::int64_t, std::int64_t>> places(numFeatures);  // column, dim
+    for (const Group& group : groups_) {
+        for (const BagFeature& feature : group.features) {
+            places[feature.index] = {width_, group.dim};
+            width_ += group.dim;
+        }
     }
-    // Ids outside their table are detected for all features at once. Until the error is reported
-    // they are clamped to an existing row.
-    const std::vector<at::Tensor> inside =
-        at::_foreach_clamp_min(at::_foreach_clamp_max(values, group.lasts), 0);
-    isWrong.logical_or_((at::cat(inside) != at::cat(values)).any());
-    out.rows = at::cat(at::_foreach_add(inside, group.starts));
-    out.starts = withEnd(starts, count);
-    out.shares = hasShares ? at::cat(shares) : at::Tensor();
-    if (wantsGradients) {
-        const at::Tensor all = at::cat(lengths);
-        findTouched(out, at::arange(all.size(0), all.options()).repeat_interleave(all, 0, count));
+    std::vector<std::int64_t> columns, back(static_cast<std::size_t>(width_));
+    for (const auto& [first, dim] : places) {
+        for (std::int64_t d = 0; d < dim; ++d) {
+            back[static_cast<std::size_t>(first + d)] = static_cast<std::int64_t>(columns.size());
+            columns.push_back(first + d);
+        }
+    }
+    if (!std::is_sorted(columns.begin(), columns.end())) {
+        order_ = longsOn(device, columns);
+        back_ = longsOn(device, back);
+    }
+}
+
+TensorTables::Places TensorTables::placesOf(const BatchView& batch, const BatchTensors& tensors,
+                                            bool wantsGradients) {
+    Places out;
+    for (Group& tables : groups_) {
+        const at::ScalarType type = tables.weight.scalar_type();
+        Places::Group& places = out.groups.emplace_back();
+        places.bags = isOnHost_ ? bagsOnHost(tables.features, batch, type)
+                                : bagsOfTensors(tables.features, tables.limits, tensors, type);
+        out.isWrong = out.isWrong || places.bags.isWrong;
+        if (wantsGradients) {
+            findTouched(tables, places);
+        }
     }
     return out;
 }
 
-// One id per row in every feature: no bags are needed, and a few calls serve all features.
-TensorTables::Places::Group TensorTables::placesOfIds(const Group& group, const BatchTensors& batch,
-                                                      at::Tensor& isWrong) {
-    Places::Group out;
-    std::vector<at::Tensor> values;
-    for (const std::size_t f : group.features) {
-        values.push_back(batch.ids[f].values);
-        out.items.push_back(batch.rows);
+// Finds, for each touched row, the gradients that add up to its own: those of cells, or of bags if
+// cells share them.
+void TensorTables::findTouched(Group& tables, Places::Group& places) {
+    const Bags& bags = places.bags;
+    at::Tensor named = bags.rows, weights = bags.weights, ofId = bags.bagOfId;
+    if (weights.defined()) {
+        // Ids of a bag whose weights cancel out have no gradient.
+        const at::Tensor kept =
+            bags.scale.view({-1}).index_select(0, bags.bagOfId).nonzero().view({-1});
+        named = named.index_select(0, kept);
+        weights = weights.index_select(0, kept);
+        ofId = ofId.index_select(0, kept);
     }
-    const at::Tensor all = joined(values).view({-1, batch.rows});
-    const at::Tensor inside = at::minimum(all.clamp_min(0), group.allLasts);
-    isWrong.logical_or_((inside != all).any());
-    out.rows = (inside + group.allStarts).view({-1});
-    return out;
-}
-
-// Transposes the bags: for each touched row, the bags that contain it, in the batch's order.
-void TensorTables::findTouched(Places::Group& places, const at::Tensor& bagOfValue) {
-    const auto [sorted, from] = places.rows.sort(true, 0, false);
-    const auto [touched, unused, counts] = at::unique_consecutive(sorted, false, true);
-    places.touched = touched;
-    places.touchedStarts = endedBy(counts);
-    places.bags = bagOfValue.defined() ? bagOfValue.index_select(0, from) : from;
-    places.bagShares = places.shares.defined() ? places.shares.index_select(0, from) : at::Tensor();
+    places.scale = bags.scale;
+    if (bags.isShared) {
+        OrderedSums ofBags(bags.scale.size(0), tables.sums.isOnHost());
+        places.byBag = ofBags.groupsOf(bags.cells);
+    } else if (bags.cells.defined()) {
+        // Each bag is one cell's.
+        const at::Tensor cellOfBag = at::empty_like(bags.cells);
+        OrderedSums::put(cellOfBag, bags.cells, at::arange(bags.cells.size(0), named.options()));
+        ofId = cellOfBag.index_select(0, ofId);
+        places.scale = bags.scale.index_select(0, bags.cells);
+    }
+    places.byRow = tables.sums.groupsOf(named);
+    const at::Tensor& members = places.byRow.members;
+    places.places = ofId.defined() ? ofId.index_select(0, members) : members;
+    places.weights = weights.defined() ? weights.index_select(0, members) : weights;
 }
 
 void TensorTables::lend(const Places& places, const CopyLane& lane) {
     for (const Places::Group& group : places.groups) {
-        for (const at::Tensor& tensor : {group.rows, group.starts, group.shares, group.touched,
-                                         group.touchedStarts, group.bags, group.bagShares}) {
+        const Bags& bags = group.bags;
+        for (const at::Tensor& tensor :
+             {bags.rows, bags.starts, bags.weights, bags.scale, bags.cells, group.byRow.rows,
+              group.byRow.starts, group.byBag.rows, group.byBag.starts, group.byBag.members,
+              group.places, group.weights, group.scale}) {
             lane.lend(tensor);
         }
     }
-    for (const at::Tensor& inverse : places.inverses) {
-        lane.lend(inverse);
-    }
 }
 
-at::Tensor TensorTables::pool(const Places& places) const {
-    std::vector<at::Tensor> columns(offsets_.size());
+at::Tensor TensorTables::pool(const Places& places, std::int64_t rows) const {
+    std::vector<at::Tensor> parts;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
-        const Places::Group& group = places.groups[g];
-        const at::Tensor pooled =
-            group.starts.defined()
-                ? bagSums(groups_[g].weight, group.rows, group.starts, group.shares)
-                : groups_[g].weight.index_select(0, group.rows);
-        if (groups_.size() == 1 && !group.starts.defined()) {
-            return pooled.view({-1, places.rows, groups_[g].dim})
-                .transpose(0, 1)
-                .reshape({places.rows, width_});
+        const Bags& bags = places.groups[g].bags;
+        const at::Tensor& weight = groups_[g].weight;
+        at::Tensor pooled = bags.starts.defined()
+                                ? OrderedSums::bagSums(weight, bags.rows, bags.starts, bags.weights)
+                                      .mul_(bags.scale)
+                                : weight.index_select(0, bags.rows);
+        if (bags.cells.defined()) {
+            pooled = pooled.index_select(0, bags.cells);
         }
-        const std::vector<at::Tensor> parts = pooled.split_with_sizes(group.items);
-        for (std::size_t i = 0; i < parts.size(); ++i) {
-            const std::size_t f = groups_[g].features[i];
-            columns[f] = places.inverses[f].defined() ? parts[i].index_select(0, places.inverses[f])
-                                                      : parts[i];
-        }
+        parts.push_back(pooled.view({rows, groups_[g].width()}));
     }
-    return columns.empty() ? at::Tensor() : at::cat(columns, 1);
+    if (parts.empty()) {
+        return at::Tensor();
+    }
+    const at::Tensor all = parts.size() == 1 ? parts[0] : at::cat(parts, 1);
+    return order_.defined() ? all.index_select(1, order_) : all;
 }
 
 void TensorTables::sumGradients(const Places& places, const at::Tensor& gradients) {
+    const at::Tensor all = back_.defined() ? gradients.index_select(1, back_) : gradients;
+    std::int64_t column = 0;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
+        Group& tables = groups_[g];
         const Places::Group& group = places.groups[g];
-        if (groups_.size() == 1 && !group.starts.defined()) {
-            const at::Tensor own = gradients.view({places.rows, -1, groups_[g].dim})
-                                       .transpose(0, 1)
-                                       .reshape({-1, groups_[g].dim});
-            groups_[g].step.push_back(
-                {group.touched, bagSums(own, group.bags, group.touchedStarts, group.bagShares)});
-            continue;
+        at::Tensor own = groups_.size() == 1 ? all : all.narrow(1, column, tables.width());
+        column += tables.width();
+        if (group.byBag.rows.defined()) {
+            const at::Tensor sums =
+                OrderedSums::bagSums(own.reshape({-1, tables.dim}), group.byBag.members,
+                                     group.byBag.starts, at::Tensor());
+            own = at::zeros({group.bags.scale.size(0), tables.dim}, own.options());
+            OrderedSums::put(own, group.byBag.rows, sums);
         }
-        std::vector<at::Tensor> parts;
-        for (std::size_t i = 0; i < group.items.size(); ++i) {
-            const std::size_t f = groups_[g].features[i];
-            at::Tensor own = gradients.narrow(1, offsets_[f], dims_[f]);
-            if (places.inverses[f].defined()) {
-                own = at::zeros({group.items[i], dims_[f]}, gradients.options())
-                          .index_add_(0, places.inverses[f], own);
-            }
-            parts.push_back(own);
+        if (group.scale.defined()) {
+            const std::int64_t bags = own.size(1) / tables.dim;
+            own = own.view({-1, bags, tables.dim}) * group.scale.view({-1, bags, 1});
         }
-        groups_[g].step.push_back({group.touched, bagSums(at::cat(parts), group.bags,
-                                                          group.touchedStarts, group.bagShares)});
+        own = own.reshape({-1, tables.dim});
+        tables.step.push_back(
+            {group.byRow.rows,
+             OrderedSums::bagSums(own, group.places, group.byRow.starts, group.weights)});
     }
 }
 
-// Adds rows that several parts touched in the order of the parts.
-TensorTables::Gradients TensorTables::together(const std::vector<Gradients>& parts) {
-    if (parts.size() == 1) {
-        return parts[0];
+void TensorTables::join(Group& tables) {
+    if (tables.step.size() < 2) {
+        return;
     }
     std::vector<at::Tensor> touched, sums;
-    for (const Gradients& one : parts) {
+    for (const Gradients& one : tables.step) {
         touched.push_back(one.touched);
         sums.push_back(one.sums);
     }
-    Places::Group places;
-    places.rows = at::cat(touched);
-    findTouched(places, at::Tensor());
-    return {places.touched,
-            bagSums(at::cat(sums), places.bags, places.touchedStarts, at::Tensor())};
+    const OrderedSums::Groups byRow = tables.sums.groupsOf(at::cat(touched));
+    tables.step = {{byRow.rows, OrderedSums::bagSums(at::cat(sums), byRow.members, byRow.starts,
+                                                     at::Tensor())}};
 }
 
-Result<std::vector<TensorTables::Gradients>> TensorTables::ofAllRanks(
-    const Group& tables, const Gradients& mine, millrace::train::Group& group) {
-    const at::Tensor touched = mine.touched.cpu().contiguous(), sums = mine.sums.cpu().contiguous();
-    const auto bytes = [](const at::Tensor& of) {
-        return std::string_view(static_cast<const char*>(of.const_data_ptr()), of.nbytes());
+// Format, by group: the number of touched rows, the rows, their sums.
+std::string TensorTables::packed() const {
+    std::string out;
+    const auto append = [&out](const at::Tensor& values) {
+        const at::Tensor here = values.cpu().contiguous();
+        out.append(static_cast<const char*>(here.const_data_ptr()), here.nbytes());
     };
-    ASSIGN_OR_RETURN(const std::vector<std::string> rows, group.gather(bytes(touched)));
-    ASSIGN_OR_RETURN(const std::vector<std::string> values, group.gather(bytes(sums)));
-    std::vector<Gradients> out;
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-        const auto count = static_cast<std::int64_t>(rows[r].size() / sizeof(std::int64_t));
-        if (values[r].size() !=
-            static_cast<std::size_t>(count * tables.dim) * sums.element_size()) {
-            return internalError("ranks: rank ", r, " gave ", values[r].size(),
-                                 " bytes of gradients for ", count, " rows of ", tables.dim);
-        }
-        const auto tensor = [&](const std::string& of, at::IntArrayRef shape, at::ScalarType type) {
-            return at::from_blob(const_cast<char*>(of.data()), shape, type)
-                .clone()
-                .to(mine.sums.device());
-        };
+    for (const Group& tables : groups_) {
+        const std::int64_t count = tables.step.empty() ? 0 : tables.step[0].touched.size(0);
+        out.append(reinterpret_cast<const char*>(&count), sizeof count);
         if (count > 0) {
-            out.push_back({tensor(rows[r], {count}, at::kLong),
-                           tensor(values[r], {count, tables.dim}, sums.scalar_type())});
+            append(tables.step[0].touched);
+            append(tables.step[0].sums);
         }
     }
     return out;
 }
 
-Status TensorTables::sumOverRanks(millrace::train::Group& group) {
+// Adds the gradients as another part of the step.
+Status TensorTables::unpack(std::string_view from) {
     for (Group& tables : groups_) {
-        std::vector<Gradients> parts = std::move(tables.step);
-        tables.step.clear();
-        if (group.size() > 1) {
-            const Gradients nothing{at::empty({0}, tables.allStarts.options()),
-                                    at::empty({0, tables.dim}, tables.weight.options())};
-            ASSIGN_OR_RETURN(parts,
-                             ofAllRanks(tables, parts.empty() ? nothing : together(parts), group));
+        std::int64_t count = -1;
+        if (from.size() >= sizeof count) {
+            std::memcpy(&count, from.data(), sizeof count);
+            from.remove_prefix(sizeof count);
         }
-        if (!parts.empty()) {
-            tables.step.push_back(together(parts));
+        const std::size_t bytesOfRow =
+            sizeof count + static_cast<std::size_t>(tables.dim) * tables.weight.element_size();
+        if (count < 0 || static_cast<std::size_t>(count) > from.size() / bytesOfRow) {
+            return internalError("ranks: gradients of tables are not whole");
         }
+        const auto take = [&](at::IntArrayRef shape, at::ScalarType type) {
+            at::Tensor here = at::empty(shape, type);
+            std::memcpy(here.data_ptr(), from.data(), here.nbytes());
+            from.remove_prefix(here.nbytes());
+            return here;
+        };
+        const at::Tensor touched = take({count}, at::kLong);
+        const at::Tensor sums = take({count, tables.dim}, tables.weight.scalar_type());
+        if (count > 0 && (touched.min().item<std::int64_t>() < 0 ||
+                          touched.max().item<std::int64_t>() >= tables.rows())) {
+            return internalError("ranks: gradients name a row that no table has");
+        }
+        tables.step.push_back(
+            {touched.to(tables.weight.device()), sums.to(tables.weight.device())});
     }
-    return okStatus();
+    return from.empty() ? okStatus() : internalError("ranks: gradients of more tables");
+}
+
+// Rank 0 adds up the other ranks' gradients in rank order, and all ranks take its sums.
+Status TensorTables::sumOverRanks(millrace::train::Group& group) {
+    std::for_each(groups_.begin(), groups_.end(), join);
+    if (group.size() == 1) {
+        return okStatus();
+    }
+    const bool isFirst = group.rank() == 0;
+    ASSIGN_OR_RETURN(const std::vector<std::string> all,
+                     group.collect(isFirst ? std::string() : packed()));
+    for (std::size_t rank = 1; rank < all.size(); ++rank) {
+        RETURN_IF_ERROR(unpack(all[rank]));
+    }
+    std::for_each(groups_.begin(), groups_.end(), join);
+    ASSIGN_OR_RETURN(const std::string sums, group.ofFirst(isFirst ? packed() : std::string()));
+    if (isFirst) {
+        return okStatus();
+    }
+    clear();
+    return unpack(sums);
 }
 
 at::Tensor TensorTables::squaredGradients() const {
@@ -330,25 +269,20 @@ at::Tensor TensorTables::squaredGradients() const {
     return squares;
 }
 
-void TensorTables::apply(const OptimizerOptions& optimizer, std::int64_t updates,
-                         const at::Tensor& divisor) {
-    const FreeOrder everyRowOnce;
-    for (Group& tables : groups_) {
+void TensorTables::divide(const at::Tensor& divisor) {
+    for (const Group& tables : groups_) {
         for (const Gradients& all : tables.step) {
-            const auto taken = [&](const at::Tensor& from) {
-                return from.defined() ? from.index_select(0, all.touched) : at::Tensor();
-            };
-            at::Tensor values = taken(tables.weight), first = taken(tables.first),
-                       second = taken(tables.second);
-            updateTensors(optimizer, updates, divisor, all.sums, values, first, second);
-            tables.weight.index_copy_(0, all.touched, values);
+            all.sums.div_(divisor);
+        }
+    }
+}
+
+void TensorTables::apply(const OptimizerOptions& optimizer, std::int64_t updates, double divisor) {
+    for (const Group& tables : groups_) {
+        for (const Gradients& all : tables.step) {
             tables.isUsed.index_fill_(0, all.touched, true);
-            if (first.defined()) {
-                tables.first.index_copy_(0, all.touched, first);
-            }
-            if (second.defined()) {
-                tables.second.index_copy_(0, all.touched, second);
-            }
+            updateWeights(optimizer, updates, divisor, all.sums,
+                          {tables.weight, tables.first, tables.second}, all.touched, isOnHost_);
         }
     }
     clear();

@@ -1,6 +1,6 @@
 #pragma once
-// SGD, Adagrad (also row-wise) and AdamW over tensors, by the formulas of optimizer.h: a few calls
-// for any number of weights.
+// SGD, Adagrad (also row-wise) and AdamW over tensors, by the formulas of optimizer.h: loops on a
+// CPU, a few calls for any number of weights elsewhere.
 #include <cstdint>
 
 #include <ATen/core/Tensor.h>
@@ -9,16 +9,20 @@
 
 namespace millrace::train {
 
-/// Updates `values` in place. `gradient` is first divided by `divisor` (one number, on the tensors'
-/// device or the CPU) and may be overwritten. `first`, `second`: the moments, undefined if
-/// numMoments() is smaller. `updates`: the number of this update, from 1. All have one shape,
-/// except that `first` has one column for row-wise optimizers.
-void updateTensors(const OptimizerOptions& options, std::int64_t updates, const at::Tensor& divisor,
-                   at::Tensor gradient, at::Tensor& values, at::Tensor& first, at::Tensor& second);
+/// Weights and their moments, undefined if numMoments() is smaller. All have one shape, except that
+/// `first` has one column for row-wise optimizers.
+struct Weights {
+    at::Tensor values, first, second;
+};
+
+/// Updates `weights` in place: all, or the rows `rows` (distinct), whose gradients are the rows of
+/// `gradient`. The gradient is first divided by `divisor` and may be overwritten. `updates`: the
+/// number of this update, from 1. `isOnHost`: by loops.
+void updateWeights(const OptimizerOptions& options, std::int64_t updates, double divisor,
+                   const at::Tensor& gradient, const Weights& weights, const at::Tensor& rows,
+                   bool isOnHost);
 
 /// The norm of all elements of `of`, float64.
 at::Tensor normOf(const at::Tensor& of);
-/// clipDivisor() of a norm on a device.
-at::Tensor clipDivisors(const at::Tensor& norm, double clipNorm);
 
 }  // namespace millrace::train

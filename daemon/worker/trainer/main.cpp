@@ -18,7 +18,7 @@
 #include "backend/core/log.h"
 #include "backend/core/standard_output.h"
 #include "backend/job/attempt_paths.h"
-#include "backend/train/dense_network.h"
+#include "backend/train/torch_learner.h"
 #include "daemon/worker/trainer/job.h"
 
 namespace millrace::trainer {

@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "backend/train/network_learner.h"
 #include "backend/train/torch_learner.h"
 
 namespace millrace::train::bench {
@@ -22,18 +21,18 @@ std::vector<std::int64_t> sizesOf(const std::string& text) {
 }
 
 bool isSwitch(const std::string& name) {
-    return name == "tf32" || name == "free-order";
+    return name == "tf32" || name == "free-order" || name == "calls" || name == "as-on-gpu";
 }
 
 }  // namespace
 
 Arguments argumentsOf(int argc, char** argv) {
-    Arguments out{{"learner", "tensors"}, {"device", "cpu"},        {"precision", "fp32"},
-                  {"model", "dlrm"},      {"optimizer", "adagrad"}, {"rows", "4096"},
-                  {"tables", "26"},       {"table-rows", "200000"}, {"dim", "64"},
-                  {"dense", "13"},        {"bottom", "512,256,64"}, {"top", "512,256,1"},
-                  {"lists", "0"},         {"list-length", "50"},    {"threads", "1"},
-                  {"ranks", "1"},         {"seconds", "5"}};
+    Arguments out{{"device", "cpu"},        {"precision", "fp32"}, {"model", "dlrm"},
+                  {"optimizer", "adagrad"}, {"rows", "4096"},      {"tables", "26"},
+                  {"table-rows", "200000"}, {"dim", "64"},         {"dense", "13"},
+                  {"bottom", "512,256,64"}, {"top", "512,256,1"},  {"lists", "0"},
+                  {"list-length", "50"},    {"threads", "1"},      {"ranks", "1"},
+                  {"seconds", "5"}};
     for (int i = 1; i < argc; ++i) {
         const std::string name = std::string(argv[i]).substr(2);
         const bool hasValue = !isSwitch(name) && i + 1 < argc;
@@ -79,11 +78,7 @@ LearnerOptions optionsOf(const Arguments& arguments) {
 }
 
 Result<std::unique_ptr<Learner>> makeBenchLearner(const Arguments& arguments, Group& group) {
-    const LearnerOptions options = optionsOf(arguments);
-    const std::string& which = arguments.at("learner");
-    return which == "loops"     ? NetworkLearner::make(options, group)
-           : which == "trainer" ? makeLearner(options, group)
-                                : makeTensorLearner(options, group);
+    return makeTensorLearner(optionsOf(arguments), group, arguments.contains("as-on-gpu"));
 }
 
 Frame::Frame(const LearnerOptions& options, const Arguments& arguments, std::int64_t rows,

@@ -21,7 +21,6 @@ Arguments argumentsOf(int argc, char** argv);
 std::int64_t numberOf(const Arguments& arguments, const std::string& name);
 
 LearnerOptions optionsOf(const Arguments& arguments);
-/// The learner that --learner names: the loops, the tensors, or the trainer's choice.
 Result<std::unique_ptr<Learner>> makeBenchLearner(const Arguments& arguments, Group& group);
 
 /// One block with all columns, like a frame. Ids are skewed (u^4).

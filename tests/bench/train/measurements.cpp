@@ -12,6 +12,7 @@
 #include "backend/train/evaluator.h"
 #include "backend/train/loop/checkpoint_writer.h"
 #include "backend/train/ranks/step_sums.h"
+#include "tests/support/aten_calls.h"
 
 namespace millrace::train::bench {
 namespace {
@@ -64,8 +65,7 @@ Status measureTraining(const Arguments& arguments, Learner& learner, const Frame
         isOver = !word.empty();
     }
     const double seconds = secondsSince(start);
-    print(group, {{"learner", arguments.at("learner")},
-                  {"device", arguments.at("device")},
+    print(group, {{"device", arguments.at("device")},
                   {"precision", arguments.at("precision")},
                   {"optimizer", arguments.at("optimizer")},
                   {"threads", numberOf(arguments, "threads")},
@@ -198,6 +198,25 @@ void resetPeak() {
     std::ofstream("/proc/self/clear_refs") << "5";
 }
 
+/// Calls of LibTorch's operators in one step.
+Status measureCalls(Learner& learner, const Frames& frames, Group& group) {
+    LossSums sums;
+    RETURN_IF_ERROR(step(learner, frames[0]->view(), sums));
+    Json byName = Json::object();
+    std::int64_t total = 0;
+    {
+        const test::AtenCalls calls;
+        LossSums own;
+        RETURN_IF_ERROR(step(learner, frames[1]->view(), own));
+        total = calls.total();
+        for (const auto& [name, number] : calls.byName()) {
+            byName[name] = number;
+        }
+    }
+    print(group, {{"calls_a_step", total}, {"calls", byName}});
+    return okStatus();
+}
+
 Status measureMemory(const Arguments& arguments, Group& group) {
     const std::string& directory = arguments.at("memory");
     const LearnerOptions options = optionsOf(arguments);
@@ -249,6 +268,9 @@ Status measure(const Arguments& arguments, Group& group) {
     ASSIGN_OR_RETURN(const Frames frames, framesOf(options, arguments, rows));
     if (arguments.contains("evaluate")) {
         return measureEvaluation(arguments, *learner, frames, group);
+    }
+    if (arguments.contains("calls")) {
+        return measureCalls(*learner, frames, group);
     }
     return arguments.contains("checkpoint") ? measureCheckpoint(arguments, *learner, frames, group)
                                             : measureTraining(arguments, *learner, frames, group);

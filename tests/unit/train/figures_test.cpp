@@ -125,44 +125,19 @@ TEST(EvalFigures, StayFiniteForCertainPredictions) {
     EXPECT_TRUE(std::isfinite(head.figures().logLoss));
 }
 
-TEST(LogitLoss, IsTheCrossEntropyAndFiniteForLargeLogits) {
-    EXPECT_NEAR(logitLoss(0.7, 1), -std::log(sigmoid(0.7)), 1e-12);
-    EXPECT_NEAR(logitLoss(0.7, 0), -std::log(1 - sigmoid(0.7)), 1e-12);
-    EXPECT_EQ(logitLoss(1000, 0), 1000);
-    EXPECT_EQ(logitLoss(-1000, 0), 0);
-    EXPECT_NEAR(sigmoid(-800), 0, 1e-300);
-}
-
 TEST(LossSums, WeighAndMaskEachHead) {
     const std::vector<float> labels{1, 0, 1}, weights{2, 1, 5};
     const std::vector<std::uint8_t> masks{1, 1, 0};
     BatchView batch;
     batch.rows = 3;
     batch.heads = {{labels.data(), weights.data(), masks.data()}, {labels.data()}};
-    const std::vector<float> logits{0.5F, 9, -0.3F, 9, 100, 9};
-    std::vector<float> gradients;
     LossSums sums;
-    lossGradients(batch, logits, gradients, sums);
+    addLoss(batch, {0.8, 0.5, 0.4, 0.5, 0, 0.5}, sums);
     EXPECT_EQ(sums.weight[0], 3);
     EXPECT_EQ(sums.weight[1], 3);
-    EXPECT_NEAR(sums.loss[0], 2 * logitLoss(0.5, 1) + logitLoss(-0.3F, 0), 1e-9);
-    EXPECT_NEAR(gradients[0], 2 * (sigmoid(0.5) - 1), 1e-6);
-    EXPECT_EQ(gradients[4], 0);  // masked
+    EXPECT_NEAR(sums.loss[0], -2 * std::log(0.8) - std::log(0.6), 1e-12);
     EXPECT_NEAR(sums.mean(), (sums.loss[0] + sums.loss[1]) / 6, 1e-12);
     EXPECT_NEAR(sums.meanOf(0), sums.loss[0] / 3, 1e-12);
-}
-
-TEST(LossSums, OfWeightZeroIgnoreInfiniteLosses) {
-    const std::vector<float> labels{1}, weights{0};
-    BatchView batch;
-    batch.rows = 1;
-    batch.heads = {{labels.data(), weights.data()}};
-    std::vector<float> gradients;
-    LossSums sums;
-    lossGradients(batch, {-INFINITY}, gradients, sums);
-    EXPECT_EQ(sums.totalLoss(), 0);
-    EXPECT_EQ(sums.totalWeight(), 0);
-    EXPECT_EQ(gradients[0], 0);
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 
 #include "backend/train/metrics.h"
-#include "backend/train/network_learner.h"
 #include "tests/unit/train/fakes.h"
 
 namespace millrace::train {
@@ -36,58 +35,67 @@ TensorRef tensorOf(Learner& learner, const std::string& name) {
 }
 
 /// d loss / d value by central differences.
-double slope(Learner& learner, const BatchView& batch, float* value) {
-    constexpr float kStep = 2e-3F;
-    const float before = *value;
+double slope(Learner& learner, const BatchView& batch, double* value) {
+    constexpr double kStep = 1e-4;
+    const double before = *value;
     *value = before + kStep;
     const double up = lossOf(learner, batch);
     *value = before - kStep;
     const double down = lossOf(learner, batch);
     *value = before;
-    return (up - down) / (2 * static_cast<double>(kStep));
+    return (up - down) / (2 * kStep);
 }
 
-void expectGradients(const std::string& model, std::size_t heads) {
-    LearnerOptions o = smallModel(model, heads);
-    const auto learner = learnerOf(o);
-    auto& network = static_cast<NetworkLearner&>(*learner);
+/// SGD at rate 1 moves each weight by its gradient.
+void expectGradients(LearnerOptions o) {
+    o.precision = "fp64";
+    o.optimizer.kind = OptimizerKind::kSgd;
+    o.optimizer.learningRate = 1;
+    const auto moved = learnerOf(o), still = learnerOf(o);
     const Columns columns = rowsOf(3, 0, 24);
-    const BatchView batch = columns.view(heads);
-    LossSums sums;
-    ASSERT_TRUE(learner->accumulate(batch, sums).ok());
-    for (const NetworkParameter& p : network.parameters()) {
-        for (std::int64_t i = 0; i < p.size; i += std::max<std::int64_t>(1, p.size / 5)) {
-            const double expected = slope(*learner, batch, p.values + i);
-            EXPECT_NEAR(p.gradient[i], expected, 0.02 + 0.02 * std::abs(expected))
-                << model << " " << p.name << "[" << i << "]";
+    const BatchView batch = columns.view(o.heads.size());
+    LossSums sums, same;
+    ASSERT_TRUE(moved->accumulate(batch, sums).ok() && still->accumulate(batch, same).ok());
+    ASSERT_TRUE(moved->apply(sums.totalWeight(), nullptr).ok());
+    int checked = 0;
+    for (const TensorRef& t : still->tensors()) {
+        if (!t.isWeight || t.name.rfind("input.", 0) == 0) {
+            continue;
+        }
+        auto* const values = static_cast<double*>(t.data);
+        const auto* const after = static_cast<const double*>(tensorOf(*moved, t.name).data);
+        for (std::int64_t i = 0; i < t.numElements(); ++i) {
+            const double gradient = (values[i] - after[i]) * sums.totalWeight();
+            EXPECT_NEAR(gradient, slope(*still, batch, values + i), 1e-5)
+                << o.model << " " << t.name << "[" << i << "]";
+            checked += gradient != 0 ? 1 : 0;
         }
     }
-    const std::vector<std::string> names{"user", "item", "tags"};
-    for (std::size_t t = 0; t < names.size(); ++t) {
-        const TensorRef weight = tensorOf(*learner, "embedding." + names[t] + ".weight");
-        int checked = 0;
-        for (std::int64_t id = 0; id < weight.shape[0]; ++id) {
-            const float* gradient = network.table(t).gradient(id);
-            if (gradient) {
-                const double expected =
-                    slope(*learner, batch, static_cast<float*>(weight.data) + id * 4 + 1);
-                EXPECT_NEAR(gradient[1], expected, 0.02 + 0.02 * std::abs(expected))
-                    << names[t] << " " << id;
-                ++checked;
-            }
-        }
-        EXPECT_GT(checked, 3);
-    }
+    EXPECT_GT(checked, 50);
 }
 
+TEST(Dcn, HasTheGradientsOfFiniteDifferences) {
+    LearnerOptions o = smallModel("dcn_v2");
+    expectGradients(o);
+    o.crossRank = 3;
+    expectGradients(o);
+}
+TEST(Logistic, HasTheGradientsOfFiniteDifferencesForTwoHeads) {
+    expectGradients(smallModel("logistic", 2));
+}
+TEST(Mlp, HasTheGradientsOfFiniteDifferencesForTablesOfSeveralWidths) {
+    LearnerOptions o = smallModel("mlp");
+    o.tables[1].dim = 3;
+    expectGradients(o);
+}
 TEST(Dlrm, HasTheGradientsOfFiniteDifferences) {
-    expectGradients("dlrm", 1);
+    expectGradients(smallModel("dlrm"));
 }
 TEST(Dlrm, HasTheGradientsOfFiniteDifferencesForTwoHeads) {
-    expectGradients("dlrm", 2);
+    expectGradients(smallModel("dlrm", 2));
 }
 TEST(Mlp, HasTheGradientsOfFiniteDifferences) {
-    expectGradients("mlp", 1);
+    expectGradients(smallModel("mlp"));
 }
 
 /// Predictions after a first step of all rows and a second one cut at the given places.
@@ -128,6 +136,7 @@ TEST(Loss, OfScaledWeightsGivesTheSameUpdate) {
         w *= 4;
     }
     ASSERT_TRUE(b->accumulate(columns.view(), second).ok());
+    ASSERT_TRUE(a->collect(first).ok() && b->collect(second).ok());
     EXPECT_NEAR(first.mean(), second.mean(), 1e-9);
     ASSERT_TRUE(a->apply(first.totalWeight(), nullptr).ok() &&
                 b->apply(second.totalWeight(), nullptr).ok());
@@ -146,6 +155,7 @@ TEST(Loss, IgnoresMaskedRows) {
         }
     }
     ASSERT_TRUE(b->accumulate(columns.view(), second).ok());
+    ASSERT_TRUE(a->collect(first).ok() && b->collect(second).ok());
     EXPECT_EQ(first.totalLoss(), second.totalLoss());
     ASSERT_TRUE(a->apply(first.totalWeight(), nullptr).ok() &&
                 b->apply(second.totalWeight(), nullptr).ok());
@@ -219,8 +229,10 @@ TEST(Learner, SharesATableBetweenFeatures) {
     ASSERT_TRUE(learner->accumulate(columns.view(), sums).ok());
     std::set<std::int64_t> ids(columns.users.begin(), columns.users.end());
     ids.insert(columns.items.begin(), columns.items.end());
-    EXPECT_EQ(static_cast<NetworkLearner&>(*learner).table(0).numTouched(),
-              static_cast<std::int64_t>(ids.size()));
+    std::set<std::int64_t> tags(columns.tags.begin(), columns.tags.end());
+    UpdateFigures figures;
+    ASSERT_TRUE(learner->apply(sums.totalWeight(), &figures).ok());
+    EXPECT_EQ(figures.rowsTouched, static_cast<std::int64_t>(ids.size() + tags.size()));
 }
 
 TEST(Learner, TrainsWithoutDenseInputAndWithoutEmbeddings) {
@@ -232,11 +244,80 @@ TEST(Learner, TrainsWithoutDenseInputAndWithoutEmbeddings) {
     BatchView batch = columns.view();
     LossSums sums;
     batch.ids.clear();
-    ASSERT_TRUE(learnerOf(noIds)->accumulate(batch, sums).ok());
+    const auto withoutIds = learnerOf(noIds), withoutDense = learnerOf(noDense);
+    ASSERT_TRUE(withoutIds->accumulate(batch, sums).ok() && withoutIds->collect(sums).ok());
     batch = columns.view();
     batch.dense.clear();
-    ASSERT_TRUE(learnerOf(noDense)->accumulate(batch, sums).ok());
-    EXPECT_TRUE(std::isfinite(sums.mean()));
+    ASSERT_TRUE(withoutDense->accumulate(batch, sums).ok() && withoutDense->collect(sums).ok());
+    EXPECT_GT(sums.mean(), 0);
+}
+
+/// A logistic model of one dense value, whose logit is that value as it was scaled.
+std::unique_ptr<Learner> scalesOnly() {
+    LearnerOptions o = smallModel("logistic");
+    o.denseWidth = 1;
+    o.features.clear();
+    o.tables.clear();
+    o.precision = "fp64";
+    auto learner = learnerOf(o);
+    *static_cast<double*>(tensorOf(*learner, "linear.0.weight").data) = 1;
+    *static_cast<double*>(tensorOf(*learner, "linear.0.bias").data) = 0;
+    return learner;
+}
+
+Status observe(Learner& learner, const std::vector<float>& values) {
+    const std::vector<float> labels(values.size()), weights(values.size());
+    BatchView batch;
+    batch.rows = static_cast<std::int64_t>(values.size());
+    batch.dense = {{values.data(), 1}};
+    batch.heads = {{labels.data(), weights.data()}};
+    LossSums sums;
+    return learner.accumulate(batch, sums);
+}
+
+double scaled(Learner& learner, float value) {
+    const float label = 0;
+    BatchView batch;
+    batch.rows = 1;
+    batch.dense = {{&value, 1}};
+    batch.heads = {{&label}};
+    std::vector<double> p;
+    EXPECT_TRUE(learner.predict(batch, p).ok());
+    return std::log(p.at(0) / (1 - p.at(0)));
+}
+
+TEST(InputScaler, BringsLargeInputsToOneScaleAndCutsOutliers) {
+    const auto learner = scalesOnly();
+    ASSERT_TRUE(observe(*learner, {1e9F, 1e9F + 2000, 1e9F + 4000, NAN, INFINITY}).ok());
+    EXPECT_NEAR(scaled(*learner, 1e9F + 2000), 0, 0.05);
+    EXPECT_NEAR(scaled(*learner, 1e9F + 4000), 1.22, 0.05);
+    EXPECT_NEAR(scaled(*learner, NAN), 0, 1e-9);
+    EXPECT_NEAR(scaled(*learner, INFINITY), 0, 1e-9);
+    EXPECT_NEAR(scaled(*learner, 1e12F), 5, 1e-9);
+    EXPECT_NEAR(scaled(*learner, -1e12F), -5, 1e-9);
+}
+
+TEST(InputScaler, HasTheSameStatisticsHoweverAStepIsCut) {
+    std::vector<float> values;
+    for (int i = 0; i < 64; ++i) {
+        values.push_back(static_cast<float>(i * i));
+    }
+    const auto whole = scalesOnly(), cut = scalesOnly();
+    ASSERT_TRUE(observe(*whole, values).ok() && whole->apply(0, nullptr).ok());
+    ASSERT_TRUE(observe(*cut, {values.begin(), values.begin() + 10}).ok() &&
+                observe(*cut, {values.begin() + 10, values.end()}).ok() &&
+                cut->apply(0, nullptr).ok());
+    for (const char* name : {"input.count", "input.mean", "input.squares"}) {
+        EXPECT_EQ(*static_cast<double*>(tensorOf(*whole, name).data),
+                  *static_cast<double*>(tensorOf(*cut, name).data))
+            << name;
+    }
+}
+
+TEST(InputScaler, LeavesAConstantInputAtZero) {
+    const auto learner = scalesOnly();
+    ASSERT_TRUE(observe(*learner, {42, 42}).ok() && learner->apply(0, nullptr).ok());
+    EXPECT_NEAR(scaled(*learner, 42), 0, 1e-9);
 }
 
 TEST(Learner, NamesTheKeyOfAWrongModel) {

@@ -19,7 +19,6 @@ struct Ranks {
     const test::RecordingReporter& first() const { return fixtures[0]->reporter; }
 };
 
-// Double is tensors, float on a CPU loops: the two learners make the ranks' sums each in its way.
 struct Arithmetic {
     const char* precision;
     double tolerance;  ///< relative, of a loss

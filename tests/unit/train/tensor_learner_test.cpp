@@ -1,9 +1,8 @@
-// The learner on tensors, on the CPU: the numbers of the one whose tables are loops of ours.
+// The learner on tensors: its loops on a CPU against the calls that a GPU gets.
 #include <cmath>
 
 #include <gmock/gmock.h>
 
-#include "backend/train/network_learner.h"
 #include "backend/train/torch_learner.h"
 #include "tests/unit/train/fakes.h"
 
@@ -11,18 +10,23 @@ namespace millrace::train {
 namespace {
 
 using test::Columns;
-using test::learnerOf;
 using test::rowsOf;
 using test::smallModel;
 using ::testing::HasSubstr;
 
 std::unique_ptr<Learner> tensorLearnerOf(LearnerOptions options,
-                                         const std::string& precision = "fp32") {
+                                         const std::string& precision = "fp32",
+                                         bool asOnGpu = true) {
     options.precision = precision;
     options.device = "cpu";
-    Result<std::unique_ptr<Learner>> made = makeTensorLearner(options, test::alone());
+    Result<std::unique_ptr<Learner>> made = makeTensorLearner(options, test::alone(), asOnGpu);
     EXPECT_TRUE(made.ok()) << made.status();
     return std::move(*made);
+}
+
+std::unique_ptr<Learner> loopsOf(const LearnerOptions& options,
+                                 const std::string& precision = "fp32") {
+    return tensorLearnerOf(options, precision, false);
 }
 
 /// Loss of each of `steps` steps of three micro-batches.
@@ -71,7 +75,7 @@ class Tensors : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Tensors, TrainLikeTheLoops) {
     const LearnerOptions options = optionsOf(GetParam());
-    const auto loops = learnerOf(options), tensors = tensorLearnerOf(options),
+    const auto loops = loopsOf(options), tensors = tensorLearnerOf(options),
                precise = tensorLearnerOf(options, "fp64");
     const std::vector<double> a = train(*loops, 50), b = train(*tensors, 50),
                               c = train(*precise, 50);
@@ -102,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(TensorLearner, SeveralHeadsTrainLikeTheLoops) {
     const LearnerOptions options = optionsOf({"dlrm", "adamw"}, 2);
-    const auto loops = learnerOf(options), tensors = tensorLearnerOf(options);
+    const auto loops = loopsOf(options), tensors = tensorLearnerOf(options);
     const std::vector<double> a = train(*loops, 20, 2), b = train(*tensors, 20, 2);
     for (std::size_t i = 0; i < a.size(); ++i) {
         EXPECT_NEAR(a[i], b[i], 1e-5 * std::abs(a[i])) << "step " << i;
@@ -111,7 +115,7 @@ TEST(TensorLearner, SeveralHeadsTrainLikeTheLoops) {
 
 TEST(TensorLearner, TakesWeightedAndSharedListsLikeTheLoops) {
     const LearnerOptions options = optionsOf({"mlp", "adamw"});
-    const auto loops = learnerOf(options), tensors = tensorLearnerOf(options);
+    const auto loops = loopsOf(options), tensors = tensorLearnerOf(options);
     const std::vector<std::int64_t> values{1, 2, 2, 5, 0, 6, 3}, offsets{0, 3, 3, 5, 7};
     const std::vector<float> weights{0.5F, 1.5F, -1, 2,
                                      1,    1,    -1};  // those of the last list cancel out
@@ -126,6 +130,7 @@ TEST(TensorLearner, TakesWeightedAndSharedListsLikeTheLoops) {
         LossSums a, b;
         ASSERT_TRUE(loops->accumulate(batch, a).ok() && tensors->accumulate(batch, b).ok() &&
                     tensors->collect(b).ok());
+        ASSERT_TRUE(loops->collect(a).ok());
         EXPECT_NEAR(a.mean(), b.mean(), 1e-5) << step;
         ASSERT_TRUE(loops->apply(a.totalWeight(), nullptr).ok() &&
                     tensors->apply(b.totalWeight(), nullptr).ok());
@@ -134,6 +139,68 @@ TEST(TensorLearner, TakesWeightedAndSharedListsLikeTheLoops) {
     ASSERT_TRUE(loops->predict(batch, p).ok() && tensors->predict(batch, q).ok());
     for (std::size_t i = 0; i < p.size(); ++i) {
         EXPECT_NEAR(p[i], q[i], 1e-5);
+    }
+}
+
+/// The bytes of a row of a table and of its moments.
+std::string rowOf(Learner& learner, const std::string& table, std::int64_t row) {
+    std::string out;
+    for (const TensorRef& t : learner.tensors()) {
+        if (t.name.find("embedding." + table + ".weight") != std::string::npos) {
+            const std::int64_t bytes = t.numBytes() / t.shape[0];
+            out.append(static_cast<const char*>(t.data) + row * bytes,
+                       static_cast<std::size_t>(bytes));
+        }
+    }
+    return out;
+}
+
+TEST(TensorLearner, ARowOfAListWhoseWeightsCancelOutRests) {
+    const std::vector<std::int64_t> values{1, 2, 4, 5, 1, 6}, offsets{0, 2, 4, 6};
+    const std::vector<float> fine{1, 1, 1, 1, 1, 1}, cancelling{1, 1, 1, -1, 1, -1};
+    const Columns columns = rowsOf(5, 0, 3);
+    for (const char* precision : {"fp32", "fp64"}) {
+        for (const bool asOnGpu : {false, true}) {
+            const auto learner = tensorLearnerOf(optionsOf({"mlp", "adamw"}), precision, asOnGpu);
+            const auto step = [&](const std::vector<float>& weights) {
+                BatchView batch = columns.view();
+                batch.ids[2] = {values.data(), offsets.data(), nullptr, weights.data()};
+                LossSums sums;
+                ASSERT_TRUE(learner->accumulate(batch, sums).ok() &&
+                            learner->apply(5, nullptr).ok());
+            };
+            step(fine);
+            const std::string four = rowOf(*learner, "tags", 4), six = rowOf(*learner, "tags", 6),
+                              one = rowOf(*learner, "tags", 1);
+            step(cancelling);
+            EXPECT_EQ(rowOf(*learner, "tags", 4), four) << precision << asOnGpu;
+            EXPECT_EQ(rowOf(*learner, "tags", 6), six) << precision << asOnGpu;
+            EXPECT_NE(rowOf(*learner, "tags", 1), one) << "it is in another list, too";
+        }
+    }
+}
+
+TEST(TensorLearner, TakesListsThatAreAllEmpty) {
+    const std::vector<std::int64_t> offsets(41, 0);
+    const Columns columns = rowsOf(5, 0, 40);
+    for (const bool asOnGpu : {false, true}) {
+        const auto learner = tensorLearnerOf(optionsOf({"dlrm", "adamw"}), "fp32", asOnGpu);
+        BatchView batch = columns.view();
+        batch.ids[2] = {columns.tags.data(), offsets.data()};
+        LossSums sums;
+        ASSERT_TRUE(learner->accumulate(batch, sums).ok() && learner->collect(sums).ok());
+        EXPECT_TRUE(std::isfinite(sums.mean()));
+        ASSERT_TRUE(learner->apply(sums.totalWeight(), nullptr).ok());
+    }
+}
+
+TEST(TensorLearner, TablesOfSeveralWidthsTrainLikeTheLoops) {
+    LearnerOptions options = optionsOf({"mlp", "adamw"});
+    options.tables[1].dim = 7;
+    const auto loops = loopsOf(options), tensors = tensorLearnerOf(options);
+    const std::vector<double> a = train(*loops, 20), b = train(*tensors, 20);
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        EXPECT_NEAR(a[i], b[i], 1e-5 * std::abs(a[i])) << "step " << i;
     }
 }
 
@@ -180,7 +247,7 @@ TEST(TensorLearner, AnIdOutsideItsTableIsNamed) {
     EXPECT_THAT(std::string(status.message()), HasSubstr("feature item: id 4000 in row 3"));
 }
 
-TEST(TensorLearner, GoesOnFromItsStateBitForBitAndFromTheLoops) {
+TEST(TensorLearner, ResumesFromItsStateBitForBitAndFromTheLoops) {
     for (const char* precision : {"fp32", "fp64"}) {
         const LearnerOptions options = optionsOf({"dlrm", "adamw"});
         const auto first = tensorLearnerOf(options, precision);
@@ -196,7 +263,7 @@ TEST(TensorLearner, GoesOnFromItsStateBitForBitAndFromTheLoops) {
         EXPECT_EQ(train(*first, 5), train(*second, 5));
         EXPECT_EQ(test::bytesOf(*first), test::bytesOf(*second));
         if (std::string(precision) == "fp32") {
-            const auto loops = learnerOf(options);
+            const auto loops = loopsOf(options);
             EXPECT_TRUE(loops->restore(*checkpoint).ok());
         }
     }

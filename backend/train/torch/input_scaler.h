@@ -7,8 +7,14 @@
 // merged by Chan's formula in row order. The values of a step count from the next step on, so that
 // its division into micro-batches changes nothing. NaN and infinite inputs count as the mean and
 // are left out of the statistics.
+//
+// The statistics are computed from the batch in host memory, so they have the same bits for every
+// device, and a GPU computes its step meanwhile. Threads: one owner. What LibTorch throws passes
+// through.
 #include <cstdint>
 #include <vector>
+
+#include <ATen/core/Tensor.h>
 
 #include "backend/train/batch.h"
 #include "backend/train/checkpoint.h"
@@ -18,7 +24,8 @@ namespace millrace::train {
 
 class InputScaler {
  public:
-    explicit InputScaler(std::int64_t width);
+    /// `options`: type and device of what scale() returns.
+    InputScaler(std::int64_t width, const at::TensorOptions& options);
     bool isStarted() const { return isStarted_ || width_ == 0; }
     /// Call before the first observe(), in all ranks: rank 0's first micro-batch sets the scale.
     /// Null: this rank has no micro-batch in the first step.
@@ -27,8 +34,8 @@ class InputScaler {
     void observe(const BatchView& batch) { addTo(step_, batch); }
     /// Ends the step: merges its statistics, of all ranks in rank order, into the totals.
     Status endStep(Group& group);
-    /// Writes the scaled columns as one block [rows, width].
-    void scale(const BatchView& batch, std::vector<float>& out) const;
+    /// `dense`: float32 [rows, width] on the device; returns the same shape.
+    at::Tensor scale(const at::Tensor& dense) const;
     void appendTensors(std::vector<TensorRef>& out);
     /// Call after the tensors were written into.
     void restored();
@@ -38,7 +45,6 @@ class InputScaler {
     struct Statistics {
         std::vector<double> count, mean, squares;
         explicit Statistics(std::int64_t width);
-        void add(std::size_t column, double value);
         void merge(const Statistics& other);
     };
     static void addTo(Statistics& statistics, const BatchView& batch);
@@ -48,7 +54,7 @@ class InputScaler {
     std::int64_t width_;
     Statistics statistics_, step_;
     bool isStarted_ = false;
-    std::vector<float> mean_, factor_;  // what scale() uses
+    at::Tensor mean_, factor_;  // [width]: what scale() uses
 };
 
 }  // namespace millrace::train

@@ -1,4 +1,4 @@
-#include "backend/train/input_scaler.h"
+#include "backend/train/torch/input_scaler.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,22 +6,17 @@
 #include <span>
 #include <string>
 
+#include <ATen/ATen.h>
+
 namespace millrace::train {
 namespace {
 
-constexpr float kLimit = 5;
+constexpr double kInputLimit = 5;
 
 }  // namespace
 
 InputScaler::Statistics::Statistics(std::int64_t width)
     : count(static_cast<std::size_t>(width)), mean(count.size()), squares(count.size()) {}
-
-void InputScaler::Statistics::add(std::size_t column, double value) {
-    count[column] += 1;
-    const double delta = value - mean[column];
-    mean[column] += delta / count[column];
-    squares[column] += delta * (value - mean[column]);
-}
 
 void InputScaler::Statistics::merge(const Statistics& other) {
     for (std::size_t c = 0; c < count.size(); ++c) {
@@ -36,25 +31,32 @@ void InputScaler::Statistics::merge(const Statistics& other) {
     }
 }
 
-InputScaler::InputScaler(std::int64_t width)
+InputScaler::InputScaler(std::int64_t width, const at::TensorOptions& options)
     : width_(width),
       statistics_(width),
       step_(width),
-      mean_(static_cast<std::size_t>(width), 0.0F),
-      factor_(static_cast<std::size_t>(width), 1.0F) {}
+      mean_(at::zeros({width}, options)),
+      factor_(at::ones({width}, options)) {}
 
+// Welford's recurrence.
 void InputScaler::addTo(Statistics& statistics, const BatchView& batch) {
     std::size_t first = 0;
     for (const DenseColumn& column : batch.dense) {
+        const auto width = static_cast<std::size_t>(column.width);
+        double *const count = &statistics.count[first], *const mean = &statistics.mean[first],
+                      *const squares = &statistics.squares[first];
         const float* values = column.values;
-        for (std::int64_t r = 0; r < batch.rows; ++r) {
-            for (std::int64_t c = 0; c < column.width; ++c, ++values) {
-                if (std::isfinite(*values)) {
-                    statistics.add(first + static_cast<std::size_t>(c), *values);
+        for (std::int64_t r = 0; r < batch.rows; ++r, values += width) {
+            for (std::size_t c = 0; c < width; ++c) {
+                if (std::isfinite(values[c])) {
+                    count[c] += 1;
+                    const double delta = values[c] - mean[c];
+                    mean[c] += delta / count[c];
+                    squares[c] += delta * (values[c] - mean[c]);
                 }
             }
         }
-        first += static_cast<std::size_t>(column.width);
+        first += width;
     }
 }
 
@@ -107,13 +109,16 @@ Status InputScaler::endStep(Group& group) {
 }
 
 void InputScaler::refresh(const Statistics& from) {
-    for (std::size_t c = 0; c < mean_.size(); ++c) {
+    std::vector<double> factor(from.mean.size());
+    for (std::size_t c = 0; c < factor.size(); ++c) {
         const double variance = from.count[c] > 0 ? from.squares[c] / from.count[c] : 0;
-        mean_[c] = static_cast<float>(from.mean[c]);
-        factor_[c] = variance > 1e-12 * from.mean[c] * from.mean[c]
-                         ? static_cast<float>(1 / std::sqrt(variance))
-                         : 1.0F;
+        factor[c] = variance > 1e-12 * from.mean[c] * from.mean[c] ? 1 / std::sqrt(variance) : 1;
     }
+    const auto view = [&](const std::vector<double>& of) {
+        return at::from_blob(const_cast<double*>(of.data()), {width_}, at::kDouble);
+    };
+    mean_.copy_(view(from.mean));
+    factor_.copy_(view(factor));
 }
 
 void InputScaler::restored() {
@@ -122,21 +127,13 @@ void InputScaler::restored() {
     refresh(statistics_);
 }
 
-void InputScaler::scale(const BatchView& batch, std::vector<float>& out) const {
-    out.resize(static_cast<std::size_t>(batch.rows * width_));
-    std::int64_t first = 0;
-    for (const DenseColumn& column : batch.dense) {
-        const float* values = column.values;
-        for (std::int64_t r = 0; r < batch.rows; ++r) {
-            float* to = &out[static_cast<std::size_t>(r * width_ + first)];
-            for (std::int64_t c = 0; c < column.width; ++c, ++values) {
-                const auto i = static_cast<std::size_t>(first + c);
-                const float x = (*values - mean_[i]) * factor_[i];
-                to[c] = std::isfinite(*values) ? std::clamp(x, -kLimit, kLimit) : 0.0F;
-            }
-        }
-        first += column.width;
+at::Tensor InputScaler::scale(const at::Tensor& dense) const {
+    if (width_ == 0) {
+        return dense.to(mean_.scalar_type());
     }
+    // NaN where the input is not finite.
+    const at::Tensor numbers = (dense - dense).add_(dense);
+    return (numbers - mean_).mul_(factor_).clamp_(-kInputLimit, kInputLimit).nan_to_num_(0);
 }
 
 void InputScaler::appendTensors(std::vector<TensorRef>& out) {
