@@ -15,15 +15,6 @@ const std::vector<std::string>& networks() {
     return kNames;
 }
 
-Status checkArithmetic(const LearnerOptions& options) {
-    const std::vector<std::string> known{"fp32", "bf16", "fp64"};
-    if (std::find(known.begin(), known.end(), options.precision) == known.end()) {
-        return invalidArgument("train.precision: '", options.precision,
-                               "' is not known; known: fp32, bf16, fp64");
-    }
-    return okStatus();
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Learner>> makeLearner(const LearnerOptions& options, Group& group) {
@@ -40,7 +31,6 @@ Result<std::unique_ptr<Learner>> makeLearner(const LearnerOptions& options, Grou
         return invalidArgument("model.type: '", options.model, "' is not known",
                                nameHint(options.model, known));
     }
-    RETURN_IF_ERROR(checkArithmetic(options));
     RETURN_IF_ERROR(checkNetwork(options));
     return makeTensorLearner(options, group);
 }

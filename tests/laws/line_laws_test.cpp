@@ -124,6 +124,13 @@ TEST(LineLaws, AUmaskAndAParserWithoutBoundsAreSeen) {
     EXPECT_EQ(broken("backend/ring/a.cpp", "TinyJson::parse(x, y);"), 0U);
 }
 
+TEST(LineLaws, AnOperatorWhoseResultDependsOnAGpusOrderIsSeen) {
+    EXPECT_EQ(broken("backend/train/torch/a.cpp", "sums.index_add_(0, rows, values);"), 1U);
+    EXPECT_EQ(broken("backend/train/torch/a.cpp", "at::scatter_add(a, 0, b, c);"), 1U);
+    EXPECT_EQ(broken("backend/train/torch/a.cpp", "isUsed.index_fill_(0, rows, true);"), 0U);
+    EXPECT_EQ(broken("backend/train/torch/ordered_sums.cpp", "a.index_copy_(0, b, c);"), 0U);
+}
+
 TEST(LineLaws, AnotherUnitOfBytesIsSeen) {
     EXPECT_EQ(broken("app/cli/a.cpp", "say(\"more than 64 KiB\");"), 1U);
     EXPECT_EQ(broken("daemon/agent/a.cpp", "text(n >> 20, \" MiB\");"), 1U);

@@ -8,6 +8,19 @@ const std::vector<std::string>& products() {
     return kProducts;
 }
 
+LineLaw operatorsInOrder() {
+    return {"an operator whose result depends on a GPU's order",
+            Language::kCpp,
+            {"backend/train/torch/"},
+            {"backend/train/torch/ordered_sums."},
+            Keep::kCode,
+            {{"index_", "scatter", "embedding_bag", "bincount", "histc", "put_(", "cumsum"},
+             std::regex("\\b(index_(add|copy|put|reduce)\\w*|\\w*scatter\\w*|"
+                        "_?embedding_bag\\w*|bincount|histc|put_|cumsum)\\s*\\(")},
+            "a GPU may add or write in any order there: OrderedSums has the calls with one result",
+            {}};
+}
+
 }  // namespace
 
 const std::vector<LineLaw>& productLaws() {
@@ -64,6 +77,7 @@ const std::vector<LineLaw>& productLaws() {
          {{"iB", "ibyte"}, std::regex("\"[^\"]*\\b[KMGT]i(B|bytes?)\\b")},
          "show bytes in powers of ten: formatBytes()",
          {}},
+        operatorsInOrder(),
         {"a path of one machine in a product",
          Language::kCpp,
          products(),

@@ -3,8 +3,7 @@
 #include <numeric>
 
 #include <ATen/ATen.h>
-
-#include "backend/train/torch/settings.h"
+#include <c10/util/ScopeExit.h>
 
 namespace millrace::train {
 
@@ -62,8 +61,13 @@ at::Tensor OrderedSums::bagSums(const at::Tensor& values, const at::Tensor& memb
 }
 
 void OrderedSums::put(const at::Tensor& to, const at::Tensor& rows, const at::Tensor& values) {
-    const FreeOrder everyRowOnce;
-    at::Tensor(to).index_copy_(0, rows, values);
+    // Each row is written once, so the deterministic kernel, which is slower, is not needed.
+    at::Context& context = at::globalContext();
+    const bool was = context.deterministicAlgorithms();
+    context.setDeterministicAlgorithms(false, false);
+    const auto restore =
+        c10::make_scope_exit([&context, was] { context.setDeterministicAlgorithms(was, false); });
+    to.index_copy_(0, rows, values);
 }
 
 }  // namespace millrace::train

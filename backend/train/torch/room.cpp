@@ -5,7 +5,6 @@
 #include "backend/train/torch/input_scaler.cpp"    // NOLINT(bugprone-suspicious-include)
 #include "backend/train/torch/modules.cpp"         // NOLINT(bugprone-suspicious-include)
 #include "backend/train/torch/ordered_sums.cpp"    // NOLINT(bugprone-suspicious-include)
-#include "backend/train/torch/settings.cpp"        // NOLINT(bugprone-suspicious-include)
 #include "backend/train/torch/tensor_learner.cpp"  // NOLINT(bugprone-suspicious-include)
 #include "backend/train/torch/tensor_tables.cpp"   // NOLINT(bugprone-suspicious-include)
 #include "backend/train/torch/updates.cpp"         // NOLINT(bugprone-suspicious-include)

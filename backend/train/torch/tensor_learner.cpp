@@ -2,8 +2,10 @@
 #include <cmath>
 #include <exception>
 #include <functional>
+#include <mutex>
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <c10/core/GradMode.h>
 #include <torch/version.h>
 
@@ -14,7 +16,6 @@
 #include "backend/train/torch/device.h"
 #include "backend/train/torch/input_scaler.h"
 #include "backend/train/torch/modules.h"
-#include "backend/train/torch/settings.h"
 #include "backend/train/torch/tensor_tables.h"
 #include "backend/train/torch/updates.h"
 #include "backend/train/torch_learner.h"
@@ -366,6 +367,18 @@ class TensorLearner final : public Learner {
     LearnerTimes times_;
 };
 
+/// Settings of the whole process.
+void fixArithmetic(const LearnerOptions& options) {
+    at::Context& context = at::globalContext();
+    context.setDeterministicAlgorithms(options.isDeterministic, false);
+    context.setDeterministicFillUninitializedMemory(false);
+    context.setFloat32MatmulPrecision(options.usesTf32 ? "high" : "highest");
+    at::set_num_threads(options.threads);
+    // LibTorch accepts it once, but ranks that are threads of one process may get here together.
+    static std::once_flag isSet;
+    std::call_once(isSet, [] { at::set_num_interop_threads(1); });
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Learner>> makeTensorLearner(const LearnerOptions& options, Group& group,
@@ -373,8 +386,7 @@ Result<std::unique_ptr<Learner>> makeTensorLearner(const LearnerOptions& options
     ASSIGN_OR_RETURN(const at::Device device, openDevice(options.device));
     std::unique_ptr<Learner> made;
     RETURN_IF_ERROR(guarded("the model", [&] {
-        fixArithmetic(options.threads, options.isDeterministic);
-        at::globalContext().setFloat32MatmulPrecision(options.usesTf32 ? "high" : "highest");
+        fixArithmetic(options);
         made = std::make_unique<TensorLearner>(options, device, group, device.is_cpu() && !asOnGpu);
         return okStatus();
     }));

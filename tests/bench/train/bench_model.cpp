@@ -21,7 +21,8 @@ std::vector<std::int64_t> sizesOf(const std::string& text) {
 }
 
 bool isSwitch(const std::string& name) {
-    return name == "tf32" || name == "free-order" || name == "calls" || name == "as-on-gpu";
+    return name == "tf32" || name == "free-order" || name == "calls" || name == "everything" ||
+           name == "as-on-gpu";
 }
 
 }  // namespace
@@ -32,7 +33,7 @@ Arguments argumentsOf(int argc, char** argv) {
                   {"table-rows", "200000"}, {"dim", "64"},         {"dense", "13"},
                   {"bottom", "512,256,64"}, {"top", "512,256,1"},  {"lists", "0"},
                   {"list-length", "50"},    {"threads", "1"},      {"ranks", "1"},
-                  {"seconds", "5"}};
+                  {"seconds", "5"},         {"steps", "0"}};
     for (int i = 1; i < argc; ++i) {
         const std::string name = std::string(argv[i]).substr(2);
         const bool hasValue = !isSwitch(name) && i + 1 < argc;
@@ -69,6 +70,11 @@ LearnerOptions optionsOf(const Arguments& arguments) {
         o.tableOptimizer = o.optimizer;
         o.tableOptimizer->kind = OptimizerKind::kRowwiseAdagrad;
     }
+    if (arguments.contains("everything")) {
+        o.clipNorm = 0.5;
+        o.dropout = 0.2;
+        o.schedule = {ScheduleOptions::Kind::kCosine, 5, 1000, 0.1};
+    }
     o.threads = static_cast<int>(numberOf(arguments, "threads"));
     o.device = arguments.at("device");
     o.precision = arguments.at("precision");
@@ -87,7 +93,7 @@ Frame::Frame(const LearnerOptions& options, const Arguments& arguments, std::int
     const std::int64_t length = numberOf(arguments, "list-length");
     const auto ids = static_cast<std::int64_t>(options.features.size()) - lists;
     block_.resize(static_cast<std::size_t>(
-        rows * (options.denseWidth * 4 + ids * 8 + lists * (length + 1) * 8 + 16) + 64 * 1024));
+        rows * (options.denseWidth * 4 + ids * 8 + lists * (length + 1) * 12 + 16) + 64 * 1024));
     std::uniform_real_distribution<double> unit(0, 1);
     const auto id = [&](std::int64_t) {
         return static_cast<std::int64_t>(static_cast<double>(options.tables[0].rows) *
@@ -102,9 +108,18 @@ Frame::Frame(const LearnerOptions& options, const Arguments& arguments, std::int
     }
     for (std::int64_t f = 0; f < lists; ++f) {
         IdColumn& list = view_.ids.emplace_back();
-        list.values = put<std::int64_t>(rows * length, id);
-        list.offsets = put<std::int64_t>(rows + 1, [&](std::int64_t i) { return i * length; });
-        list.items = rows;
+        const bool isShared = arguments.contains("everything");
+        list.items = isShared ? (rows + 1) / 2 : rows;
+        list.values = put<std::int64_t>(list.items * length, id);
+        list.offsets =
+            put<std::int64_t>(list.items + 1, [&](std::int64_t i) { return i * length; });
+        if (isShared) {
+            list.inverse = put<std::uint32_t>(
+                rows, [](std::int64_t i) { return static_cast<std::uint32_t>(i / 2); });
+            list.weights = put<float>(list.items * length, [&](std::int64_t) {
+                return static_cast<float>(2 * unit(bits) - 1);
+            });
+        }
     }
     view_.heads = {
         {put<float>(rows, [&](std::int64_t) { return unit(bits) < 0.25 ? 1.0F : 0.0F; })}};

@@ -1,13 +1,17 @@
 // A learner on batches in memory, one line of JSON. Not part of the default tests.
 //
-//   learner_bench [--learner loops|tensors|trainer] [--device cpu|cuda]
-//                 [--precision fp32|bf16|fp64] [--tf32] [--free-order]
+//   learner_bench [--device cpu|cuda] [--as-on-gpu] [--precision fp32|bf16|fp64] [--tf32]
+//                 [--free-order]
 //                 [--model dlrm|dcn_v2|mlp] [--optimizer sgd|adagrad|rowwise_adagrad|adamw]
 //                 [--rows 4096] [--tables 26] [--table-rows 200000] [--dim 64] [--dense 13]
 //                 [--bottom 512,256,64] [--top 512,256,1] [--lists 0] [--list-length 50]
-//                 [--threads 1] [--ranks 1] [--seconds 5]
+//                 [--threads 1] [--ranks 1] [--seconds 5] [--steps 0] [--everything]
 //
-// Rows a second of training. `--ranks N`: N processes that share each step out. In its place
+// Rows a second of training, and a hash of the weights. `--steps N` ends it after N steps;
+// `--ranks N` runs N processes that share each step; `--as-on-gpu` makes the calls that a GPU gets;
+// `--everything` adds clipping, dropout, a cosine schedule and weighted lists that rows share.
+// Instead of training:
+//   --calls           LibTorch's calls in one step, by operator
 //   --evaluate N      processor time of an evaluation of N batches, shared out among the ranks
 //   --checkpoint DIR  how long a step stands still for a checkpoint that is written beside it
 //   --memory DIR      what the model takes while it trains and while checkpoints are written

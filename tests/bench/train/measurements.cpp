@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "backend/core/hash.h"
 #include "backend/train/evaluator.h"
 #include "backend/train/loop/checkpoint_writer.h"
 #include "backend/train/ranks/step_sums.h"
@@ -36,16 +37,29 @@ void print(const Group& group, const Json& told) {
     }
 }
 
+/// A hash of all weights and states.
+std::string hashOf(Learner& learner) {
+    std::string hashes;
+    for (const TensorRef& tensor : learner.tensors()) {
+        hashes += hashHex(
+            {static_cast<const char*>(tensor.data), static_cast<std::size_t>(tensor.numBytes())});
+    }
+    return hashHex(hashes);
+}
+
 Status measureTraining(const Arguments& arguments, Learner& learner, const Frames& frames,
                        Group& group) {
     constexpr std::int64_t kWarm = 5;
     const double limit = std::atof(arguments.at("seconds").c_str());
+    const std::int64_t most = numberOf(arguments, "steps");
     std::int64_t steps = 0, rows = 0;
     Clock::time_point start = Clock::now();
+    double cpuBefore = 0;
     LossSums sums;
     for (bool isOver = false; !isOver; ++steps) {
         if (steps == kWarm) {
             start = Clock::now();
+            cpuBefore = cpuSeconds();
             rows = 0;
         }
         LossSums own;
@@ -54,7 +68,9 @@ Status measureTraining(const Arguments& arguments, Learner& learner, const Frame
         if (group.size() > 1) {
             RETURN_IF_ERROR(learner.collect(own));
         }
-        const bool wantsStop = group.rank() == 0 && steps >= kWarm && secondsSince(start) >= limit;
+        const bool wantsStop =
+            group.rank() == 0 &&
+            (most > 0 ? steps + 1 == most : steps >= kWarm && secondsSince(start) >= limit);
         ASSIGN_OR_RETURN(sums, sumOverRanks(std::move(own), group));
         RETURN_IF_ERROR(learner.apply(sums.totalWeight(), nullptr));
         if (group.size() == 1) {
@@ -65,12 +81,16 @@ Status measureTraining(const Arguments& arguments, Learner& learner, const Frame
         isOver = !word.empty();
     }
     const double seconds = secondsSince(start);
+    const double cpu = cpuSeconds() - cpuBefore;
     print(group, {{"device", arguments.at("device")},
                   {"precision", arguments.at("precision")},
                   {"optimizer", arguments.at("optimizer")},
                   {"threads", numberOf(arguments, "threads")},
                   {"ranks", group.size()},
                   {"rows_per_s", std::llround(static_cast<double>(rows) / seconds)},
+                  {"rows_per_cpu_s", std::llround(static_cast<double>(rows) / cpu)},
+                  {"steps", steps},
+                  {"weights", hashOf(learner)},
                   {"ms_a_step",
                    1000 * seconds * static_cast<double>(sums.rows) / static_cast<double>(rows)},
                   {"loss", sums.mean()}});
