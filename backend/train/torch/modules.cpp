@@ -9,7 +9,7 @@
 namespace millrace::train {
 namespace {
 
-// Up to so many vectors a row, loops beat a batched product on a CPU.
+// Loops multiply the pairs of at most this many vectors a row faster than a batched product does.
 constexpr std::int64_t kFewVectors = 8;
 constexpr std::int64_t kRowsPerThread = 256;
 
