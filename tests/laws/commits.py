@@ -17,14 +17,14 @@ LONGEST = 72
 ROOMS = re.compile(r"[a-z0-9_/.-]+(?:, [a-z0-9_/.-]+)*: ")
 VERBS = frozenset("""
     Accept Add Adopt Align Allow Answer Apply Ask Assert Avoid Back Batch Begin Benchmark Bind Block Bound Build Bump Cache Call Cancel Cap
-    Carry Catch Change Check Choose Clean Clear Close Collect Color Compare Compile Complete Compress Compute Configure Connect Copy
+    Carry Catch Change Check Choose Cite Clean Clear Close Collect Color Compare Compile Complete Compress Compute Configure Connect Copy
     Correct Count Cover Create Cut Deal Debounce Decide Declare Decode Default Define Delay Delete Deliver Deny Describe Detect Disable
     Divide Document Download Draw Drop Emit Enable Encode End Enforce Ensure Escape Estimate Evaluate Evict Exclude Expand Expect Explain
     Export Expose Extend Extract Fail Fall Fetch Fill Filter Find Finish Fit Fix Flush Fold Follow Force Format Free Freeze Gather Generate
     Give Grant Group Guard Guess Handle Hash Hide Hold Ignore Implement Import Improve Include Increase Index Inline Install Interrupt
     Invite Join Judge Keep Kill Label Launch Lay Lease Leave Let Lift Limit Link List Load Lock Log Look Lower Make Map Mark Match Measure
     Merge Migrate Mirror Mock Move Name Normalise Note Notify Number Offer Omit Open Order Overlap Pack Pad Parse Pass Pause Pin Place Point
-    Poll Prefer Prepare Preserve Prevent Print Prune Publish Put Queue Quote Raise Rank Read Rebuild Receive Reconnect Record Recover Reduce
+    Poll Prefer Prepare Preserve Prevent Print Prune Publish Put Queue Quote Raise Rank Read Rebuild Receive Recognise Reconnect Record Recover Reduce
     Refresh Refuse Register Reject Release Reload Remember Remove Rename Render Reorder Repair Repeat Replace Report Require Reserve Reset
     Resolve Restart Restore Restrict Resume Retry Return Reuse Revert Review Rewrite Round Route Run Sample Save Say Scan Schedule Score
     Seal Search See Select Send Separate Serve Set Shape Share Show Shrink Shut Shuffle Sign Simplify Skip Sort Split Spread Stage Start

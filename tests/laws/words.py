@@ -65,8 +65,9 @@ TOPS = ("app", "backend", "daemon", "docs", "packaging", "proto", "resources", "
 LEFT_OUT = ("docs/evidence/", "tests/laws/words.py", "tests/laws/words_test.py")
 LEAST_SENTENCE = 12  # characters of a text between quotes: shorter ones are keys and names
 
-# Turns that are left, by room and kind. To be made smaller, never larger.
-DEBTS = {"packaging comment": 1, "tests comment": 262, "tests page": 28, "tests text": 44}
+# Turns that are left, by room and kind; the figures may only fall. The two texts: the verb "Lay" in tests/laws/commits.py,
+# the name of a tag in tests/gui/live_test.cpp.
+DEBTS = {"tests text": 2}
 
 
 def cpp_parts(text):

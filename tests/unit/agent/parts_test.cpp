@@ -388,7 +388,7 @@ TEST(Job, DataWorkersAreCountedButAreNotOfTheGang) {
     const schedule::Resources all = schedule::needsWithBeside(partsOf(spec, true), 0);
     EXPECT_EQ(all.cpus, 3 * 2 + 1);
     EXPECT_EQ(all.memoryBytes, 300'000'000U);
-    EXPECT_EQ(partsOf(spec, false).size(), 1U) << "they are had where there is room";
+    EXPECT_EQ(partsOf(spec, false).size(), 1U) << "they may run wherever there is room";
     EXPECT_EQ(makeGang(run, 3, spec, {}, {})->groups.size(), 2U);
 }
 
