@@ -108,10 +108,8 @@ std::vector<Field> furtherFields() {
          [](const RunSummary& run) { return run.specHash; }},
         {"stream_hash", &word::kStreamHash, kText, 110, nullptr,
          [](const RunSummary& run) { return run.streamHash; }},
-        {"eval_order_hash", QT_TRANSLATE_NOOP("QObject", "Evaluated on"), kText, 110,
-         QT_TRANSLATE_NOOP("QObject",
-                           "Equal where runs were evaluated on rows at the same positions"),
-         nullptr, [](const RunSummary& run) { return run.evalOrderHash; }},
+        {"eval_order_hash", &word::kEvaluationHash, kText, 110, nullptr,
+         [](const RunSummary& run) { return run.evalOrderHash; }},
     };
 }
 
