@@ -23,6 +23,8 @@ bool isInt(const parquet::LogicalType& logical, int bits, bool isSigned) {
     return number != nullptr && number->is_signed() == isSigned && number->bit_width() == bits;
 }
 
+// Pairs of stored and pinned type that need no check of values (Parquet's LogicalTypes.md). All
+// other columns go to Arrow's reader, which is slower and knows every type.
 bool formOfInt32(const parquet::LogicalType& logical, Type::type pinned, LeafForm& form) {
     form.width = 4;
     switch (pinned) {
@@ -78,6 +80,8 @@ bool isText(const parquet::LogicalType& logical) {
 }
 
 template <class T>
+// The low bytes suffice: Parquet stores INT(8) and INT(16) sign-extended or zero-extended to 32
+// bits.
 void narrow(const std::uint32_t* from, std::int64_t rows, std::uint8_t* to) {
     T* const out = reinterpret_cast<T*>(to);
     for (std::int64_t i = 0; i < rows; ++i) {
@@ -85,6 +89,7 @@ void narrow(const std::uint32_t* from, std::int64_t rows, std::uint8_t* to) {
     }
 }
 
+// Arrow's bitmaps have the first value in the lowest bit. `from` holds 0 or 1, and 0 for nulls.
 void packBits(const std::uint32_t* from, std::int64_t rows, std::uint8_t* to) {
     for (std::int64_t i = 0; i < rows; i += 8) {
         std::uint32_t bits = 0;
@@ -95,6 +100,8 @@ void packBits(const std::uint32_t* from, std::int64_t rows, std::uint8_t* to) {
     }
 }
 
+// PLAIN encoding of BYTE_ARRAY: a length of four bytes, little-endian, then the bytes, for each
+// text. Lengths come from the file, so each one is checked against the end of the page.
 bool spansOf(ByteSpan page, std::int64_t count, PoolVector<std::uint64_t>& words) {
     // A text takes at least four bytes, so a false count cannot cost more than the page's bytes.
     words.resize(static_cast<std::size_t>(std::clamp<std::int64_t>(count, 0, page.size() / 4)));
@@ -182,10 +189,13 @@ Status TextTarget::append(ByteSpan page, const TextSpan* spans, std::int64_t cou
     for (std::int64_t i = 0; i < count; ++i) {
         most += spans[i].length;
     }
+    // Arrow's utf8 has offsets of 32 bits.
     if (most > std::int64_t{0x7fffffff}) {
         return resourceExhausted("more than 2 GB of text in one split; write smaller row groups");
     }
     if (most > bytes_->size()) {
+        // Growth by doubling keeps copies linear, but needs more memory than the texts: if the pool
+        // refuses it, the exact size may still fit.
         const std::int64_t room = most <= expected_ ? expected_ : 2 * bytes_->size();
         arrow::Status status = bytes_->Resize(std::max(most, room), /*shrink_to_fit=*/false);
         if (status.IsOutOfMemory() && room > most) {
@@ -202,6 +212,8 @@ Status TextTarget::append(ByteSpan page, const TextSpan* spans, std::int64_t cou
     for (std::int64_t i = 0; i < count; ++i) {
         const std::uint8_t* const from = page.begin + spans[i].offset;
         const auto length = static_cast<std::int64_t>(spans[i].length);
+        // A copy of constant size needs no call; the bytes behind a short text are overwritten by
+        // the next one. The page's last texts have fewer than kBlock bytes behind them.
         if (length <= kBlock && page.end - from >= kBlock) {
             std::memcpy(to + used_, from, kBlock);
         } else if (length > 0) {
@@ -233,6 +245,7 @@ Result<std::shared_ptr<arrow::Buffer>> turnWords(const LeafForm& form,
             if (form.turn == Turn::kDivide) {
                 values[i] = microsOfNanos(values[i]);
             } else {
+                // Null values hold 0, so only real values can overflow.
                 isFine &= !__builtin_mul_overflow(values[i], 1000, &values[i]);
             }
         }

@@ -35,6 +35,8 @@ Result<std::shared_ptr<arrow::Array>> pinStored(const DecoderInput& input,
     ASSIGN_OR_RETURN(const expr::DataType type, typeOfColumn(input, column));
     Result<std::shared_ptr<arrow::Array>> pinned = arrays::pinArray(values, type, place, pool);
     const expr::Field* stored = input.facts->schema.find(column);
+    // A file whose column has another type than the dataset's is read only if no value changes: the
+    // cast alone may round, for example int64 to double.
     if (pinned.ok() && stored != nullptr && !stored->type.isSame(type)) {
         const Status exact = arrays::checkSameNumbers(values, **pinned, place, pool);
         pinned = exact.ok() ? std::move(pinned) : Result<std::shared_ptr<arrow::Array>>(exact);
@@ -71,6 +73,8 @@ SplitReader::~SplitReader() {
     leaveSplit();
 }
 
+// A helper reads columns of a split while its owner reads others: only the owner knows when the
+// fetched bytes are needed no more.
 void SplitReader::leaveSplit() {
     if (readAhead_ != nullptr && split_.rows > 0 && role_ == Role::kOwner) {
         readAhead_->release(split_);
@@ -94,6 +98,8 @@ void SplitReader::skip(const SplitRange& split) {
 }
 
 Status SplitReader::openFile(std::uint32_t file, const std::vector<std::string>& columns) {
+    // Footers of wide files are read only for the columns in use. Another column of the same file
+    // needs a new footer and decoder.
     if (decoder_ != nullptr && openFile_ == file && footer_.covers(columns)) {
         return okStatus();
     }
@@ -146,6 +152,7 @@ Result<bool> SplitReader::provesEmpty(const SplitRange& split, const SplitPruner
     if (!pruner.hasFilters() || split.file >= dataset_->files().size()) {
         return false;
     }
+    // Values in directory names are free to check, so they come before the footer.
     const auto fromPath = [&](const std::string& column) -> std::optional<ColumnFactsOfSplit> {
         const PartitionColumn* partition = dataset_->partition(column);
         if (partition == nullptr) {
@@ -181,10 +188,12 @@ Result<std::optional<std::vector<std::int64_t>>> SplitReader::rowsNotRuledOut(
     if (split.chunk < 0 || group >= file->chunks.size()) {
         return all;
     }
+    // Page statistics count rows from the row group's first one, splits count from the file's.
     std::int64_t begin = split.firstRow;
     for (std::size_t before = 0; before < group; ++before) {
         begin -= file->chunks[before].rows;
     }
+    // Plan and footer disagree: nothing is ruled out.
     if (begin < 0 || begin + split.rows > file->chunks[group].rows) {
         return all;
     }
@@ -254,6 +263,8 @@ Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readAny(
 
 Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readStored(
     const SplitRange& split, const std::vector<std::string>& columns, const pages::RowWish* wish) {
+    // The splits of a row group share their fetched bytes: only leaving the row group releases
+    // them.
     if (split.file != split_.file || split.chunk != split_.chunk) {
         leaveSplit();
     }

@@ -23,6 +23,8 @@ constexpr std::size_t kKeyMax = 60;
 constexpr int kWorkersMax = 4096;
 constexpr std::size_t kRecordBytesMax = std::size_t{4} << 20;
 
+// Names become folders, and keys become files and folders: neither may hold a slash, or begin with
+// a dot.
 bool isName(std::string_view text, std::string_view extra) {
     return !text.empty() && text.size() <= kKeyMax &&
            std::all_of(text.begin(), text.end(),
@@ -38,6 +40,7 @@ Status checkGroup(const Gang& gang, const Group& group) {
     if (!isName(group.name, "-_")) {
         return invalidArgument(place, ": a name is made of a-z, 0-9, - and _");
     }
+    // Divides, because slots * procs may overflow.
     if (group.slots < 1 || group.procs < 1 || group.slots > kWorkersMax / group.procs) {
         return invalidArgument(place, ": ", group.slots, " slots of ", group.procs,
                                " processes; must be 1 to ", kWorkersMax, " in all");
@@ -63,6 +66,8 @@ std::optional<int> numberOf(std::string_view digits) {
     return isNumber ? std::optional(number) : std::nullopt;
 }
 
+// Reads from the right, because a run's id may hold dots: first the part, if the last word is not
+// the attempt's, then the attempt.
 std::optional<KeyParts> partsOf(std::string_view key) {
     KeyParts parts;
     const std::size_t last = key.rfind('.');
@@ -89,6 +94,7 @@ std::string recordPath(const std::string& directory, std::string_view key) {
                : directory + "/gang.json";
 }
 
+// A cause of a later version reads as kNone.
 Cause causeOf(std::string_view text) {
     for (int i = 0; i <= static_cast<int>(Cause::kEngineFailed); ++i) {
         if (textOf(static_cast<Cause>(i)) == text) {
@@ -99,6 +105,7 @@ Cause causeOf(std::string_view text) {
 }
 
 // Returns 0 if the file does not exist.
+// The value is a multiple of 1000: parts of a second are dropped.
 std::int64_t changedMs(const std::string& path) {
     struct stat info{};
     return ::stat(path.c_str(), &info) == 0 ? info.st_mtim.tv_sec * 1000 : 0;
@@ -120,6 +127,8 @@ Result<GangRecord> recordOf(const Gang& gang) {
         if (group.hasRanks && group.place.masterPort != 0) {
             record.masterPort = group.place.masterPort;
         }
+        // Ranks are numbered over the job: this node's begin at place.first, in the order of the
+        // names.
         for (const std::string& name : workerNames(group)) {
             if (!names.insert(name).second) {
                 return invalidArgument("gang ", gang.key, ": two workers are called ", name);
@@ -164,6 +173,8 @@ Status writeGangRecord(const std::string& directory, const GangRecord& r) {
                        {"exit_code", r.exitCode},
                        {"worker", r.worker},
                        {"reason", r.reason}};
+    // Written again with each change, and read by the next daemon after a crash: a reader sees the
+    // old or the new record, never a part of one.
     return writeFileAtomic(recordPath(directory, r.key), dumpJson(json) + "\n", 0600);
 }
 
@@ -299,6 +310,8 @@ std::optional<GuardianRecord> readGuardianRecord(const std::string& workerDirect
 Result<std::optional<ExitRecord>> readExitRecord(const std::string& workerDirectory) {
     const std::string path = workerDirectory + "/exit.json";
     const Result<std::string> text = readFile(path, kRecordBytesMax);
+    // A daemon that lacks descriptors must not conclude that the worker left no record: it would
+    // count the worker as killed.
     if (absl::IsResourceExhausted(text.status())) {
         return text.status();
     }
@@ -309,6 +322,8 @@ Result<std::optional<ExitRecord>> readExitRecord(const std::string& workerDirect
     }
     const Result<std::int64_t> time = parseTime(jsonString(*json, "time"));
     return std::optional(ExitRecord{
+        // 137 is 128 + SIGKILL, a shell's code for a killed process: assumed if the record has no
+        // code.
         static_cast<int>(jsonInt(*json, "code", 137)), static_cast<int>(jsonInt(*json, "signal")),
         time.ok() ? *time : 0, jsonString(*json, "reason"), jsonString(*json, "boot_id"),
         jsonInt(*json, "boot_ms"), jsonReal(*json, "cpu_seconds"),

@@ -31,6 +31,8 @@ void pick(const T* from, const std::int64_t* rows, std::int64_t n, T* out) {
 template <class T>
 void blend(Isa isa, const Values& from, const std::uint8_t* rows, std::int64_t n, void* to) {
     T* const out = static_cast<T*>(to);
+    // The old value is written back where the row is not chosen: a loop without branches, which the
+    // compiler can vectorise.
     const T* const in = from.as<T>();
     if (from.isConstant) {
         const T value = *in;
@@ -70,6 +72,8 @@ Result<Values> constantOf(Lane lane, const Datum& scalar) {
 
 Result<std::shared_ptr<arrow::Buffer>> ValueMemory::block(bool isMask) {
     for (const Block& known : blocks_) {
+        // No Values refers to it any more: blocks_ holds the only reference. One thread uses this
+        // object, so the count cannot rise meanwhile.
         if (known.isMask == isMask && known.memory.use_count() == 1) {
             return known.memory;
         }
@@ -119,6 +123,7 @@ Result<Values> ValueMemory::fromArray(const expr::DataType& type, ArrayPtr array
         bytesOfBits(data.buffers[1]->data(), data.offset, n, values.dataHeld->mutable_data());
         values.data = values.dataHeld->data();
     } else {
+        // A view of Arrow's own memory; `other`, set below, keeps it alive.
         values.data = data.buffers[1]->data() + data.offset * laneBytes(values.lane);
     }
     if (array->null_count() > 0) {
@@ -140,6 +145,8 @@ Result<Datum> ValueMemory::toDatum(const Values& values, const expr::DataType& t
     }
     const std::int64_t count = values.isConstant ? 1 : n;
     std::shared_ptr<arrow::Buffer> data = values.dataHeld;
+    // A view of a part of another buffer, and bools, which Arrow stores as bits, are copied. Blocks
+    // are passed on without a copy: their reference count keeps them from being reused.
     if (values.lane == Lane::kBool || data == nullptr || data->data() != values.data) {
         const std::int64_t bytes = values.lane == Lane::kBool ? arrow::bit_util::BytesForBits(count)
                                                               : count * laneBytes(values.lane);
@@ -224,6 +231,7 @@ Result<Values> ValueMemory::scatter(const Values& some, const std::vector<std::i
     const auto width = static_cast<std::size_t>(laneBytes(some.lane));
     ASSIGN_OR_RETURN(result.dataHeld, block(some.lane == Lane::kBool));
     std::uint8_t* const out = result.dataHeld->mutable_data();
+    // Rows outside `rows` are never used, but kernels compute on them: they get a defined value.
     std::memset(out, 0, static_cast<std::size_t>(n) * width);
     for (std::size_t i = 0; i < rows.size(); ++i) {
         std::memcpy(out + static_cast<std::size_t>(rows[i]) * width,
@@ -245,6 +253,7 @@ Result<Values> ValueMemory::scatter(const Values& some, const std::vector<std::i
 /// Writes the values of `rows` into the result, which owns its memory.
 Status ValueMemory::take(Values& result, const Values& from, const std::uint8_t* rows,
                          std::int64_t n) {
+    // The result had no nulls until now: all rows taken so far are valid.
     if (result.valid == nullptr && (from.isAllNull() || from.valid != nullptr)) {
         ASSIGN_OR_RETURN(result.validHeld, block(/*isMask=*/true));
         std::memset(result.validHeld->mutable_data(), 1, static_cast<std::size_t>(n));
@@ -266,6 +275,7 @@ Status ValueMemory::take(Values& result, const Values& from, const std::uint8_t*
     if (from.isAllNull()) {
         return okStatus();
     }
+    // Values are read-only for everyone but the owner of the block behind them.
     void* const out = const_cast<void*>(result.data);
     switch (laneBytes(result.lane)) {
         case 8:
@@ -297,6 +307,7 @@ Status ValueMemory::truths(const Values& values, std::int64_t n, std::uint8_t* o
         return okStatus();
     }
     eachRow(isa_, n, [=](std::int64_t i) MILLRACE_ROW {
+        // A value under a null is undefined; the conjunction is 0 whatever it is.
         out[i] = static_cast<std::uint8_t>(is[i] & valid[i]);
     });
     return okStatus();

@@ -153,7 +153,7 @@ class Typer {
     bool unify(std::vector<Expr>& parts, const Expr& at, std::string_view verb) {
         DataType common = scalar(TypeKind::kNull);
         const Expr* first = nullptr;
-        for (const bool isFlexibleTurn : {false, true}) {
+        for (const bool isFlexibleTurn : {false, true}) {  // literals last: they adapt
             for (const Expr& part : parts) {
                 if (part->isFlexible != isFlexibleTurn || isNullLiteral(part)) {
                     continue;
@@ -166,7 +166,7 @@ class Typer {
                 first = first == nullptr ? &part : first;
             }
         }
-        if (common.isNull()) {
+        if (common.isNull()) {  // nulls only: any type would do
             common = kInt32Type;
         }
         // A decimal's digits come from its column, and a null in an expression has none.
@@ -183,6 +183,7 @@ class Typer {
         return true;
     }
 
+    // A literal that fits leaves the common type alone: `int8_column + 1` is an int8.
     bool widen(DataType& common, const Expr& part) {
         if (part->isFlexible && isIntLiteral(part) && common.isInteger() &&
             fits(std::get<std::int64_t>(part->literal), common.kind)) {
@@ -251,7 +252,7 @@ class Typer {
     }
 
     Expr comparison(const Expr& expr, std::vector<Expr> c) {
-        allStringsAreLiterals_ = true;
+        allStringsAreLiterals_ = true;  // in `'2024-01-01' < t` the text comes first
         for (const Expr& child : c) {
             allStringsAreLiterals_ &= !child->type.isString() || isStringLiteral(child);
             if (child->type.isList) {
@@ -368,7 +369,7 @@ class Typer {
             return fail(expr, strCat("unknown function ", expr->name, "()",
                                      nameHint(expr->name, functionNames())));
         }
-        const Function* chosen = overloads[0];
+        const Function* chosen = overloads[0];  // overloads differ in whether the first is a list
         for (const Function* overload : overloads) {
             const bool wantsList = overload->params[0] == ParamKind::kList;
             if (overloads.size() > 1 && !c.empty() && wantsList == c[0]->type.isList) {
@@ -529,7 +530,7 @@ class Typer {
             return false;
         }
         ExprNode node = *arg;
-        node.zone = std::move(*zone);
+        node.zone = std::move(*zone);  // evaluation uses these rules, even if the file changes
         arg = std::make_shared<const ExprNode>(std::move(node));
         return true;
     }
@@ -577,7 +578,7 @@ class Typer {
                 return c[0]->type.kind == TypeKind::kFloat ? c[0]->type : kDoubleType;
             default: {
                 DataType type = c[0]->type;
-                type.listSize = 0;
+                type.listSize = 0;  // list_slice() may shorten a list of fixed size
                 return type;
             }
         }

@@ -42,6 +42,9 @@ std::string literalText(const Literal& literal) {
         return std::to_string(*value);
     }
     if (const auto* value = std::get_if<double>(&literal)) {
+        // The shortest text that reads back to the same double. Without a point or exponent it
+        // would parse as an integer and get another type; "e" and "n" also find the exponent, nan
+        // and inf.
         char buffer[40];
         const auto end = std::to_chars(buffer, buffer + sizeof buffer, *value).ptr;
         std::string text(buffer, end);
@@ -121,6 +124,8 @@ Expr makeNode(ExprOp op, std::uint32_t offset, std::vector<Expr> children) {
     node.offset = offset;
     for (const Expr& child : children) {
         node.depth = std::max(node.depth, child->depth + 1);
+        // Subtrees are shared (the value in `between`), so the counted size can grow exponentially
+        // with the depth: it stops just above the limit, where the sum cannot overflow.
         node.size = std::min(node.size + child->size, kExprNodesMax + 1);
     }
     node.children = std::move(children);
@@ -191,6 +196,8 @@ std::vector<std::string> collectColumns(const Expr& expr) {
     return names;
 }
 
+// A loop with its own stack, before typing too: there node->function is not set yet, so the
+// function is looked up by its name.
 std::vector<std::string> collectZones(const Expr& expr) {
     std::set<std::string> zones;
     std::vector<const ExprNode*> open = {expr.get()};
@@ -212,6 +219,7 @@ std::vector<std::string> collectZones(const Expr& expr) {
     return {zones.begin(), zones.end()};
 }
 
+// Counts all overloads of a name: before typing, the called one is not known.
 std::map<std::string, int> collectRevisions(const Expr& expr) {
     std::map<std::string, int> revisions;
     std::vector<const ExprNode*> open = {expr.get()};
@@ -251,6 +259,8 @@ std::string expressionText(const Expr& expr) {
             return strCat("(", child(0), " in (", joined(expr->children, 1), "))");
         case ExprOp::kCase:
             return caseText(*expr);
+        // Typing inserts implicit casts again, so the text stays short and independent of the
+        // schema.
         case ExprOp::kCast:
             return expr->isImplicit ? child(0)
                                     : strCat("cast(", child(0), " as ", expr->type.name(), ")");
@@ -269,6 +279,7 @@ Position positionAt(std::string_view text, std::size_t offset) {
         if (text[i] == '\n') {
             ++at.line;
             at.column = 1;
+            // Bytes 10xxxxxx continue a UTF-8 character: columns count code points.
         } else if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) {
             ++at.column;
         }

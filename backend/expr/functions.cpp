@@ -10,6 +10,8 @@ using P = ParamKind;
 using R = ResultKind;
 using F = FunctionId;
 
+// The texts are in docs/reference/spec.md and in completions. Changing what a function returns
+// changes streams: raise its revision (revisionOf), and change the kernel in backend/eval.
 std::vector<Function> numberFunctions() {
     return {
         {F::kAbs, "abs", {}, {P::kNumber}, {}, false, R::kFirst, "x", "the value without its sign"},
@@ -402,6 +404,8 @@ std::vector<Function> timeFunctions() {
     };
 }
 
+// Some of their names have an overload for plain values (`length`, `contains`, `hash_ids`): whether
+// the first argument is a list chooses between them.
 std::vector<Function> listFunctions() {
     return {
         {F::kListLength,
@@ -463,6 +467,7 @@ std::vector<Function> listFunctions() {
     };
 }
 
+// The order of the reference page.
 std::vector<Function> makeAll() {
     std::vector<Function> all = numberFunctions();
     for (auto* more : {&stringFunctions, &listFunctions, &timeFunctions}) {
@@ -493,6 +498,7 @@ std::span<const Function> allFunctions() {
 std::vector<const Function*> findFunctions(std::string_view name) {
     std::string lower(name);
     for (char& c : lower) {
+        // ASCII only, whatever the locale: all names are ASCII.
         c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     }
     std::vector<const Function*> found;
@@ -521,6 +527,7 @@ int revisionOf(FunctionId id) {
 }
 
 std::vector<std::string> functionNames() {
+    // Forms of the grammar that look like calls; they are suggested like functions.
     std::set<std::string> names = {"if", "cast", "try_cast"};
     for (const Function& function : allFunctions()) {
         names.emplace(function.name);

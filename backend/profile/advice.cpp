@@ -17,7 +17,9 @@ namespace millrace::profile {
 
 namespace {
 
+// Decoded bytes of a mean row group. The loader cuts row groups into splits of at most 256 MB.
 constexpr double kSmallGroupBytes = 8e6, kLargeGroupBytes = 512e6;
+// A command is suggested from a gain of 10 % on: less is not worth writing the files again.
 constexpr double kWorthIt = 1.1;
 
 std::string figure(double value) {
@@ -32,6 +34,7 @@ std::string seconds(double value) {
     return text;
 }
 
+// For a POSIX shell: users paste the command.
 std::string quoted(const std::string& path) {
     const bool isPlain = path.find_first_of(" *?[]{}$'\"\\&;|<>()!#~") == std::string::npos;
     if (isPlain) {
@@ -88,6 +91,8 @@ std::string codecOf(const AdviceInput& input) {
 class Advisor {
  public:
     Advisor(const AdviceInput& input, const std::stop_token& stop) : input_(input), stop_(stop) {
+        // Both sides of a comparison are written with the files' own codec and encodings: only the
+        // property in question differs.
         now_.codec = codecOf(input);
         // Measures floats with the encoding that they have in the files.
         for (const dataset::ColumnFacts& column : input.columns) {
@@ -193,6 +198,7 @@ class Advisor {
         table::ExternalSort::Options options;
         options.keys = {input_.request->column};
         options.directory = input_.directory + "/runs";
+        // More than the sample needs, so that the sort never writes runs to disk.
         options.memoryBytes = std::int64_t{1} << 40;  // the sample already is in memory
         const auto sort = table::ExternalSort::make(input_.sample->schema(), options);
         std::shared_ptr<arrow::RecordBatch> sorted;
@@ -214,6 +220,7 @@ class Advisor {
         const int percent = static_cast<int>(100 * request.adjacentShare());
         Advice advice;
         advice.kind = "scattered_requests";
+        // Sorting would not gain much: most repeats already follow each other.
         if (request.adjacentShare() >= 0.9) {
             advice.finding = strCat("rows of one '", request.column, "' are adjacent (",
                                     figure(request.rowsPerRequest),
@@ -272,6 +279,8 @@ class Advisor {
                                  ? commandOf(input_, " --row-group-rows 65536")
                                  : "";
         } else if (bytes > kLargeGroupBytes) {
+            // Without a page index, the k-th of n splits decompresses the pages of k splits: half
+            // of n + 1 on average.
             const double cuts = bytes / 256e6;
             advice.finding = strCat(mean, ": each is cut into about ", figure(cuts), " splits, ");
             const bool hasIndex = std::ranges::all_of(
@@ -313,6 +322,8 @@ class Advisor {
             strAppend(&table, table.empty() ? "" : ", ", codec, " ",
                       formatBytes(static_cast<double>(measured->bytes)), " ",
                       seconds(measured->seconds));
+            // Each codec has to beat the best one so far by the factor: near-equal ones do not
+            // replace it.
             if (measured->seconds < bestMeasured.seconds / kWorthIt) {
                 bestMeasured = *measured;
                 best = codec;

@@ -20,6 +20,7 @@
 namespace millrace::rank {
 namespace {
 
+// Bytes of acknowledgements and stops that wait for a worker that does not read.
 constexpr std::size_t kMaxUnsentBytes = std::size_t{1} << 20;
 
 using Time = UnixListener::Time;
@@ -63,6 +64,8 @@ class RankServer::Impl {
     void post(ConnectionId id, std::string line) {
         {
             MutexLock lock(mutex_);
+            // A connection that has ended is not in known_: ids are never reused, so a late ack
+            // cannot reach another worker.
             if (known_.count(id) == 0) {
                 return;
             }
@@ -109,6 +112,8 @@ class RankServer::Impl {
                 static_cast<void>(!::read(wakeEvent_.get(), &count, sizeof count));
                 collectPosts();
             }
+            // connections_ is the same as when `items` was filled: only accept() and sweep() below
+            // change it. collectPosts() and the callbacks only mark connections as done.
             std::size_t i = 2;
             for (auto& [id, c] : connections_) {
                 attend(id, c, items[i++].revents);
@@ -136,6 +141,8 @@ class RankServer::Impl {
         }
     }
 
+    // Takes what other threads posted, and sends it without the lock: mutex_ is never held during a
+    // system call on a socket, nor during a callback, which may call ack() or stop() itself.
     void collectPosts() {
         std::map<ConnectionId, std::string> posts;
         std::set<ConnectionId> closing;
@@ -194,6 +201,7 @@ class RankServer::Impl {
             c.isDone = true;
             return;
         }
+        // Searches only the new bytes for a line's end: a long line arrives in many reads.
         const std::size_t searched = c.in.size();
         c.in.append(bytes, static_cast<std::size_t>(n));
         std::size_t from = 0;
@@ -227,6 +235,8 @@ class RankServer::Impl {
         }
         if (hello == nullptr) {
             line->attempt = line->attempt < 0 ? c.sender.attempt : line->attempt;
+            // A line of an older attempt is valid: its checkpoint kept the lines that were not yet
+            // acknowledged, and the next attempt sends them first.
             if (line->attempt > c.sender.attempt) {
                 drop(c, strCat("a line of attempt ", line->attempt, " from a worker of attempt ",
                                c.sender.attempt));
@@ -237,6 +247,7 @@ class RankServer::Impl {
             }
             return;
         }
+        // Known before onHello, because onHello may already send a stop to this worker.
         c.sender = hello->sender;
         {
             MutexLock lock(mutex_);

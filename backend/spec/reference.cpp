@@ -68,6 +68,8 @@ std::string limitsText(const Key& key) {
             absl::StrJoin(std::vector<std::string>(l.choices.begin(), l.choices.end()), ", "));
     }
     std::string text = l.unit.empty() ? "" : strCat(", in ", l.unit);
+    // The default limits are infinite. A largest value from 1e6 on only keeps nonsense out, so the
+    // page does not show it.
     if (l.min > -1e300) {
         strAppend(&text, l.isMinExcluded ? ", above " : ", from ", number(l.min));
     }
@@ -77,6 +79,8 @@ std::string limitsText(const Key& key) {
     return text;
 }
 
+// In a Markdown table a bar ends the cell even within backticks, and "<" before a letter begins an
+// HTML tag.
 std::string escaped(std::string_view text) {
     std::string out;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -120,6 +124,8 @@ std::string functionRow(const expr::Function& f) {
                   " |\n");
 }
 
+// The text around the generated tables. Links are relative to docs/reference, where the page is; a
+// test compares the page with specReference(), so it is generated again after each change here.
 constexpr std::string_view kIntroduction = R"(# Spec reference
 
 A run is one YAML file of at most 1 MB. This page is made from the tables that the reader uses
@@ -231,6 +237,8 @@ A null argument gives null unless the table says otherwise.
 std::string specReference() {
     std::string text(kIntroduction);
     text += keySection("Top", "");
+    // The order of the page's sections; keys keep the order of the key table. A key below none of
+    // these sections would be missing.
     for (const char* top : {"dataset", "recipe", "labels", "features", "embeddings", "batch",
                             "model", "train", "eval", "resources"}) {
         text += keySection(top, top);

@@ -39,6 +39,7 @@ Json emptyValue(KeyType type) {
     return isMap || type == KeyType::kSectionMap ? Json::object() : Json::array();
 }
 
+// A column's name as an expression: `take: [x]` means `take: {x: '"x"'}`.
 std::string quotedName(std::string_view name) {
     return strCat(
         "\"", absl::StrReplaceAll(absl::string_view(name.data(), name.size()), {{"\"", "\"\""}}),
@@ -60,7 +61,7 @@ TreeReader::Where TreeReader::Where::at(std::size_t index) const {
 
 void TreeReader::errorAt(expr::Position position, const Where& where, const char* code,
                          std::string message) {
-    if (errors_.size() < kErrorsMax) {
+    if (errors_.size() < kErrorsMax) {  // the first ones are the causes
         errors_.push_back({position.line, position.column, std::move(message), where.shown, code});
     }
 }
@@ -130,7 +131,7 @@ Json TreeReader::section(std::string_view prefix, const YamlNode* node, const Wh
     }
     Json out = Json::object();
     for (const Key* key : known) {
-        if (key->type == KeyType::kVariations) {
+        if (key->type == KeyType::kVariations) {  // of a file, not of a run
             continue;
         }
         const std::string name(key->name());
@@ -185,7 +186,7 @@ Json TreeReader::fallback(const Key& key, const Where& where) {
     const std::optional<YamlNode> node = parseYaml(key.fallback, true, none);
     INVARIANT(node.has_value(), "the defaults of the key table are YAML");
     Json read = value(key, *node, where);
-    places_.erase(where.path);
+    places_.erase(where.path);  // a default has no position in the text
     return read;
 }
 
@@ -293,7 +294,7 @@ Json TreeReader::integer(const Key& key, const YamlNode& node, const Where& wher
 }
 
 Json TreeReader::seed(const YamlNode& node, const Where& where) {
-    std::uint64_t number = 0;
+    std::uint64_t number = 0;  // beyond int64, too
     const char* end = node.text.data() + node.text.size();
     const auto parsed = std::from_chars(node.text.data(), end, number);
     if (!node.isScalar() || node.isQuoted || parsed.ec != std::errc() || parsed.ptr != end) {
@@ -338,7 +339,7 @@ Json TreeReader::path(const Key& key, const YamlNode& node, const Where& where) 
 }
 
 Json TreeReader::list(const Key& key, const YamlNode& node, const Where& where) {
-    const bool isPaths = key.name() == "path" || key.name() == "table";
+    const bool isPaths = key.name() == "path" || key.name() == "table";  // ${x} as bare text
     const auto one = [&](const YamlNode& item, const Where& at) {
         return isPaths                          ? path(key, item, at)
                : key.type == KeyType::kTextList ? text(key, item, at)
@@ -541,6 +542,7 @@ Json TreeReader::recipe(const YamlNode& node, const Where& where) {
 }
 
 Json TreeReader::step(const YamlNode& node, const Where& where) {
+    // A disabled step: after an error, later checks find a valid tree.
     const Json broken = {{"kind", "filter"}, {"name", "filter"}, {"enabled", false}};
     std::vector<const Key*> known = keysBelow("recipe");
     if (!node.isMap()) {
@@ -586,7 +588,7 @@ Json TreeReader::stepBody(const Key& key, const YamlNode& node, const Where& whe
     }
     if (key.type == KeyType::kStepBody) {
         Json out = section(key.path, &node, shown);
-        if (out.contains("as") && out["as"] == "") {
+        if (out.contains("as") && out["as"] == "") {  // default: replaces the column
             out["as"] = out["column"];
         }
         return out;

@@ -18,18 +18,23 @@ using arrays::fromArrow;
 
 constexpr std::int64_t kLengthBytes = 4;
 
+// Multiplicative hashing (Knuth, The Art of Computer Programming, volume 3, 6.4) by 2^64 / golden
+// ratio. Its high bits are the best ones and IndexTable uses the low ones, so both are combined.
 std::uint64_t mixed(std::uint64_t value) {
     value *= 0x9e3779b97f4a7c15U;
     return value ^ value >> 32;
 }
 
 template <class T>
+// Dictionary entries are equal if their bits are: 0.0 and -0.0, and different NaNs, stay apart, and
+// NaN equals itself. The file then returns the exact values.
 std::uint64_t bitsOf(T value) {
     using Word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
     return std::bit_cast<Word>(value);
 }
 
 /// Appends each text's length and bytes, one text after another.
+// PLAIN encoding of BYTE_ARRAY (Parquet's Encodings.md): lengths of four bytes, little-endian.
 Status appendTexts(const std::vector<std::string_view>& texts, arrow::BufferBuilder& out) {
     std::int64_t bytes = 0;
     for (const std::string_view text : texts) {
@@ -48,6 +53,7 @@ Status appendTexts(const std::vector<std::string_view>& texts, arrow::BufferBuil
 }
 
 /// Appends all lengths, then all bytes: the codec's input is not interrupted by a length per text.
+// DELTA_LENGTH_BYTE_ARRAY (Parquet's Encodings.md).
 Status appendBehindLengths(const std::vector<std::string_view>& texts, arrow::BufferBuilder& out) {
     std::vector<std::int32_t> lengths;
     lengths.reserve(texts.size());
@@ -69,6 +75,7 @@ Status appendBehindLengths(const std::vector<std::string_view>& texts, arrow::Bu
 
 }  // namespace
 
+// Keys are distinct, so rehashing compares none.
 void IndexTable::grow() {
     slots_.assign(slots_.size() * 2, kFree);
     for (std::uint32_t index = 0; index < hashes_.size(); ++index) {
@@ -122,6 +129,8 @@ void NumberValues<DType>::appendValid(const T* values, std::int64_t count,
     gathered_.resize(before + static_cast<std::size_t>(count));
     T* out = gathered_.data() + before;
     for (std::int64_t i = 0; i < count; ++i) {
+        // No branch per row: `out` never overtakes `i`, and stays inside the space for `count`
+        // values.
         *out = values[i];  // a null is overwritten by the next value
         out += arrow::bit_util::GetBit(valid, firstBit + i) ? 1 : 0;
     }
@@ -197,6 +206,8 @@ std::int64_t TextValues::take(std::int64_t row, std::int64_t most) {
     pieces_.each(row, rowsMost, [&](const arrow::Array& array, std::int64_t from, std::int64_t n) {
         const auto& texts = static_cast<const arrow::BinaryArray&>(array);
         const bool hasNulls = array.null_count() > 0;
+        // A page ends behind the text that reaches its size: it holds at least one text, however
+        // long.
         for (std::int64_t i = from; i < from + n && bytes < bytesMost_; ++i, ++rows) {
             if (!hasNulls || texts.IsValid(i)) {
                 views_.push_back(texts.GetView(i));
@@ -236,6 +247,8 @@ parquet::EncodedStatistics TextValues::statistics(std::int64_t nulls) {
     if (!views_.empty()) {
         page.least = page.most = views_.front();
     }
+    // Bounds are in the order of unsigned bytes, as Parquet requires for UTF8. Most comparisons end
+    // with the first eight bytes; equal words decide nothing, because a word is padded with zeros.
     std::uint64_t least = firstWord(page.least), most = least;
     for (const std::string_view text : views_) {
         const std::uint64_t word = firstWord(text);
@@ -260,6 +273,7 @@ Status TextValues::append(parquet::Encoding::type encoding, arrow::BufferBuilder
 bool TextValues::index(std::vector<std::uint32_t>& indices) {
     for (const std::string_view text : views_) {
         const std::uint32_t index =
+            // Keys are views of the row group's batches, which outlive the chunk.
             table_.find(hashOf(text), [&](std::uint32_t known) { return keys_[known] == text; });
         if (index == keys_.size()) {
             keys_.push_back(text);

@@ -51,6 +51,7 @@ bool isListType(const arrow::DataType& type) {
     return type.id() == arrow::Type::LIST || type.id() == arrow::Type::FIXED_SIZE_LIST;
 }
 
+// Arrow's CSV writer does not support lists. A null item is an empty text between bars.
 Result<std::shared_ptr<arrow::Array>> listTexts(const arrow::Array& lists) {
     arrow::StringBuilder builder;
     std::string text;
@@ -100,6 +101,8 @@ Result<std::shared_ptr<arrow::Buffer>> textOf(const arrow::RecordBatch& batch, b
 }
 
 // Converts rows to text in pieces, in several threads; writes the pieces in order.
+// Each round converts kTextRows per thread, so that the text in memory is bounded whatever the size
+// of the row group.
 class CsvFile final : public TableFile {
  public:
     CsvFile(std::string path, FilePtr file, int threads)
@@ -201,6 +204,9 @@ Status writeStatus(const arrow::Status& status, const std::string& path) {
         return okStatus();
     }
     const std::string detail = status.detail() == nullptr ? "" : status.detail()->ToString();
+    // These are the C library's texts of ENOSPC, EFBIG and EDQUOT, which Arrow puts into the
+    // message or the detail. Nothing of the table is kept, because its directory appears only when
+    // it is complete (OutputPlace).
     for (const char* full : {"No space left", "File too large", "quota exceeded"}) {
         const bool isFull = detail.find(full) != std::string::npos ||
                             status.message().find(full) != std::string::npos;
@@ -257,6 +263,7 @@ Status TableWriter::begin(const std::vector<BatchPtr>& first) {
 }
 
 Status TableWriter::write(const arrow::RecordBatch& batch) {
+    // A slice shares the columns and makes the pointer that the encoder needs.
     const std::vector<BatchPtr> batches{batch.Slice(0)};
     RETURN_IF_ERROR(begin(batches));
     ASSIGN_OR_RETURN(const EncodedGroup group, encodeGroup(*encoder_, batches, threads_));
@@ -264,6 +271,7 @@ Status TableWriter::write(const arrow::RecordBatch& batch) {
 }
 
 Status TableWriter::close() {
+    // A table without rows is a file with a schema, too.
     RETURN_IF_ERROR(begin({}));
     return file_->close();
 }

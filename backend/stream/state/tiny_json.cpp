@@ -20,6 +20,8 @@ class TinyParser {
     }
 
  private:
+    // The parser recurses, and its input may be any file or text of a user: the depth bounds its
+    // stack.
     static constexpr int kMaxDepth = 16;
 
     void skip() {
@@ -107,6 +109,8 @@ class TinyParser {
         out = 0;
         for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
             const int digit = text_[at_] - '0';
+            // Checked before it is computed: a count beyond kMaxCount is an error, never a wrapped
+            // number.
             if (out > (kMaxCount - digit) / 10) {
                 return false;
             }
@@ -150,6 +154,7 @@ class TinyParser {
         if (!codeUnit(code)) {
             return false;
         }
+        // A surrogate pair (RFC 8259, section 7): a half alone is not a character.
         if (code >= 0xd800 && code < 0xe000) {  // half of a pair: the other half follows
             char32_t low = 0;
             const bool isPair = code < 0xdc00 && text_.substr(at_ + 1, 2) == "\\u" &&
@@ -180,6 +185,8 @@ class TinyParser {
         return true;
     }
 
+    // UTF-8 by RFC 3629, section 3; code points end at 0x10ffff, which a surrogate pair cannot
+    // exceed.
     static void addUtf8(char32_t code, std::string& out) {
         const auto tail = [&](int shift) {
             out += static_cast<char>(0x80 | (code >> shift & 0x3f));
@@ -254,6 +261,8 @@ TinyJsonMembers::TinyJsonMembers(const TinyJson& object) : object_(object) {
 }
 
 const TinyJson& TinyJsonMembers::member(const char* name, TinyJson::Kind kind, const char* what) {
+    // A reference that outlives the call: reads continue after an error, and wrong() keeps the
+    // first one.
     static const TinyJson kNone;
     const TinyJson* value = object_.find(name);
     if (value != nullptr && value->kind == kind) {
@@ -324,6 +333,8 @@ std::string quoteJson(std::string_view text) {
         if (const std::size_t i = kFrom.find(c); i != kFrom.npos) {
             out += '\\';
             out += kTo[i];
+            // RFC 8259, section 7: control characters must be escaped; all other bytes pass
+            // unchanged.
         } else if (static_cast<unsigned char>(c) < 0x20) {
             constexpr char kHex[] = "0123456789abcdef";
             out += "\\u00";

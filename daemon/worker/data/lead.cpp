@@ -16,6 +16,7 @@
 namespace millrace::data {
 namespace {
 
+// Time passes for the master without events, too: late workers, and workers that are wanted.
 constexpr std::chrono::milliseconds kTurn{200};
 
 std::string socketBeside(const std::string& joinPath) {
@@ -75,6 +76,8 @@ Status Lead::open(const loader::ElsewhereOptions& options) {
     ASSIGN_OR_RETURN(server_,
                      transport::Server::start(file, *door_, [file](std::string_view token) {
                          return transport::isSameToken(token, file.token) ||
+                                // Either token opens the connection; the door then checks which
+                                // calls it allows.
                                 transport::isSameToken(token, file.relayToken);
                      }));
     if (file.isUnix()) {
@@ -82,6 +85,7 @@ Status Lead::open(const loader::ElsewhereOptions& options) {
                                                    [this](int fd) { door_->slabs(UniqueFd(fd)); }));
     }
     RETURN_IF_ERROR(file.write(joinPath_));
+    // The join file is written last: a worker that finds it finds the server and the gate open.
     thread_ = startThread("data-lead", [this](const std::stop_token& stop) { run(stop); });
     logInfo("data: workers and relays may join", {{"file", joinPath_}, {"address", file.address}});
     return okStatus();
@@ -99,6 +103,7 @@ Lead::~Lead() {
         thread_.join();
         ::unlink(joinPath_.c_str());
     }
+    // The thread has ended: events that gRPC's threads still post are never handled.
     std::map<LinkPtr, Member> members;
     {
         MutexLock lock(turn_);
@@ -114,6 +119,7 @@ Lead::~Lead() {
     if (door_ != nullptr) {
         door_->endRelays();
     }
+    // Waits for the calls that still run. They read store_ through the door, so it ends last.
     server_.reset();
     store_.reset();
 }
@@ -122,6 +128,7 @@ void Lead::attach(segment::SegmentDesk& desk, std::shared_ptr<const segment::Str
     stream::StreamMaster::Options options;
     options.workersLeast = workersLeast_;
     options.workersMost = workersMost_;
+    // Without workers of its own a run does not wait for any: the feed computes at once.
     options.aloneNs = workersLeast_ > 0 ? options.aloneNs : 0;
     {
         MutexLock lock(turn_);
@@ -134,6 +141,9 @@ void Lead::attach(segment::SegmentDesk& desk, std::shared_ptr<const segment::Str
             joinStream(link, member);
         }
     }
+    // Outside turn_, here and in detach(): onChange() may wait for a running call, and nothing
+    // waits under a lock (docs/decisions/0010). Where both locks are held, turn_ comes before
+    // mutex_.
     desk.onChange([this] {
         MutexLock lock(mutex_);
         isDeskNews_ = true;
@@ -150,6 +160,8 @@ void Lead::detach() {
             return;
         }
         desk = &stream_->desk();
+        // Generations continue over streams, so that a late answer to an order of the old stream
+        // never matches an order of the new one.
         firstGeneration_ = stream_->nextGeneration();
         gone_.segments += stream_->numDelivered();
         gone_.frameBytes += stream_->frameBytes();
@@ -206,6 +218,7 @@ void Lead::whole(const LinkPtr& link) {
 
 void Lead::report(const LinkPtr& link, v1::WorkerReport& report) {
     Event event{Event::Kind::kReport, link};
+    // Swapped, not copied: a report describes each frame of its segments.
     event.report.Swap(&report);
     post(std::move(event));
 }
@@ -343,6 +356,8 @@ void Lead::handleReport(const LinkPtr& link, const v1::WorkerReport& report) {
         member.awaitsStore = true;
         store_->refused(report.refused_key());
     }
+    // The worker computes the hashes from its own files. Different files would give different rows,
+    // and no checksum of frames would show it.
     if (!member.isChecked && !isRightInput(report)) {
         refuse(link, failedPrecondition("work: what this worker computes is stream ",
                                         report.stream_hash(), " of plan ", report.plan_hash(),
@@ -371,6 +386,8 @@ void Lead::handleReport(const LinkPtr& link, const v1::WorkerReport& report) {
             end.set_is_end(true);
             link->send(end);
         }
+        // Requests the next report only after this one is handled: this bounds events_ (see the
+        // header).
         link->readNext();
         return;
     }
@@ -415,6 +432,7 @@ void Lead::lose(const LinkPtr& link, stream::StreamMaster::Loss loss) {
     gone_.cpuSeconds += members_.at(link).cpuSeconds;
     gone_.networkBytes += isNetwork_ ? link->traffic().bytes : 0;
     members_.erase(link);
+    // The stream assigns its segments to other workers, or the feed computes them.
     if (stream_ && id != 0) {
         stream_->lose(id, loss);
     }

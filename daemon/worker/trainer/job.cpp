@@ -19,6 +19,8 @@ struct InputColumn {
     std::string name, feature;
 };
 
+// The order is that of the features in the model and in checkpoints: changing it changes which
+// weights belong to which column.
 std::vector<InputColumn> inputColumns(const spec::RunSpec& spec) {
     std::vector<InputColumn> columns;
     const auto add = [&](const std::string& name) { columns.push_back({name, name}); };
@@ -48,6 +50,8 @@ Status addTables(const spec::RunSpec& spec, const std::vector<InputColumn>& colu
                 ++users;
             }
         }
+        // A pattern like "s*" may match nothing of this variation: a table without features is not
+        // made.
         if (users == 0) {
             continue;
         }
@@ -89,6 +93,7 @@ Result<train::ScheduleOptions> scheduleOf(const spec::ScheduleSpec& schedule) {
 Status addOptimisation(const spec::TrainSpec& spec, train::LearnerOptions& out) {
     ASSIGN_OR_RETURN(out.optimizer, optimizerOf(spec::denseGroup(spec)));
     const spec::TrainGroup tables = spec::tableGroup(spec);
+    // Equal groups share one optimizer.
     if (tables != spec::denseGroup(spec)) {
         ASSIGN_OR_RETURN(out.tableOptimizer, optimizerOf(tables));
     }
@@ -118,6 +123,8 @@ Result<train::LearnerOptions> learnerOptions(const spec::RunSpec& spec, std::int
     out.heads = spec.heads();
     out.seed = spec.batch.seed;
     out.threads = static_cast<int>(spec.train.threads);
+    // The spec's `auto` becomes a device here: a GPU only if the run was granted one. Target means
+    // are computed on the CPU.
     const bool isOnGpu =
         spec.model.hasTables() && spec.train.device != "cpu" && spec.resources.gpusPerRank > 0;
     out.device = isOnGpu ? "cuda" : "cpu";
@@ -224,6 +231,9 @@ Result<train::TrainerOptions> trainerOptions(const TrainerJob& job, int rank,
     if (trainKeys.is_object()) {
         trainKeys["device"] = out.learner.device;
     }
+    // Keys that change the numbers that training computes, stored in checkpoints: a resume names
+    // those that differ. Left out are keys that only decide when training stops, starts or saves,
+    // and where it runs; the device is the one in use, not `auto`.
     out.numericKeys = {{"train", trainKeys},
                        {"model", jsonMember(all, "model")},
                        {"batch", {{"rows", spec.batch.rows}, {"epochs", spec.batch.epochs}}}};
@@ -252,6 +262,9 @@ train::InitFrom initFromOf(const TrainerJob& job, const train::TrainerOptions& o
         }
         const std::string& table =
             options.learner.tables[static_cast<std::size_t>(feature.table)].name;
+        // A row means another id if only one of the runs has a vocabulary. If both have one, the
+        // rows that both have mean the same values: users append new ones
+        // (docs/reference/models.md).
         const bool hasVocabulary = !jsonString(now, "vocabulary").empty();
         if (hasVocabulary != !jsonString(before, "vocabulary").empty()) {
             from.changed.insert(table);
