@@ -23,6 +23,7 @@ using options::flag;
 using options::integer;
 using options::text;
 
+// A repeatable option has `true` as its last argument. `millrace check` takes these, too.
 std::vector<options::OptionSpec> specOptions() {
     return {text("--set", "KEY=VALUE",
                  "sets a key of the spec, VALUE as YAML or a text: train.learning_rate=0.01", true),
@@ -67,6 +68,8 @@ CommandSpec logsCommand() {
         &runLogs};
 }
 
+// The order of commands and options is that of help, completion and docs/reference/cli.md, which is
+// generated: `millrace help --markdown`.
 std::vector<CommandSpec> runCommands() {
     return {
         {"run",
@@ -207,6 +210,7 @@ CommandSpec previewCommand() {
     return preview;
 }
 
+// How files are read that no spec describes yet.
 std::vector<options::OptionSpec> withReading(std::vector<options::OptionSpec> options) {
     options.push_back(choice("--format", "FORMAT", "of the files (by the first one's ending)",
                              {"parquet", "csv", "arrow"}));
@@ -536,6 +540,7 @@ std::vector<options::OptionSpec> optionsOf(const CommandSpec& command) {
         const std::vector<options::OptionSpec> more = sshOptions();
         options.insert(options.end(), more.begin(), more.end());
     }
+    // Such a command needs no daemon; with an address it runs on that host.
     if (command.looksThere) {
         options.push_back(
             text("--host", "ADDRESS",

@@ -41,6 +41,7 @@ std::string exponentText(double value, int digits) {
 }
 
 // Divides `value` until it is below `most` or the last unit is reached. Returns the unit's index.
+// `most` is a half of the last shown digit below 1000, so that rounding never shows "1000 k".
 std::size_t scale(double& value, double most, std::size_t numUnits) {
     std::size_t unit = 0;
     while (std::fabs(value) >= most && unit + 1 < numUnits) {
@@ -50,6 +51,7 @@ std::size_t scale(double& value, double most, std::size_t numUnits) {
     return unit;
 }
 
+// About four or five significant digits.
 int decimalsBeside(double size) {
     return size < 10 ? 4 : size < 100 ? 2 : size < 1000 ? 1 : 0;
 }
@@ -64,6 +66,7 @@ std::tm localCalendar(std::int64_t utcMs) {
 }  // namespace
 
 std::string groupedNumber(double value, int decimals) {
+    // Negative values that round to 0 lose their sign.
     const double rounded = std::fabs(value) * std::pow(10, decimals) < 0.5 ? 0 : value;
     std::string text = absl::StrFormat("%.*f", decimals, rounded);
     const std::size_t first = text.front() == '-' ? 1 : 0;
@@ -146,6 +149,8 @@ std::string loggedNumber(double value) {
     if (std::nearbyint(value) == value) {
         return significantNumber(value, 15);
     }
+    // Scripts log floats, which arrive as doubles: 0.1f is 0.100000001490116. The fewest digits
+    // that read back to the same float are what was logged.
     const auto asFloat = static_cast<float>(value);
     for (int digits = 1; digits < 7 && static_cast<double>(asFloat) == value; ++digits) {
         const std::string shorter = absl::StrFormat("%.*g", digits, value);
@@ -199,6 +204,7 @@ std::string usedText(const std::optional<std::uint64_t>& used,
     }
     const std::string all = formatBytes(static_cast<double>(*total));
     const std::size_t blank = all.find(' ');
+    // Both numbers have the total's unit, which is found from its own text.
     const double unit = static_cast<double>(*total) / std::max(1e-9, std::atof(all.c_str()));
     return absl::StrFormat("%.1f/%s %s", static_cast<double>(*used) / unit, all.substr(0, blank),
                            all.substr(blank + 1));
@@ -254,6 +260,7 @@ std::string ageText(std::int64_t utcMs, std::int64_t nowMs) {
         return "-";
     }
     const std::int64_t seconds = std::max<std::int64_t>(0, nowMs - utcMs) / 1000;
+    // Each unit begins at one and a half of it: smaller numbers would lose too much to rounding.
     if (seconds < 90) {
         return strCat(seconds, " s ago");
     }

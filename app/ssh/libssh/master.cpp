@@ -13,6 +13,8 @@
 namespace millrace::libssh {
 namespace {
 
+// Normal use does not reach these bounds: they keep a process that loops from exhausting the
+// master.
 constexpr std::size_t kMostClients = 256;
 constexpr std::size_t kMostForwards = 64;
 constexpr std::size_t kMostStreams = 1024;
@@ -41,6 +43,8 @@ void Master::start(const std::string& command) {
     ends.in = duplicate(STDIN_FILENO);
     ends.out = duplicate(STDOUT_FILENO);
     ends.error = duplicate(STDERR_FILENO);
+    // Channels are numbered as by ssh(1), from 0: its message "channel 0: open failed" is about the
+    // master's own command.
     ++numChannels_;
     pump_.add(
         {StreamGoal::Kind::kCommand, command, 0}, std::move(ends), [this](const StreamEnd& e) {
@@ -141,6 +145,8 @@ void Master::hear(Client& client) {
         client.isGone = true;
         return;
     }
+    // A request is a length of four bytes and words; exec's three descriptors come with any part of
+    // it.
     const Result<std::string> bytes = receiveWithFds(client.fd.get(), kReadBytes, client.given);
     if (!bytes.ok() || bytes->empty()) {
         client.isGone = true;
@@ -187,6 +193,9 @@ void Master::exec(Client& client, const std::string& command) {
     client.given.clear();
     const int number = numChannels_++;
     client.stream = pump_.add({StreamGoal::Kind::kCommand, command, 0}, std::move(ends),
+                              // The pointer is valid while the stream calls back: clients_ holds
+                              // pointers, so that it may grow, and leave() abandons the stream
+                              // before its client is erased.
                               [this, number, asking = &client](const StreamEnd& e) {
                                   asking->stream = nullptr;
                                   if (e.failure.empty()) {
@@ -244,6 +253,7 @@ void Master::speak(Client& client) {
     if (n > 0) {
         client.answer.erase(0, static_cast<std::size_t>(n));
     }
+    // A client leaves once its answer is sent: it asks one thing per connection.
     const bool waits = n < 0 && (errno == EAGAIN || errno == EINTR);
     client.isGone = !waits && (n <= 0 || client.answer.empty());
 }

@@ -29,6 +29,8 @@ std::uint64_t sum(const void* data, std::uint64_t count) {
     const T* values = static_cast<const T*>(data);
     std::uint64_t total = 0;
     for (std::uint64_t i = 0; i < count; ++i) {
+        // Sums wrap modulo 2^64: they do not depend on the order of rows, and negative values count
+        // as their two's complement.
         total += static_cast<std::uint64_t>(values[i]);
     }
     return total;
@@ -75,6 +77,7 @@ void addWeighted(std::vector<std::uint64_t>& into, const std::vector<std::uint64
 std::uint64_t weighted(const std::vector<std::uint64_t>& values) {
     std::uint64_t total = 0;
     for (std::size_t i = 0; i < values.size(); ++i) {
+        // Weighted by position, so that two columns that are swapped change the text.
         total += (i + 1) * values[i];
     }
     return total;
@@ -99,6 +102,7 @@ void Checksum::startFrame(std::int64_t rows) {
 void Checksum::add(const frame::FrameView& frame) {
     startFrame(frame.rows());
     const int inverse = frame.inverseColumn();
+    // Columns 0 and 1 are the row ids (docs/formats/frame.md).
     for (std::size_t c = 2; c < frame.numColumns(); ++c) {
         const frame::ColumnEntry& entry = frame.entry(c);
         Column column{entry.role,  entry.dtype,  entry.width,
@@ -149,6 +153,8 @@ void Checksum::addColumn(const Column& column, std::int64_t rows) {
             for (std::int64_t r = 0; r < rows; ++r) {
                 total += values[r];
             }
+            // The text has the first head only; the other labels are read all the same, because the
+            // sink measures the reading of every value.
             if (!hasLabel_) {
                 labels_ += static_cast<std::int64_t>(total);
             }
@@ -180,6 +186,7 @@ void Checksum::addFloats(const float* values, std::size_t width, std::int64_t ro
     double* sums = dense_.data() + nextDense_;
     nextDense_ += width;
     for (std::int64_t r = 0; r < rows; ++r) {
+        // Each component of a vector is a column of its own in the text.
         for (std::size_t j = 0; j < width; ++j) {
             sums[j] += values[j];
         }
@@ -187,6 +194,7 @@ void Checksum::addFloats(const float* values, std::size_t width, std::int64_t ro
     }
 }
 
+// Also takes doubles, which the text counts as dense.
 void Checksum::addInteger(const Column& column, std::int64_t) {
     if (column.dtype == DType::kFloat64) {
         const double* values = static_cast<const double*>(column.data);

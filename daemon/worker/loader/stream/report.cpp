@@ -76,6 +76,8 @@ Json StreamReport::mixJson() const {
     return json;
 }
 
+// docs/reference/json.md describes this document: within a schema_version keys are added, never
+// renamed or removed. A figure that is not known is null, not 0.
 Json StreamReport::toJson() const {
     Json stageJson = Json::object();
     double blockedSeconds = 0;
@@ -89,6 +91,7 @@ Json StreamReport::toJson() const {
             {"ns_per_row", count.rows == 0 ? Json()
                                            : Json(static_cast<double>(count.busyNs) /
                                                   static_cast<double>(count.rows))}};
+        // Only this stage waits for the sink.
         if (stage == "collate") {
             blockedSeconds = static_cast<double>(count.blockedNs) * 1e-9;
         }
@@ -144,6 +147,7 @@ Json StreamReport::toJson() const {
 
 namespace {
 
+// The first column has 16 characters; lines without a name continue the one above.
 std::string line(std::string_view name, const std::string& value) {
     char text[64];
     std::snprintf(text, sizeof text, "%-16.*s", static_cast<int>(name.size()), name.data());
