@@ -83,6 +83,8 @@ Result<std::string> KnownDaemons::check(const QString& text) const {
     if (word.startsWith(QLatin1String("~/"))) {
         word = QString::fromLocal8Bit(qgetenv("HOME")) + word.mid(1);
     }
+    // In this order: a name that the user gave, an alias of ~/.ssh/config, an address. An alias is
+    // a bare word, which Address::parse() would not take for a host over ssh.
     const std::string name = word.toStdString();
     for (const session::NamedHost& host : named_) {
         if (host.name == name) {
@@ -144,6 +146,7 @@ void KnownDaemons::setLink(const std::string& address, const session::Link& link
     }
     daemon->isProbed = true;
     daemon->link = link;
+    // A lost link brings no version: the last known one stays.
     if (!version.empty()) {
         daemon->version = version;
     }
@@ -152,6 +155,8 @@ void KnownDaemons::setLink(const std::string& address, const session::Link& link
 
 void KnownDaemons::heard(const std::string& address, std::int64_t nowMs) {
     if (KnownDaemon* daemon = findMine(address)) {
+        // No signal: live data arrives many times a second, and the bar reads the age when it
+        // paints.
         daemon->heardMs = nowMs;
     }
 }
@@ -220,6 +225,8 @@ QString staleText(const KnownDaemon& daemon, std::int64_t nowMs) {
         return {};
     }
     const std::int64_t silence = nowMs - *daemon.heardMs;
+    // Figures of a daemon that is known to be away are old at once, but a quick reconnection should
+    // not flash a warning.
     const bool isLost = daemon.isProbed && daemon.link.state != session::LinkState::kConnected;
     if (silence < (isLost ? 1000 : kStaleAfterMs)) {
         return {};
@@ -259,6 +266,7 @@ QString helpfulCommand(const KnownDaemon& daemon) {
         return {};
     }
     // Over ssh, `up` helps only if the host was reached.
+    // These are words of app/ssh/remote_look.cpp: a link has no code for its cause.
     const bool isReached = daemon.link.sentence.find("no daemon answers") != std::string::npos;
     if (isSsh && !isReached) {
         return QStringLiteral("millrace host test %1").arg(QString::fromStdString(daemon.address));

@@ -42,6 +42,7 @@ void SampleModel::chooseRows() {
         return;
     }
     for (int i = 0; i < static_cast<int>(comparison_->diff.rows.size()); ++i) {
+        // The dataset itself has nothing before it: its rows are always shown.
         if (!isOnlyChanges_ || comparison_->isAlone ||
             comparison_->diff.rows[static_cast<std::size_t>(i)].hasChange) {
             rows_.push_back(i);
@@ -82,6 +83,8 @@ CellState SampleModel::columnState(int column) const {
     return diff.beforeOf[place] < 0 ? CellState::kAdded : CellState::kSame;
 }
 
+// The row's state comes before the column's, and that before the cell's: a removed row is marked as
+// a whole.
 CellState SampleModel::stateOf(const SampleDiff::Row& row, int column) const {
     if (comparison_->isAlone) {
         return CellState::kSame;
@@ -96,6 +99,7 @@ CellState SampleModel::stateOf(const SampleDiff::Row& row, int column) const {
         return CellState::kAdded;
     }
     const CellState ofColumn = columnState(column);
+    // Most rows are unchanged: their cells need no comparison of texts.
     if (ofColumn != CellState::kSame || !row.hasChange) {
         return ofColumn;
     }
@@ -104,6 +108,8 @@ CellState SampleModel::stateOf(const SampleDiff::Row& row, int column) const {
                                                                     : CellState::kChanged;
 }
 
+// "" if the other side lacks the row or the column. Columns are matched by afterOf and beforeOf,
+// because a step may add or drop some in between.
 QString SampleModel::otherValue(const SampleDiff::Row& row, int column) const {
     const bool isBefore = side_ == Side::kBefore;
     const auto place = static_cast<std::size_t>(column);
@@ -115,6 +121,7 @@ QString SampleModel::otherValue(const SampleDiff::Row& row, int column) const {
                                : valueText(stage.columns[static_cast<std::size_t>(other)], at);
 }
 
+// Compares each cell at worst: a sample has at most 1,000 rows.
 int SampleModel::firstMarkedColumn() const {
     for (int column = 0; column < columnCount(); ++column) {
         if (columnState(column) != CellState::kSame) {
@@ -179,6 +186,7 @@ QVariant SampleModel::headerData(int section, Qt::Orientation orientation, int r
         return {};
     }
     if (orientation == Qt::Vertical) {
+        // The row's number in its split, so that both sides and all steps call a row the same.
         return role == Qt::DisplayRole && section < rowCount()
                    ? QVariant(QString::number(rowAt(section).rowId))
                    : QVariant();
@@ -233,6 +241,7 @@ QVariant SampleStepsModel::data(const QModelIndex& index, int role) const {
         case kRowsRole:
             return index.row() == 0 && s.rowsIn == s.rowsOut
                        ? tr("%1 rows").arg(countText(static_cast<double>(s.rowsOut)))
+                       // Thin spaces around an arrow.
                        : countText(static_cast<double>(s.rowsIn)) + QChar(0x2009) + QChar(0x2192) +
                              QChar(0x2009) + countText(static_cast<double>(s.rowsOut));
         case kKeptRole:

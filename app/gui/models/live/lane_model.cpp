@@ -36,6 +36,7 @@ QString LaneState::label() const {
 }
 
 QString LaneState::sentence(std::int64_t nowMs) const {
+    // Trouble comes before all else, then the reason to wait, then the state.
     if (!isEnded() && !run.trouble.empty()) {
         const auto standsMs =
             static_cast<double>(std::max<std::int64_t>(0, nowMs - run.standsSinceMs));
@@ -106,6 +107,8 @@ LaneState& LaneModel::take(const values::RunSummary& run) {
     if (!lane) {
         lane = std::make_shared<LaneState>();
     }
+    // A run is seen to end only if it was known before: one that is already over in the first list
+    // ended at another time. A resumed run starts over.
     if (!values::isEnded(run.state)) {
         lane->sawEndMs = 0;
     } else if (!lane->run.id.empty() && !lane->isEnded()) {
@@ -120,9 +123,12 @@ LaneState& LaneModel::take(const values::RunSummary& run) {
 
 void LaneModel::apply(bool isReset, const std::vector<values::RunSummary>& changed,
                       const std::vector<std::string>& removed, std::int64_t nowMs) {
+    // Never backwards, even if this machine's clock is set back: ages and order stay.
     nowMs_ = std::max(nowMs_, nowMs);
     std::set<std::string> touched;
     if (isReset) {
+        // After a reconnection the daemon lists its runs again, in several deliveries. A run that
+        // is gone is only known once the list is complete.
         unconfirmed_.clear();
         for (const auto& [id, lane] : known_) {
             unconfirmed_.insert(id);
@@ -228,6 +234,7 @@ std::vector<std::string> LaneModel::wantedOrder() const {
     ids.reserve(wanted.size());
     int numEnded = 0;
     for (const LaneState* lane : wanted) {
+        // Counts in the order of the rows: the newest ends come first.
         const bool isOneOfMany = lane->isEnded() && ++numEnded > kNumEndedKept &&
                                  !pinned_.contains(lane->run.id) && !isRecent(lane->run);
         if (!isOneOfMany) {
@@ -253,6 +260,8 @@ void LaneModel::arrange(const std::set<std::string>& touched) {
     removeUnwanted(wanted);
     for (int row = 0; row < static_cast<int>(order.size()); ++row) {
         const std::string& id = order[static_cast<std::size_t>(row)];
+        // Rows above `row` are in their final places, so `from` is never above it, and a move
+        // always goes up.
         const int from = rowOf(id);
         if (from < 0) {
             beginInsertRows({}, row, row);
@@ -268,6 +277,7 @@ void LaneModel::arrange(const std::set<std::string>& touched) {
             Q_EMIT dataChanged(index(row), index(row));
         }
     }
+    // Runs that no row shows are forgotten, with their history.
     std::erase_if(known_, [&](const auto& entry) { return !wanted.contains(entry.first); });
 }
 

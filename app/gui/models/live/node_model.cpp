@@ -33,10 +33,13 @@ QVariant percentOf(const std::optional<double>& value) {
 }  // namespace
 
 void MinuteHistory::add(std::int64_t timeMs, double value) {
+    // at() needs rising times.
     if (!samples_.empty() && timeMs <= samples_.back().first) {
         return;
     }
     samples_.emplace_back(timeMs, value);
+    // One second more than is shown, and the time for which a sample holds: the oldest entry shown
+    // may still use the sample before it.
     while (samples_.front().first < timeMs - (kSeconds + 1) * 1'000 - kHoldMs) {
         samples_.pop_front();
     }
@@ -96,6 +99,7 @@ std::vector<values::ProcessSample> NodeState::workers() const {
         all = sample->processes;
     }
     std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+        // Shorter names first: among names with one prefix this is the order of their numbers.
         const std::size_t lengthA = a.worker.size(), lengthB = b.worker.size();
         return std::tie(a.runId, lengthA, a.worker) < std::tie(b.runId, lengthB, b.worker);
     });
@@ -151,6 +155,7 @@ void NodeModel::setNodes(const std::vector<values::NodeInfo>& nodes) {
         const bool isNamed = std::any_of(nodes.begin(), nodes.end(), [&](const auto& info) {
             return info.name == old.info.name;
         });
+        // A node that sends samples stays, even if the list (which is older) lacks it.
         if (!isNamed && old.receivedMs == 0) {
             beginRemoveRows({}, row, row);
             nodes_.erase(nodes_.begin() + row);
@@ -196,6 +201,8 @@ void NodeModel::addSample(const values::NodeSample& sample, std::int64_t nowMs) 
         node.receivedMs = nowMs;  // received, but nothing new
         return;
     }
+    // Histories and staleness use this machine's clock, curves the node's: curves join what the run
+    // store has, and a minute must end now, whatever the node's clock shows.
     node.sample = sample;
     node.receivedMs = nowMs;
     node.cpu.add(nowMs, known(sample.cpuPercent));
@@ -244,6 +251,7 @@ void NodeModel::prependHistory(const std::string& name, int gpu,
         x.push_back(curve->at(i).x);
         y.push_back(curve->at(i).y);
     }
+    // A CurveStore only grows at its end.
     curve->replaceAll({x, y, {}, x});
     Q_EMIT dataChanged(index(row), index(row));
 }
@@ -253,6 +261,7 @@ void NodeModel::refresh(std::int64_t nowMs) {
     for (int row = 0; row < numNodes(); ++row) {
         const std::optional<int> stale = node(row).staleSeconds(nowMs_);
         std::optional<int>& shown = shownStale_[node(row).info.name];
+        // Once a second for stale nodes only: cards of live nodes change with their samples.
         if (stale != shown) {
             shown = stale;
             Q_EMIT dataChanged(index(row), index(row));

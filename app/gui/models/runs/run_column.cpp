@@ -23,6 +23,7 @@ struct Field {
     std::string (*text)(const RunSummary& run);
 };
 
+// In a RunSummary 0 means unknown for these fields.
 double orNone(std::int64_t value) {
     return value > 0 ? static_cast<double>(value) : kNoNumber;
 }
@@ -46,6 +47,7 @@ constexpr auto kText = RunColumnKind::kText;
 constexpr auto kCount = RunColumnKind::kCount;
 constexpr auto kTime = RunColumnKind::kTime;
 
+// The order of the column chooser. Keys are stored in the user's settings: they must not change.
 std::vector<Field> usualFields() {
     return {
         {"state", &word::kState, RunColumnKind::kState, 104,
@@ -275,6 +277,7 @@ void RunColumn::remove(std::size_t first, std::size_t count) {
 
 bool RunColumn::setNumber(std::size_t row, double value) {
     double& place = numbers_[row];
+    // NaN means "none", and is the same as itself here: a cell without a value does not change.
     const bool isSame = place == value || (std::isnan(place) && std::isnan(value));
     place = value;
     return !isSame;
@@ -284,6 +287,7 @@ bool RunColumn::setText(std::size_t row, const QString& text) {
     int code = 0;
     if (!text.isEmpty()) {
         const auto known = codeOf_.constFind(text);
+        // Codes are never given again: the dictionary keeps texts that no row has any more.
         code = known != codeOf_.constEnd() ? *known : static_cast<int>(dictionary_.size());
         if (known == codeOf_.constEnd()) {
             codeOf_.insert(text, code);
@@ -322,6 +326,7 @@ double RunColumn::sortKey(std::size_t row) const {
 
 // Numbers before texts; texts in natural order: r-9 before r-10, ignoring case.
 void RunColumn::rank() const {
+    // The dictionary only grows, so its size tells whether the ranks are current.
     if (ranks_.size() == dictionary_.size()) {
         return;
     }
@@ -331,6 +336,7 @@ void RunColumn::rank() const {
         QCollatorSortKey key;
         std::size_t code;
     };
+    // The same order on every machine, whatever its locale.
     QCollator collator{QLocale(QLocale::English)};
     collator.setNumericMode(true);
     collator.setCaseSensitivity(Qt::CaseInsensitive);
@@ -349,6 +355,8 @@ void RunColumn::rank() const {
         if (!a.isText && a.number != b.number) {
             return a.number < b.number;
         }
+        // Texts that differ only in case are told apart by their codes: equal ranks would let rows
+        // jump between two sorts.
         const int order = a.key.compare(b.key);
         return order != 0 ? order < 0 : a.code < b.code;
     });
@@ -363,6 +371,7 @@ QString RunColumn::display(std::size_t row, std::int64_t nowMs) const {
         return text(row);
     }
     if (facts_.key == QLatin1String("progress") && !std::isnan(numbers_[row])) {
+        // Rounded down: 100 % means that the last step is done.
         return QString::number(std::floor(numbers_[row])) + " %";
     }
     return displayText(facts_.kind, numbers_[row], nowMs);

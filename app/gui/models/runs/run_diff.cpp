@@ -19,6 +19,7 @@ QString labelOf(const RunSummary& run) {
     return run.variation.empty() ? qtext(run.name) : qtext(run.variation);
 }
 
+// Facts that always differ between runs and explain nothing.
 bool isIdentity(const QString& name) {
     return name == QLatin1String("variation") || name == QLatin1String("name") ||
            name == QObject::tr("Directory");
@@ -62,6 +63,8 @@ void RunDiff::update(const RunSummary& run) {
             if (before == shown_ && numRows == rows_.size() && !shown_.empty()) {
                 Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
             } else {
+                // Views may read the rows until beginResetModel() returns: they see the old list
+                // until then.
                 const std::vector<int> after = std::exchange(shown_, before);
                 beginResetModel();
                 shown_ = after;
@@ -116,6 +119,8 @@ void RunDiff::addMetrics() {
         for (const auto& run : runs_) {
             const auto value = session::shownValue(run->summary, name);
             row.values.push_back(value ? numberText(*value) : QString());
+            // Tips have all digits (17 tell any two doubles apart) and decide whether runs differ;
+            // rounded values may look equal.
             row.tips.push_back(value ? QString::number(*value, 'g', 17) : QString());
             row.differs = row.differs || row.tips.back() != row.tips.front();
         }
@@ -175,6 +180,8 @@ void RunDiff::addPairedHead(const std::string& name) {
             const QString loss = numberText(head.logLoss), of = numberText(head.logLossOfFirst);
             row.values.back() = loss;
             row.tips.back() = QString::number(head.logLoss, 'g', 17);
+            // Each pair has the loss of the first run over the rows that both scored. Its cell
+            // shows that of the first pair; the sentence of each pair has its own.
             row.values.front() = row.values.front().isEmpty() ? of : row.values.front();
             row.tips.front() = row.tips.front().isEmpty()
                                    ? QString::number(head.logLossOfFirst, 'g', 17)
@@ -200,6 +207,7 @@ void RunDiff::addFacts(std::vector<RunFact> (*factsOf)(const RunDetail&), const 
         std::size_t place;
         std::vector<QString> values, tips;
     };
+    // Rows are in the order in which the runs name them; a run that lacks a fact has an empty cell.
     std::map<QString, Cells> byName;
     std::vector<QString> order;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
@@ -238,6 +246,7 @@ void RunDiff::show() {
         }
         if (rows_[i].section != section) {
             section = rows_[i].section;
+            // A title is stored as the row below it, negative, so that no second list is needed.
             shown_.push_back(-1 - static_cast<int>(i));
         }
         shown_.push_back(static_cast<int>(i));
@@ -246,6 +255,7 @@ void RunDiff::show() {
 
 std::optional<BaseDifference> RunDiff::difference(int row, int column) const {
     const int place = shown_[static_cast<std::size_t>(row)];
+    // Column 0 has the names, column 1 the run that the others are compared with.
     if (place < 0 || column < 2) {
         return std::nullopt;
     }

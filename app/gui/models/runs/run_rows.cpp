@@ -83,6 +83,8 @@ void RunRows::follow() {
                     takeChanges(first.row(), last.row());
                 }),
         connect(table_, &QAbstractItemModel::rowsInserted, this, [this] { rebuild(); }),
+        // Two steps: the rows leave the views while their runs still exist, then the numbers of
+        // later runs move up.
         connect(table_, &QAbstractItemModel::rowsAboutToBeRemoved, this,
                 [this](const QModelIndex&, int first, int last) { takeRemoval(first, last); }),
         connect(table_, &QAbstractItemModel::rowsRemoved, this,
@@ -109,6 +111,7 @@ void RunRows::takeChanges(int firstSource, int lastSource) {
     }
     std::sort(changed.begin(), changed.end());
     announce(changed);
+    // Not restarted: under a steady stream of changes the order still follows after kOrderDelayMs.
     if (!orderTimer_.isActive()) {
         orderTimer_.start();
     }
@@ -156,6 +159,8 @@ void RunRows::settle() {
 }
 
 void RunRows::setColumns(const std::vector<QString>& keys) {
+    // Columns are removed and appended, never moved: the header's sections keep their widths and
+    // the order that the user gave them.
     for (std::size_t i = keys_.size(); i-- > 0;) {
         if (std::find(keys.begin(), keys.end(), keys_[i]) == keys.end()) {
             const int column = static_cast<int>(i) + 1;
@@ -309,6 +314,7 @@ std::optional<BaseDifference> RunRows::difference(int row, int column) const {
     if (!std::isfinite(own - other)) {
         return std::nullopt;
     }
+    // Only the labels matter: other labels make a metric incomparable.
     const QString labels = QStringLiteral("labels.");
     return compareMetric(metric, {run(row), table_->params(sourceRow(row), labels), own},
                          {table_->run(base), table_->params(base, labels), other}, tr("the base"));
@@ -341,6 +347,7 @@ void RunRows::addDifferent(const std::vector<int>& rows, const std::vector<int>&
                            TextTable& table) const {
     std::map<std::string, QStringList> values;
     for (std::size_t i = 0; i < rows.size(); ++i) {
+        // A run without the parameter has an empty cell, which differs from any value.
         for (const auto& [key, value] : table_->params(sourceRow(rows[i]), QString())) {
             QStringList& cells = values[key];
             cells.resize(static_cast<qsizetype>(rows.size()));

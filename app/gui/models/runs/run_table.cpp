@@ -36,6 +36,7 @@ RunTable::RunTable(QObject* parent)
     : QAbstractTableModel(parent),
       numInState_(kNumStates, 0),
       nowMs_(QDateTime::currentMSecsSinceEpoch()) {
+    // Columns that the page always needs; setNow() relies on "duration".
     for (const char* key : {"state", "name", "variation", "id", "started", "duration"}) {
         columnOf_.insert(key, static_cast<int>(columns_.size()));
         columns_.push_back(std::make_unique<RunColumn>(key));
@@ -119,6 +120,7 @@ int RunTable::columnOf(const QString& key) {
         return *known;
     }
     const int index = static_cast<int>(columns_.size());
+    // Filled before the views learn of it.
     auto column = std::make_unique<RunColumn>(key);
     column->resize(runs_.size());
     for (int row = 0; row < numRuns(); ++row) {
@@ -141,6 +143,7 @@ QString RunTable::param(int row, const std::string& name) const {
         return {};
     }
     const ParamCodes& codes = params_[static_cast<std::size_t>(row)];
+    // Codes are sorted by name, and 0 is the least code of a value.
     const auto found = std::lower_bound(codes.begin(), codes.end(), std::pair(*known, 0));
     return found != codes.end() && found->first == *known
                ? paramValues_.texts[static_cast<std::size_t>(found->second)]
@@ -183,6 +186,7 @@ RunTable::Range RunTable::extremes(int row, const std::string& metric) const {
     if (range == known->second.end()) {
         return {};
     }
+    // The range was fetched at some moment; the newest value may have left it since.
     Range result = range->second;
     if (const auto newest = run(row).metric(metric); newest && !std::isnan(*newest)) {
         result.low = std::fmin(result.low, *newest);
@@ -241,6 +245,8 @@ void RunTable::removeRuns(const std::vector<std::string>& ids) {
             rows.push_back(row);
         }
     }
+    // From the last stretch of rows to the first, so that the numbers of those that are left stay
+    // valid.
     std::sort(rows.begin(), rows.end());
     rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
     while (!rows.empty()) {
@@ -286,6 +292,7 @@ void RunTable::change(const std::vector<RunSummary>& changed) {
         } else if (const auto [place, isNew] = freshPlaces.emplace(run.id, fresh.size()); isNew) {
             fresh.push_back(&run);
         } else {
+            // A run may occur twice in a delivery: the later one counts.
             fresh[place->second] = &run;
         }
     }
@@ -309,6 +316,7 @@ void RunTable::appendRuns(const std::vector<const RunSummary*>& runs) {
         const int row = numRuns();
         rows_.emplace(run->id, row);
         runs_.emplace_back();
+        // The new row is in state kUnknown, which is 0, until store() replaces it.
         ++numInState_[0];
         store(row, *run);
         fillRow(row);
@@ -321,6 +329,8 @@ void RunTable::store(int row, const RunSummary& run) {
     --numInState_[static_cast<std::size_t>(place.state)];
     place = run;
     ++numInState_[static_cast<std::size_t>(place.state)];
+    // Parameters are stored as codes into pools of texts: thousands of runs share most of them. A
+    // report without parameters leaves the known ones.
     if (!place.params.empty()) {
         takeParams(row, run);
         place.params.clear();

@@ -53,7 +53,7 @@ bool SheetModel::setData(const QModelIndex& index, const QVariant& value, int ro
         Q_EMIT refused(problem);
         return false;
     }
-    if (ticked_.remove(nameOf(index.row()))) {
+    if (ticked_.remove(nameOf(index.row()))) {  // ticks are kept by name
         ticked_.insert(text);
     }
     return edit(cellEdit(index, text), tr("Rename"));
@@ -81,7 +81,7 @@ QString SheetModel::problemWith(const QModelIndex& index, const QString& value) 
     }
     values::SpecSource source;
     source.text = applyEdits(syntax_.text(), edits).toStdString();
-    SheetModel after;
+    SheetModel after;  // what the reader finds in the text as it would be
     after.setText(QString::fromStdString(source.text));
     after.setErrors(checkOneLocally(source, nameOf(index.row()).toStdString()).errors);
     const QString error = after.errorOf(index.row(), keyOf(index.column()));
@@ -135,14 +135,14 @@ bool SheetModel::addColumn(const QString& key) {
 void SheetModel::removeColumnOfKey(const QString& key) {
     const bool wasOwn = ownColumns_.removeAll(key) > 0;
     const TextEdits edits = SheetEditor(syntax_, sheet_).removeColumn(key);
-    if (!edit(edits, tr("Remove %1").arg(key)) && wasOwn) {
+    if (!edit(edits, tr("Remove %1").arg(key)) && wasOwn) {  // no cell had it: the text stays
         setText(syntax_.text());
         placeErrors();
     }
 }
 
 void SheetModel::clearCells(const QModelIndexList& cells) {
-    std::map<int, TextEdit> byPlace;
+    std::map<int, TextEdit> byPlace;  // ascending, as a set of edits must be
     const SheetEditor editor(syntax_, sheet_);
     for (const QModelIndex& cell : cells) {
         if (cell.column() < kFirstKey || isBase(cell.row())) {
@@ -154,7 +154,7 @@ void SheetModel::clearCells(const QModelIndexList& cells) {
     }
     TextEdits edits;
     for (auto& [place, made] : byPlace) {
-        if (edits.empty() || edits.back().end <= made.begin) {
+        if (edits.empty() || edits.back().end <= made.begin) {  // and without overlaps
             edits.push_back(std::move(made));
         }
     }
@@ -202,7 +202,7 @@ bool SheetModel::pasteWithHeader(const std::vector<QStringList>& rows) {
                                             : editor.append({{name, {{key, value}}}}));
         }
     }
-    return edit(wholeEdit(syntax_.text(), text), tr("Paste"));
+    return edit(wholeEdit(syntax_.text(), text), tr("Paste"));  // one step of undo
 }
 
 bool SheetModel::pasteCells(const QModelIndex& current, const std::vector<QStringList>& rows) {
@@ -241,7 +241,7 @@ bool SheetModel::pasteCells(const QModelIndex& current, const std::vector<QStrin
             text = applyEdits(text, edits);
         }
     }
-    return edit(wholeEdit(syntax_.text(), text), tr("Paste"));
+    return edit(wholeEdit(syntax_.text(), text), tr("Paste"));  // one step of undo
 }
 
 QString SheetModel::copy(const QModelIndexList& cells) const {
@@ -253,7 +253,7 @@ QString SheetModel::copy(const QModelIndexList& cells) const {
     }
     QList<int> order(columns.begin(), columns.end());
     std::sort(order.begin(), order.end());
-    std::vector<QStringList> rows;
+    std::vector<QStringList> rows;  // with names also the header that paste() looks for
     if (order.contains(int(kNameColumn))) {
         order.removeIf([](int column) { return column > kNameColumn && column < kFirstKey; });
         QStringList head;

@@ -12,6 +12,8 @@ namespace {
 using Role = Meaning::Role;
 using spec::KeyType;
 
+// An index, because meanings are computed for each node at each key press; spec::findKey()
+// searches.
 const spec::Key* tableKey(const std::string& path) {
     static const auto kIndex = [] {
         std::unordered_map<std::string_view, const spec::Key*> index;
@@ -82,6 +84,8 @@ Meaning inStep(const std::string& kindPath, const QStringList& parts, qsizetype 
         (parts[at] == QStringLiteral("name") || parts[at] == QStringLiteral("enabled"))) {
         return keyed(below("recipe", parts[at]));
     }
+    // Both `recipe.cheap.keep` and `recipe.cheap.sample.keep` name a key of a step of kind
+    // `sample`.
     if (at < parts.size() && parts[at].toStdString() == kind) {
         ++at;
     }
@@ -92,6 +96,8 @@ Meaning inStep(const std::string& kindPath, const QStringList& parts, qsizetype 
     return meaning;
 }
 
+// A name has precedence over a kind. The reader refuses a kind that occurs twice; for hints the
+// first step of it is good enough.
 int stepIndex(const std::vector<RecipeStep>& steps, const QString& part) {
     int found = -1;
     for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -105,6 +111,7 @@ int stepIndex(const std::vector<RecipeStep>& steps, const QString& part) {
     return found;
 }
 
+// Recurses as deep as the text nests, which SpecSyntax bounds at 60 levels.
 void fillMeanings(const SpecSyntax& syntax, int index, const std::vector<RecipeStep>& steps,
                   std::vector<Meaning>& out) {
     const SyntaxNode& node = syntax.node(index);
@@ -138,6 +145,8 @@ void addPaths(const SpecSyntax& syntax, const std::string& tablePath, const QStr
     for (const spec::Key* key : spec::keysBelow(tablePath)) {
         const QString name = fromView(key->name());
         const QString path = prefix.isEmpty() ? name : prefix + u'.' + name;
+        // A variation names steps one by one, cannot contain variations, and is evaluated on the
+        // base's rows. Its own `name` names the run.
         const bool isRefused = key->type == KeyType::kRecipe || key->type == KeyType::kVariations ||
                                path == QStringLiteral("eval.dataset") ||
                                path == QStringLiteral("name") || name == QStringLiteral("*");
@@ -286,6 +295,7 @@ Meaning changeMeaning(const QString& path, const std::vector<RecipeStep>& steps)
                         parts[1] == QStringLiteral("recipe");
     const qsizetype stepAt = isEval ? 2 : 1;
     if ((isEval || parts[0] == QStringLiteral("recipe")) && parts.size() > stepAt) {
+        // Steps of eval.recipe are known by their kind only: `steps` has those of the run.
         const int found = isEval ? -1 : stepIndex(steps, parts[stepAt]);
         const QString kind =
             found >= 0 ? steps[static_cast<std::size_t>(found)].kind : parts[stepAt];
@@ -328,6 +338,7 @@ int baseNode(const SpecSyntax& syntax, const QString& path, const std::vector<Re
             }
             continue;
         }
+        // `labels: {click: expr}` is short for `labels: {click: {expr: expr}}`.
         const bool isShort = i == 2 && parts[0] == QStringLiteral("labels") &&
                              parts[2] == QStringLiteral("expr") && syntax.node(node).isScalar();
         node = isShort ? node : syntax.member(node, parts[i]);

@@ -11,6 +11,8 @@ namespace {
 
 using Style = SyntaxNode::Style;
 
+// Escapes of YAML 1.2, section 5.7. An unknown one is the character itself, because the text may
+// still be being typed.
 QString unescaped(QStringView text, int& i) {
     const QChar c = text[i];
     static const std::pair<char16_t, char16_t> kSimple[] = {
@@ -69,6 +71,8 @@ QString unfolded(QStringView text, QChar quote) {
     return out;
 }
 
+// YAML 1.2, section 8.1: "|" keeps line breaks, ">" joins lines that begin at the indentation, and
+// "-" drops the last break. The first line with content sets the indentation.
 QString blockScalar(QStringView raw) {
     const int headEnd = static_cast<int>(raw.indexOf(u'\n'));
     if (headEnd < 0) {
@@ -108,6 +112,7 @@ bool isOtherThanText(const QString& text) {
     static const QRegularExpression kNumber(QStringLiteral(
         "^[-+]?(\\.[0-9]+|[0-9][0-9_]*(\\.[0-9]*)?)([eE][-+]?[0-9]+)?$|^0x[0-9a-fA-F]+$|"
         "^[-+]?\\.(inf|Inf|INF)$|^\\.(nan|NaN|NAN)$"));
+    // Also the words of YAML 1.1 (yes, no, on, off): other readers of the file take them for bools.
     static const QStringList kWords = {QStringLiteral("true"), QStringLiteral("false"),
                                        QStringLiteral("null"), QStringLiteral("~"),
                                        QStringLiteral("yes"),  QStringLiteral("no"),
@@ -122,6 +127,7 @@ bool isPlainSafe(const QString& text, bool isFlow) {
         text.startsWith(QStringLiteral("---")) || text.startsWith(QStringLiteral("..."))) {
         return false;
     }
+    // YAML 1.2, section 5.3; "-" begins a plain scalar if a character follows it (section 7.3.3).
     static const QString kIndicators = QStringLiteral("[]{},#&*!|>'\"%@`?:-");
     const bool isIndicator = kIndicators.contains(text.front());
     const bool isDashWord = text.front() == u'-' && text.size() > 1 && !text[1].isSpace();
@@ -220,6 +226,8 @@ int SpecSyntax::at(int place) const {
         for (const int child : node(found).children) {
             const SyntaxNode& c = node(child);
             const int begin = c.keyBegin >= 0 ? c.keyBegin : c.entryBegin;
+            // The end counts: completion asks for the word that ends at the cursor. Where two
+            // children touch, the later one is meant.
             if (place >= begin && place <= std::max(c.end, c.keyEnd)) {
                 next = child;
             }
@@ -248,6 +256,7 @@ QString quotedScalar(const QString& text, bool isFlow, bool isText) {
         return text;
     }
     const auto isControl = [](QChar c) { return c.category() == QChar::Other_Control; };
+    // Only double quotes have escapes; single quotes keep quotes and backslashes readable.
     const bool hasControl = std::any_of(text.begin(), text.end(), isControl);
     if (!hasControl && (text.contains(u'"') || text.contains(u'\\'))) {
         return u'\'' + QString(text).replace(u'\'', QStringLiteral("''")) + u'\'';

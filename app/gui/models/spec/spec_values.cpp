@@ -29,6 +29,7 @@ void finishKey(Completion& item, const QString& key, Role role, const KeyPlace& 
         item.insert += isMap ? QStringLiteral("{}") : QStringLiteral("[]");
         item.cursorBack = 1;
     } else if (isMap || isList) {
+        // A block value begins on its own line: no blank behind the colon.
         item.insert.chop(1);
         item.insert += u'\n' + place.indent + QStringLiteral("  ") +
                        (isList ? QStringLiteral("- ") : QString());
@@ -81,6 +82,7 @@ Completion word(const QString& text, const QString& detail, const QString& doc) 
     return item;
 }
 
+// The key table does not say which texts are columns: a new key of that kind is added here.
 bool isColumnKey(const std::string& path) {
     static const QSet<QString> kNames = {QStringLiteral("column"), QStringLiteral("by"),
                                          QStringLiteral("on"), QStringLiteral("select")};
@@ -133,6 +135,7 @@ std::vector<Completion> stepItems(const QStringList& present, const KeyPlace& pl
     for (const spec::Key* key : spec::keysBelow("recipe")) {
         const QString name = fromView(key->name());
         const bool isOfAll = name == QStringLiteral("name") || name == QStringLiteral("enabled");
+        // A step has one kind: the others are offered only to replace it.
         hasKind = hasKind || (!isOfAll && present.contains(name));
     }
     for (const spec::Key* key : spec::keysBelow("recipe")) {
@@ -170,6 +173,7 @@ void addFunctions(bool hasCall, std::vector<Completion>& out) {
     QSet<QString> seen;
     for (const expr::Function& function : expr::allFunctions()) {
         const QString name = fromView(function.name);
+        // One entry for all overloads of a function.
         if (seen.contains(name)) {
             continue;
         }
@@ -232,6 +236,7 @@ std::vector<Completion> changeKeys(const SpecSyntax& syntax, const QStringList& 
             item.doc = fromView(meaning.key->doc);
         }
         KeyPlace flow = place;
+        // A change is one line, `key.path: value`: maps and lists are written in brackets.
         flow.isFlow = true;
         finishKey(item, path, meaning.role == Role::kKeys ? Role::kValue : meaning.role, flow);
         out.push_back(std::move(item));
@@ -270,6 +275,8 @@ std::vector<Completion> valuesFor(const Meaning& meaning, const SpecSyntax& synt
         for (const std::string_view choice : key.limits.choices) {
             const QString text = fromView(choice);
             const bool isDefault =
+                // Fallbacks are YAML: a word that YAML would read as another type is in quotes
+                // there.
                 text == fromView(key.fallback) || u'"' + text + u'"' == fromView(key.fallback);
             out.push_back(word(text, isDefault ? QStringLiteral("default") : QString(), doc));
         }
@@ -281,6 +288,7 @@ std::vector<Completion> valuesFor(const Meaning& meaning, const SpecSyntax& synt
 
 std::vector<Completion> expressionWords(const Meaning& meaning, const KnownColumns& columns,
                                         bool hasCall) {
+    // dataset.where is evaluated before the recipe makes its columns.
     std::vector<Completion> out = columnItems(columns, meaning.path != "dataset.where");
     addFunctions(hasCall, out);
     static const std::pair<const char16_t*, const char16_t*> kOperators[] = {
