@@ -24,6 +24,7 @@ constexpr double kNameShare = 0.34;  // of the width, for names on the left
 
 struct EmptyCheck {
     bool operator()(const std::monostate&) const { return true; }
+    // Curves are shown by PlotWidget.
     bool operator()(const Curves&) const { return true; }
     bool operator()(const Histogram& histogram) const {
         return histogram.edges.size() < 2 || histogram.counts.empty() ||
@@ -38,6 +39,7 @@ ChartKind kindOf(const ChartContent& content) {
                                                       : ChartKind::kCurves;
 }
 
+// RFC 4180, section 2.
 QString quoted(const QString& text) {
     QString copy = text;
     return QLatin1Char('"') + copy.replace(QLatin1Char('"'), QStringLiteral("\"\"")) +
@@ -79,6 +81,7 @@ struct StatisticChart::State {
     explicit State(ChartKind chartKind) : kind(chartKind) {}
     ~State() { dropChart(); }
     void dropChart() {
+        // The plot owns the chart: the scene must not delete it as well.
         if (plot.chart != nullptr) {
             scene.removeItem(plot.chart.get());
         }
@@ -111,6 +114,7 @@ const ChartContent& StatisticChart::content() const {
 }
 
 void StatisticChart::dataChanged() {
+    // Laid out at the next paint: several changes in a row cost one layout.
     s_->isStale = true;
     update();
 }
@@ -197,6 +201,7 @@ void StatisticChart::placeChart() {
     s.scene.addItem(s.plot.chart.get());
     s.plot.chart->resize(s.chartRect.size());
     s.plot.chart->setPlotArea(area);
+    // Places in the chart are read right after this, for the grid and the texts.
     s.plot.chart->layout()->activate();
 }
 
@@ -204,6 +209,7 @@ void StatisticChart::placeChart() {
 void StatisticChart::State::paintGrid(QPainter& painter, const ChartColors& colors) const {
     const QRectF area = plot.chart->plotArea();
     const double ratio = painter.device()->devicePixelRatioF();
+    // To the middle of a device pixel, where a line of one pixel is not blurred.
     const auto crisp = [ratio](double at) { return (std::floor(at * ratio) + 0.5) / ratio; };
     painter.setPen(QPen(colors.grid, 1 / ratio));
     for (const AxisText& text : plot.xTexts) {
@@ -249,6 +255,8 @@ void StatisticChart::State::paintTexts(QPainter& painter, const StatisticChart& 
     const QString name = widget.xLabel();
     const double nameLeft = area.right() - (name.isEmpty() ? -20 : metrics.horizontalAdvance(name));
     const double baseline = area.bottom() + 4 + metrics.ascent();
+    // The x at which the last text ended: a text that would overlap it, or the axis' name, is left
+    // out.
     double free = -1e6;
     for (const AxisText& text : plot.xTexts) {
         const double width = metrics.horizontalAdvance(text.text);
@@ -270,6 +278,7 @@ void StatisticChart::State::paintFunnelTexts(QPainter& painter,
     const auto numSteps = static_cast<int>(funnel->steps.size());
     for (int i = 0; i < numSteps; ++i) {
         const FunnelStep& step = funnel->steps[static_cast<std::size_t>(i)];
+        // Categories of Qt Charts begin at the bottom.
         const double y = placeInChart(*plot.chart, 0, numSteps - 1 - i).y();
         const QRectF line(area.right() + 8, y - metrics.height() / 2,
                           widget.width() - area.right() - 8 - kEdge, metrics.height());
@@ -303,6 +312,7 @@ void StatisticChart::paintEvent(QPaintEvent*) {
 bool StatisticChart::event(QEvent* event) {
     if (event->type() == QEvent::ToolTip) {
         const auto* help = static_cast<QHelpEvent*>(event);
+        // From the last one painted, which is on top.
         const auto hit = std::find_if(s_->hits.rbegin(), s_->hits.rend(), [&](const HitArea& area) {
             return area.rect.contains(help->pos());
         });

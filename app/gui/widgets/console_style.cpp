@@ -33,7 +33,7 @@ enum class FrameKind {
 };
 
 bool isListOfComboBox(const QWidget* widget) {
-    return widget != nullptr && widget->inherits("QComboBoxListView");
+    return widget != nullptr && widget->inherits("QComboBoxListView");  // a private class of Qt
 }
 
 FrameKind frameKindOf(const QWidget* widget) {
@@ -158,7 +158,7 @@ void drawBox(QPainter& painter, const QRectF& rect, const QColor& ground, const 
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(line, width));
     painter.setBrush(ground);
-    const double half = width / 2;
+    const double half = width / 2;  // the line is inside `rect`
     painter.drawRoundedRect(rect.adjusted(half, half, -half, -half), kControlRadius,
                             kControlRadius);
     painter.restore();
@@ -185,7 +185,7 @@ ConsoleStyle::ConsoleStyle() : QProxyStyle(QStyleFactory::create(QStringLiteral(
 void ConsoleStyle::polish(QWidget* widget) {
     QProxyStyle::polish(widget);
     if (qobject_cast<QScrollBar*>(widget) != nullptr) {
-        widget->setAttribute(Qt::WA_OpaquePaintEvent, false);
+        widget->setAttribute(Qt::WA_OpaquePaintEvent, false);  // its background is that of the view
     } else if (qobject_cast<QTabBar*>(widget) != nullptr) {
         widget->setAttribute(Qt::WA_Hover);
     } else if (auto* area = qobject_cast<QScrollArea*>(widget)) {
@@ -339,7 +339,7 @@ QRect ConsoleStyle::subControlRect(ComplexControl control, const QStyleOptionCom
             return isAcross ? QRect(QPoint(handle.right() + 1, all.top()), all.bottomRight())
                             : QRect(QPoint(all.left(), handle.bottom() + 1), all.bottomRight());
         default:
-            return {};
+            return {};  // no arrow buttons
     }
 }
 

@@ -35,10 +35,12 @@ void ElidedLabel::setFullText(const QString& text) {
     elide();
 }
 
+// A few letters: a long name must not force the window's width.
 QSize ElidedLabel::minimumSizeHint() const {
     return {fontMetrics().horizontalAdvance(QStringLiteral("abc…")), QLabel::sizeHint().height()};
 }
 
+// QLabel would take its size from the elided text, and so could never grow again.
 QSize ElidedLabel::sizeHint() const {
     const QMargins m = contentsMargins();
     return {fontMetrics().horizontalAdvance(fullText_) + m.left() + m.right() + 2 * margin() + 2,
@@ -130,6 +132,7 @@ EmptyState::EmptyState(QWidget* parent) : QWidget(parent) {
     command_->hide();
     buttons_ = new QHBoxLayout;
     buttons_->setSpacing(kSpaceSmall);
+    // Buttons go between these two stretches, which centre them.
     buttons_->addStretch(1);
     buttons_->addStretch(1);
     column->addStretch(2);
@@ -152,6 +155,7 @@ void EmptyState::setText(const QString& title, const QString& sentence) {
 QPushButton* EmptyState::addButton(const QString& text, QObject* context,
                                    std::function<void()> onClick) {
     auto* button = new QPushButton(text, this);
+    // Two items are the stretches alone: this is the first button.
     setLook(*button, buttons_->count() == 2 ? "primary" : "");
     buttons_->insertWidget(buttons_->count() - 1, button);
     connect(button, &QPushButton::clicked, context, std::move(onClick));
@@ -208,6 +212,7 @@ SearchField::SearchField(const QString& placeholder, QWidget* parent) : QLineEdi
     if (auto* clear = findChild<QAction*>(QStringLiteral("_q_qlineeditclearaction"))) {
         clear->setIcon(icon(Glyph::kClose));
     }
+    // Room for the glyph that paintEvent() draws.
     setTextMargins(20, 0, 0, 0);
 }
 
@@ -227,6 +232,7 @@ void SearchField::resizeEvent(QResizeEvent* event) {
 }
 
 void SearchField::keyPressEvent(QKeyEvent* event) {
+    // An empty field leaves Escape to the page or dialog around it.
     if (event->key() == Qt::Key_Escape && !text().isEmpty()) {
         clear();
         return;
@@ -254,6 +260,7 @@ void setDimmed(QWidget& widget, bool isDimmed) {
     if (isDimmed == (widget.graphicsEffect() != nullptr)) {
         return;
     }
+    // Only while it is dimmed: a widget with an effect is painted through a pixmap.
     auto* effect = isDimmed ? new QGraphicsOpacityEffect(&widget) : nullptr;
     if (effect != nullptr) {
         effect->setOpacity(kOldOpacity);
@@ -278,6 +285,8 @@ void askFirst(QWidget* parent, const QString& title, const QString& sentence,
                              onYes();
                          }
                      });
+    // Returns at once, unlike exec(), whose event loop would let anything happen inside this call.
+    // If the parent goes, so does the question, without an answer.
     box->open();
 }
 

@@ -49,6 +49,7 @@ Scale scaleFor(double size, const Unit& unit) {
     switch (unit.kind) {
         case UnitKind::kPlain:
         case UnitKind::kCount:
+            // Up to 99,999 the digits fit and are easier to compare.
             return size >= 1e5 ? siScale(size) : Scale{};
         case UnitKind::kBytes:
             return byteScale(size, {});
@@ -72,6 +73,7 @@ Scale scaleFor(double size, const Unit& unit) {
 int decimalsOf(double step) {
     for (int decimals = 0; decimals < 12; ++decimals) {
         const double scaled = step * std::pow(10, decimals);
+        // A step such as 0.1 is not exact in binary.
         if (std::abs(scaled - std::nearbyint(scaled)) < 1e-6 * scaled) {
             return decimals;
         }
@@ -83,6 +85,7 @@ QString scaledText(double value, double step, const Scale& scale) {
     const double scaled = value / scale.divisor;
     const double scaledStep = step / scale.divisor;
     QString text;
+    // More than five decimals do not fit beside an axis.
     if (scaledStep < 1e-5 && scaled != 0) {
         text = shortText(scaled, {});
     } else {
@@ -97,6 +100,8 @@ QString scaledText(double value, double step, const Scale& scale) {
 template <typename Text>
 TickMarks evenMarks(double low, double high, double step, const Text& text) {
     TickMarks ticks;
+    // A mark at the very end counts in spite of rounding. Each value is a multiple of the step, not
+    // a sum, so errors do not add up; and 0 is never -0.
     const double slack = 1e-9 * (high - low);
     const double first = std::ceil((low - slack) / step), last = std::floor((high + slack) / step);
     for (double i = first; i <= last && ticks.marks.size() < 200; ++i) {
@@ -107,6 +112,7 @@ TickMarks evenMarks(double low, double high, double step, const Text& text) {
 }
 
 double timeStep(double range, int numMax) {
+    // Steps by which people count time.
     static constexpr std::array kSteps = {
         kSecond,  2 * kSecond, 5 * kSecond, 10 * kSecond, 15 * kSecond, 30 * kSecond,
         kMinute,  2 * kMinute, 5 * kMinute, 10 * kMinute, 15 * kMinute, 30 * kMinute,
@@ -224,11 +230,13 @@ TickMarks logTicks(double low, double high, int numMax, const Unit& unit) {
     const int first = static_cast<int>(std::floor(std::log10(low) + 1e-9));
     const int last = static_cast<int>(std::floor(std::log10(high) + 1e-9));
     const double decades = std::log10(high / low);
+    // Less than a factor of 5: no more than one power of ten would be visible.
     if (decades < 0.7) {
         return valueTicks(low, high, numMax, unit);
     }
     const int stride =
         std::max(1, static_cast<int>(std::ceil((last - first + 1) / double(numMax))));
+    // Three marks for each decade: 1, 2 and 5.
     const bool hasHalves = decades < numMax / 3.0;
     for (int power = first; power <= last; ++power) {
         for (int digit = 1; digit <= 9; ++digit) {

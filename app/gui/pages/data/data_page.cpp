@@ -51,6 +51,7 @@ QString sentenceOf(const std::vector<values::SpecError>& errors) {
     return lines.join('\n');
 }
 
+// From the text, not from the daemon: the list also follows while the spec has errors.
 QStringList variationsOf(const QString& text) {
     const SpecSyntax syntax(text);
     QStringList names;
@@ -86,6 +87,8 @@ class DataPage::Parts {
     DatasetView* dataset = nullptr;
     StepsView* steps = nullptr;
     QTimer* rest = nullptr;
+    // Stale: something changed since the last request. Asking: a reply is pending. Both may be
+    // true.
     bool isDatasetStale = true, areStepsStale = true;
     bool isAskingDataset = false, areStepsAsked = false;
     bool isAsking() const { return isAskingDataset || areStepsAsked; }
@@ -110,6 +113,7 @@ void DataPage::build() {
     parts_->progress->setTextVisible(false);
     parts_->progress->setFixedHeight(3);
     QSizePolicy stays = parts_->progress->sizePolicy();
+    // Keeps its 3 pixels while hidden, so that the page does not jump.
     stays.setRetainSizeWhenHidden(true);
     parts_->progress->setSizePolicy(stays);
     column->addWidget(parts_->progress);
@@ -255,6 +259,7 @@ QString DataPage::problem() const {
 
 void DataPage::showEvent(QShowEvent* event) {
     Page::showEvent(event);
+    // Changes while the page was hidden started no timer: they are requested now.
     if (!parts_->rest->isActive()) {
         ask();
     }
@@ -263,6 +268,7 @@ void DataPage::showEvent(QShowEvent* event) {
 void DataPage::specChanged() {
     parts_->steps->setVariations(variationsOf(context().spec.text()));
     parts_->areStepsStale = true;
+    // A typed path has precedence over the spec's dataset; the steps always come from the spec.
     if (parts_->typedPath.isEmpty()) {
         parts_->isDatasetStale = true;
     }
@@ -347,6 +353,7 @@ void DataPage::takeSteps(Result<values::StepsReply> reply) {
         parts_->steps->setError(sentenceOf(reply->errors));
     } else {
         parts_->steps->setReply(*reply);
+        // Only if nothing inside the page has the focus: the user may be typing.
         if (hasFocus()) {
             parts_->steps->list()->setFocus(Qt::OtherFocusReason);
         }
@@ -393,6 +400,7 @@ void DataPage::saveState(QSettings& settings) const {
 
 void DataPage::restoreState(QSettings& settings) {
     parts_->halves->restoreState(settings.value(QStringLiteral("halves")).toByteArray());
+    // No request: the page is not visible yet, and showEvent() makes it.
     parts_->typedPath = settings.value(QStringLiteral("path")).toString();
     parts_->path->setText(parts_->typedPath);
     parts_->dataset->restoreState(settings);

@@ -60,12 +60,15 @@ QSpinBox* StepsView::makeNumber(const QString& caption, const QString& toolTip, 
     row->layout()->addWidget(captionLabel(caption, row));
     auto* number = new QSpinBox(row);
     number->setRange(0, 0);
+    // A request follows the whole number, not each digit.
     number->setKeyboardTracking(false);
     number->setToolTip(toolTip);
     number->setAccessibleName(caption);
     number->setMinimumWidth(72);
     row->layout()->addWidget(number);
     connect(number, &QSpinBox::valueChanged, this, [this] {
+        // isFilling_ is set while the view itself changes its fields: only changes of the user
+        // count.
         if (!isFilling_) {
             Q_EMIT changed();
         }
@@ -204,6 +207,8 @@ void StepsView::connectTables() {
 }
 
 void StepsView::setVariations(const QStringList& names) {
+    // The choice is kept by its name. clear() and addItem() emit no activated(), so nothing is
+    // requested here.
     const QString chosen = variation_->currentData().toString();
     variation_->clear();
     variation_->addItem(tr("base"), QString());
@@ -239,6 +244,7 @@ void StepsView::setReply(const values::StepsReply& reply) {
     empty_->setVisible(!hasRows);
     if (hasRows) {
         const int last = steps_.rowCount() - 1;
+        // Stays at the step that the user looks at, unless the recipe became shorter.
         choose(current_ < 0 ? firstWithChange() : std::min(current_, last));
     }
 }
@@ -353,6 +359,7 @@ void StepsView::anotherSample() {
     QRandomGenerator& random = *QRandomGenerator::global();
     isFilling_ = true;
     split_->setValue(random.bounded(std::max(1, asInt(reply_.splits))));
+    // The new split's size is not known yet: the row is drawn from the size of the last one.
     const int last = std::max(1, asInt(reply_.splitRows) - rows_->currentData().toInt());
     firstRow_->setValue(random.bounded(last));
     isFilling_ = false;

@@ -30,7 +30,7 @@ bool LaunchPage::Parts::isConnected() const {
 }
 
 void LaunchPage::Parts::readText() {
-    readTimer_.stop();
+    readTimer_.stop();  // edits of the sheet call this at once
     const SpecDocument& document = context_.spec;
     sheet_.setText(document.text());
     sheetPanel_->setKeys(changePaths(sheet_.syntax()));
@@ -54,7 +54,7 @@ void LaunchPage::Parts::askDaemon() {
     const int revision = document.revision();
     values::CheckRequest request;
     request.spec = document.source();
-    request.allVariations = true;
+    request.allVariations = true;  // the sheet shows each one's errors and rows
     ++numAsked_;
     askedRevision_ = revision;
     showProblems();
@@ -64,7 +64,7 @@ void LaunchPage::Parts::askDaemon() {
 }
 
 void LaunchPage::Parts::takeReply(int revision, const Result<values::CheckReply>& reply) {
-    --numAsked_;
+    --numAsked_;  // counts dropped replies, too: see isSettled()
     if (revision != askedRevision_) {
         return;  // a newer request is pending
     }
@@ -162,7 +162,7 @@ void LaunchPage::Parts::launch() {
         return;
     }
     QString tagProblem;
-    launchBar_->tags(&tagProblem);
+    launchBar_->tags(&tagProblem);  // read for its problem only
     QString problem;
     if (numBlocking() > 0) {
         problem = tr("Nothing was launched: the spec has mistakes.");
@@ -183,7 +183,7 @@ void LaunchPage::Parts::launch() {
         say(Notice::Kind::kError, problem);
         return;
     }
-    isLaunching_ = true;
+    isLaunching_ = true;  // until launched(): a second key press submits nothing
     launchBar_->showLaunching(true);
     context_.daemon.submit(
         request(), this, [this](Result<values::SubmitReply> reply) { launched(std::move(reply)); });
@@ -223,7 +223,7 @@ void LaunchPage::Parts::refusedBy(const values::SubmitReply& reply) {
 void LaunchPage::Parts::copyCommand() {
     const QString path =
         context_.spec.path().isEmpty() ? QStringLiteral("spec.yaml") : context_.spec.path();
-    const bool areAll = ticked().size() == sheet_.rowCount() - 1;
+    const bool areAll = ticked().size() == sheet_.rowCount() - 1;  // row 0 is the base
     QApplication::clipboard()->setText(
         launchCommand(path, ticked(), sheet_.isBaseTicked(), areAll, *launchBar_));
     const bool isSaved = !context_.spec.isModified() && !context_.spec.path().isEmpty();

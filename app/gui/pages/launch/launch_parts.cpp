@@ -27,8 +27,8 @@
 namespace millrace::gui {
 namespace {
 
-constexpr int kReadMs = 30;
-constexpr int kDaemonMs = 250;
+constexpr int kReadMs = 30;     // pause in typing before the reader in this process checks the text
+constexpr int kDaemonMs = 250;  // and before the daemon does, which reads footers, too
 
 }  // namespace
 
@@ -49,7 +49,7 @@ LaunchPage::Parts::Parts(LaunchPage& page, const PageContext& context)
     connectLaunch();
     connectKeys();
     page.setAcceptDrops(true);
-    page.installEventFilter(this);
+    page.installEventFilter(this);  // for dropped files and texts
     showDocument();
     fillRecent();
 }
@@ -172,7 +172,7 @@ void LaunchPage::Parts::connectText() {
     connect(editor_, &YamlEditor::fileDropped, this,
             [this](const QString& path) { files_.open(path); });
     connect(&document, &SpecDocument::opened, this, [this] {
-        isShowing_ = true;
+        isShowing_ = true;  // until then textChanged() is not the user's doing
         editor_->open(context_.spec.text());
         isShowing_ = false;
         launchBar_->dropFilled();
@@ -197,7 +197,7 @@ void LaunchPage::Parts::connectText() {
         showProblems();
     });
     connect(&sheet_, &SheetModel::textEdits, this, [this](const TextEdits& edits, const QString&) {
-        editor_->apply(edits);
+        editor_->apply(edits);  // the editor has the text, and so the undo history
         readText();
     });
     connect(&context_.daemon, &DaemonBridge::linkChanged, this, [this] { daemonTimer_.start(); });
@@ -244,7 +244,7 @@ void LaunchPage::Parts::connectKeys() {
         auto* shortcut = new QShortcut(QKeySequence(key), sheetPanel_);
         shortcut->setContext(Qt::WidgetWithChildrenShortcut);
         connect(shortcut, &QShortcut::activated, this, [this, isUndo = isUndo] {
-            isUndo ? editor_->undo() : editor_->redo();
+            isUndo ? editor_->undo() : editor_->redo();  // the text has the history
             readText();
         });
     }
@@ -308,7 +308,7 @@ void LaunchPage::Parts::openRun(const std::shared_ptr<const values::RunDetail>& 
     context_.spec.setOrigin(run);
     launchBar_->fillFrom(run->summary);
     const QString variation = qtext(run->summary.variation);
-    sheet_.setTickedNames({variation}, variation.isEmpty());
+    sheet_.setTickedNames({variation}, variation.isEmpty());  // only the run's own row
 }
 
 void LaunchPage::Parts::focusEditor() {

@@ -21,6 +21,7 @@ namespace millrace::gui {
 
 void SheetView::keyPressEvent(QKeyEvent* event) {
     bool isTaken = false;
+    // While a cell is edited, its field gets the keys.
     if (state() != EditingState) {
         Q_EMIT keyWanted(event->key(), event->modifiers(), isTaken);
     }
@@ -105,6 +106,7 @@ void SheetPanel::buildHeader(QHBoxLayout* layout) {
     layout->addWidget(keyField_, 1);
     connect(keyField_, &QLineEdit::returnPressed, this, [this] { addColumn(); });
     connect(completer, qOverload<const QString&>(&QCompleter::activated), this,
+            // After all slots of this signal: one of them puts the chosen key into the field.
             [this] { QTimer::singleShot(0, this, [this] { addColumn(); }); });
 }
 
@@ -139,6 +141,7 @@ bool SheetPanel::eventFilter(QObject* watched, QEvent* event) {
         const QPoint position = static_cast<QMouseEvent*>(event)->pos();
         const QModelIndex index = view_->indexAt(position);
         const QRect cell = view_->visualRect(index);
+        // 28 pixels: the box that the delegate paints, with its margins.
         if (index.isValid() && index.column() == SheetModel::kNameColumn &&
             position.x() < cell.left() + 28) {
             model_.setTicked(index.row(), !model_.isTicked(index.row()));
@@ -181,6 +184,7 @@ std::vector<int> SheetPanel::chosenRows() const {
     for (const QModelIndex& index : view_->selectionModel()->selectedIndexes()) {
         rows.push_back(index.row());
     }
+    // Without a selection the current row is meant.
     if (rows.empty() && view_->currentIndex().isValid()) {
         rows.push_back(view_->currentIndex().row());
     }
@@ -207,6 +211,7 @@ void SheetPanel::addRow() {
 void SheetPanel::duplicateRow() {
     const int row = std::max(view_->currentIndex().row(), 0);
     model_.duplicateRow(row);
+    // A copy of the base is a new variation at the end; another copy follows its original.
     const int made = row == 0 ? model_.rowCount() - 1 : row + 1;
     view_->setCurrentIndex(model_.index(made, SheetModel::kNameColumn));
 }
@@ -269,9 +274,11 @@ void SheetPanel::showState() {
     if (!model_.why().isEmpty()) {
         shownWhy_ = model_.why();
         message_->setMessage(Tone::kWarn, shownWhy_);
+        // Clears its own sentence only; the strip may show why an edit was refused.
     } else if (!shownWhy_.isEmpty() && message_->sentence() == shownWhy_) {
         message_->clearMessage();
     }
+    // Otherwise the widths are the user's.
     if (numColumns_ != model_.columnCount()) {
         numColumns_ = model_.columnCount();
         fitColumns();

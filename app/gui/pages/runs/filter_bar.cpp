@@ -50,6 +50,7 @@ void FilterBar::buildLine() {
     line_->installEventFilter(this);
     connect(line_, &QLineEdit::textChanged, this,
             [this](const QString& text) { Q_EMIT textChanged(text); });
+    // Only what the user types completes and leaves the history; setText() does neither.
     connect(line_, &QLineEdit::textEdited, this, [this] {
         historyPlace_ = -1;
         complete(false);
@@ -140,6 +141,7 @@ void FilterBar::setCounts(const std::map<RunState, int>& counts) {
         if (chip.button->text() != text) {
             chip.button->setText(text);
         }
+        // A checked chip stays, so that it can be unchecked.
         chip.button->setVisible(count > 0 || chip.button->isChecked());
     }
 }
@@ -172,6 +174,7 @@ QString FilterBar::error() const {
 void FilterBar::buildCompleter() {
     completer_ = new QCompleter(&candidates_, this);
     completer_->setWidget(line_);
+    // completeFilter() has filtered already, by the place in the expression.
     completer_->setCompletionMode(QCompleter::UnfilteredPopupCompletion);
     completer_->setMaxVisibleItems(10);
     connect(completer_, qOverload<const QString&>(&QCompleter::activated), this,
@@ -182,6 +185,8 @@ void FilterBar::complete(bool isAsked) {
     Q_EMIT namesNeeded();
     completion_ = completeFilter(text(), line_->cursorPosition(), names_);
     const QString typed = text().mid(completion_.start, completion_.length);
+    // In a search for plain words a list would cover the results: it opens from three letters on,
+    // if a name begins with them.
     const bool isLikely = isFilterExpression(text()) ||
                           (typed.size() >= 3 && !completion_.candidates.isEmpty() &&
                            completion_.candidates.front().startsWith(typed, Qt::CaseInsensitive));
@@ -214,6 +219,7 @@ void FilterBar::remember() {
 }
 
 void FilterBar::recall(int step) {
+    // -1 is the text that was being typed; 0 is the newest filter.
     if (historyPlace_ < 0) {
         draft_ = text();
     }
@@ -242,6 +248,7 @@ bool FilterBar::takeKey(int key, Qt::KeyboardModifiers modifiers) {
 }
 
 bool FilterBar::eventFilter(QObject* watched, QEvent* event) {
+    // Before the field takes the key.
     if (watched == line_ && event->type() == QEvent::KeyPress) {
         const auto* key = static_cast<QKeyEvent*>(event);
         return takeKey(key->key(), key->modifiers());

@@ -60,6 +60,7 @@ void RunsPage::build() {
     splitter_ = new QSplitter(Qt::Horizontal, this);
     splitter_->setHandleWidth(1);
     layout->addWidget(splitter_);
+    // The parts below need the table and the filter bar.
     buildLeft();
     panels_ = new RunPanels(context(), *rows_, *view_, *actions_, splitter_);
     splitter_->addWidget(panels_);
@@ -185,11 +186,14 @@ void RunsPage::leaveDaemon() {
 }
 
 void RunsPage::takeRuns(const RunsDelta& delta) {
+    // A list of runs comes in several deliveries. Until the last one the page may not say that
+    // there are no runs.
     isComplete_ = isComplete_ || delta.isComplete;
     columns_->chooseUsual();
     showRows();
     panels_->refresh();
     filter_->runsChanged();
+    // Runs that were just launched may arrive after the page was asked to show them.
     if (!arriving_.empty()) {
         arrive({PageName::kRuns, std::exchange(arriving_, {})});
     }
@@ -215,6 +219,7 @@ void RunsPage::addShortcuts() {
             actions_->changeAndLaunch(ids.front());
         }
     });
+    // Keys of the table only: in the note or the filter they edit text.
     addKey(QKeySequence::Delete, view_, [this] {
         if (!bar_->isDeletedShown()) {
             actions_->remove(selected());
@@ -301,6 +306,7 @@ void RunsPage::arrive(const Destination& destination) {
         return;
     }
     bar_->setDeletedShown(false);
+    // rowOf() below must see the new order, which otherwise follows after a delay.
     rows_->settle();
     if (rows_->rowOf(destination.runIds.front()) < 0) {
         clearFilter();
@@ -388,6 +394,7 @@ void RunsPage::showRows() {
     const bool isNew = body_->showFor(
         {runs.numRuns(), rows_->rowCount(), isDeletedShown, isComplete_, !daemon.address().empty()},
         daemon.link());
+    // The table appears for the first time: the keys go to it, unless the user is typing a filter.
     if (isNew && isVisible() && bar_->text().isEmpty()) {
         view_->focusRows();
     }
@@ -401,6 +408,7 @@ void RunsPage::clearFilter() {
 
 void RunsPage::setDeletedShown(bool isShown) {
     RunTable& table = isShown ? deleted_->table() : context().runs;
+    // Ticks and details belong to the table that was shown.
     rows_->clearTicks();
     details().setTable(table);
     rows_->setTable(table);

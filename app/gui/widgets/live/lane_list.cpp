@@ -38,7 +38,7 @@ LaneList::LaneList(const LaneModel& model, const RunColors& colors, QWidget* par
 
 // Updates heights and scrolling, after a change of the list, the font or the size.
 void LaneList::arrange() {
-    const bool isNew = layout_.arrange(font());
+    const bool isNew = layout_.arrange(font());  // true if heights have changed
     const int room = viewport()->height() - layout_.headerHeight() - layout_.footHeight();
     verticalScrollBar()->setRange(0, std::max(0, layout_.height() - room));
     verticalScrollBar()->setPageStep(std::max(1, room));
@@ -88,7 +88,7 @@ void LaneList::setAway(bool isAway) {
 
 void LaneList::modelChanged() {
     for (auto entry = lanes_.begin(); entry != lanes_.end();) {
-        const std::string id = entry.key().section('#', 0, 0).toStdString();
+        const std::string id = entry.key().section('#', 0, 0).toStdString();  // without its rank
         entry = model_.rowOf(id) < 0 ? lanes_.erase(entry) : std::next(entry);
     }
     arrange();
@@ -128,7 +128,7 @@ void LaneList::select(const std::vector<std::string>& ids, const std::string& cu
         return;
     }
     selected_ = ids;
-    current_ = anchor_ = current;
+    current_ = anchor_ = current;  // Shift selects from the anchor
     if (const int row = model_.rowOf(current); row >= 0) {
         const int top = layout_.topOf(row), bar = verticalScrollBar()->value();
         const int room =
@@ -166,7 +166,7 @@ void LaneList::choose(int row, Qt::KeyboardModifiers modifiers) {
         for (int i = std::min(from, row); i <= std::max(from, row); ++i) {
             range.push_back(model_.lane(i).run.id);
         }
-        const std::string anchor = anchor_;
+        const std::string anchor = anchor_;  // select() would move it
         select(range, id);
         anchor_ = anchor;
         return;
@@ -180,7 +180,7 @@ void LaneList::toggle(int row) {
     for (int i = 0; i < model_.numLanes(); ++i) {
         const std::string& other = model_.lane(i).run.id;
         const bool was = std::find(selected_.begin(), selected_.end(), other) != selected_.end();
-        if (was != (other == id)) {
+        if (was != (other == id)) {  // flips `id` only, in the order of the rows
             ids.push_back(other);
         }
     }
@@ -256,7 +256,7 @@ void LaneList::contextMenuEvent(QContextMenuEvent* event) {
         const bool isOpen = layout_.isOpen(lane);
         menu->addAction(isOpen ? tr("Hide its ranks") : tr("Show its ranks"), this,
                         [this, id, isOpen] {
-                            if (const int at = model_.rowOf(id); at >= 0) {
+                            if (const int at = model_.rowOf(id); at >= 0) {  // rows may have moved
                                 setOpen(at, !isOpen);
                             }
                         });

@@ -21,6 +21,7 @@
 namespace millrace::gui {
 namespace {
 
+// A filter looks through all kept lines: once for a word, not for each letter.
 constexpr int kTypingMs = 120;
 constexpr int kFieldWidth = 260;
 
@@ -48,6 +49,7 @@ void LogView::build() {
     column->addWidget(bar_);
     canvas_ = new LogCanvas(this);
     column->addWidget(canvas_, 1);
+    // Floats over the lines, so that it takes no room from them.
     followButton_ = new QToolButton(canvas_->viewport());
     followButton_->setText(tr("Newest line  End"));
     followButton_->setIcon(icon(Glyph::kChevronDown));
@@ -168,6 +170,7 @@ void LogView::setEmptyText(const QString& text) {
 void LogView::applyFilter() {
     typing_->stop();
     const TextMatcher matcher(field_->text(), regexButton_->isChecked(), caseButton_->isChecked());
+    // Matches are highlighted in either case; with the funnel on, the other lines are hidden, too.
     canvas_->setHighlight(matcher);
     if (model_ == nullptr) {
         return;
@@ -216,6 +219,7 @@ void LogView::refreshStatus() {
         return;
     }
     refreshWorkers();
+    // The model is paused already: toggled() must not call it again.
     const QSignalBlocker quiet(pauseButton_);
     pauseButton_->setChecked(model_->isPaused());
     QStringList parts;
@@ -251,6 +255,7 @@ void LogView::placeFollowButton() {
 }
 
 bool LogView::eventFilter(QObject* watched, QEvent* event) {
+    // Fields send events before canvas_ is made.
     if (canvas_ != nullptr && watched == canvas_->viewport() && event->type() == QEvent::Resize) {
         placeFollowButton();
     }
@@ -298,6 +303,7 @@ void LogView::findNext(bool isBackward) {
     }
     const TextMatcher matcher(field_->text(), regexButton_->isChecked(), caseButton_->isChecked());
     const int current = canvas_->currentRow();
+    // From the row behind the current one, so that pressing the key again goes on.
     const int from = current < 0 ? canvas_->topRow() : current + (isBackward ? -1 : 1);
     canvas_->setCurrentRow(model_->find(matcher, from, isBackward));
 }

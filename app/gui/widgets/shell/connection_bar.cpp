@@ -43,6 +43,7 @@ Tone toneOf(session::LinkState state, bool isProbed) {
     return Tone::kNeutral;
 }
 
+// A shape for each state, because colours alone do not reach everyone.
 Mark markOf(session::LinkState state, bool isProbed) {
     if (!isProbed) {
         return Mark::kRing;
@@ -86,6 +87,7 @@ DaemonChip::DaemonChip(QWidget* parent) : QAbstractButton(parent) {
 void DaemonChip::present(const KnownDaemon& daemon, bool isCurrent, std::int64_t nowMs) {
     const QString name = shortName(daemon);
     const QString stale = isCurrent ? staleText(daemon, nowMs) : QString();
+    // refresh() runs each second: an unchanged chip causes neither layout nor paint.
     const bool isSame = address_ == daemon.address && name_ == name && stale_ == stale &&
                         state_ == daemon.link.state && isProbed_ == daemon.isProbed &&
                         isCurrent_ == isCurrent;
@@ -293,6 +295,7 @@ DaemonChip* ConnectionBar::makeChip() {
     auto* chip = new DaemonChip(this);
     chipRow_->addWidget(chip);
     connect(chip, &DaemonChip::clicked, this, [this, chip] {
+        // A copy, here and below: the bar assigns chips to daemons again as soon as they change.
         const std::string address = chip->address();
         daemons_.setCurrent(address);
         Q_EMIT chosen(address);
@@ -309,6 +312,7 @@ DaemonChip* ConnectionBar::makeChip() {
 void ConnectionBar::refresh() {
     const std::vector<KnownDaemon>& all = daemons_.all();
     while (chips_.size() > all.size()) {
+        // The chip may be the sender of the signal that removed its daemon: it is deleted later.
         chips_.back()->hide();
         chips_.back()->deleteLater();
         chips_.pop_back();
@@ -330,12 +334,14 @@ void ConnectionBar::refreshProblem() {
         const Tone tone = isRefused ? Tone::kBad : Tone::kWarn;
         QPalette colors = palette();
         colors.setColor(QPalette::Window, toneBack(tone, palette()));
+        // Each new palette would repaint the row, and refresh() runs each second.
         if (problemRow_->palette() != colors) {
             problemRow_->setPalette(colors);
         }
         const QString command = helpfulCommand(*daemon);
         copy_->setVisible(!command.isEmpty());
         copy_->setText(tr("Copy \u201c%1\u201d").arg(command));
+        // The button's text has quotes around it.
         copy_->setProperty("command", command);
         problem_->setText(sentence);
     }
@@ -373,6 +379,7 @@ void ConnectionBar::offerHosts() {
         model->setStringList(offered);
     }
     if (adder_->isVisible() && field_->text().isEmpty() && !offered.isEmpty()) {
+        // Shows all hosts before the user has typed anything.
         completer_->setCompletionPrefix(QString());
         completer_->complete();
     }
@@ -380,6 +387,7 @@ void ConnectionBar::offerHosts() {
 
 void ConnectionBar::stopAdding() {
     adder_->hide();
+    // The focus must not stay in a hidden field.
     if (!chips_.empty()) {
         chips_.front()->setFocus(Qt::OtherFocusReason);
     }

@@ -109,7 +109,7 @@ void YamlEditor::breakLine() {
     QTextCursor cursor = textCursor();
     const QString before = cursor.block().text().left(cursor.positionInBlock());
     const QString trimmed = before.trimmed();
-    int indent = indentOf(before);
+    int indent = indentOf(before);  // plus 2 for each "- " before a key
     for (int i = indent; trimmed.startsWith(QStringLiteral("- ")) && i + 1 < before.size() &&
                          before[i] == u'-' && before[i + 1] == u' ';
          i += 2) {
@@ -132,7 +132,7 @@ bool YamlEditor::backspaceIndent() {
     if (cursor.hasSelection() || column == 0 || !before.trimmed().isEmpty()) {
         return false;
     }
-    const int back = column % 2 == 0 ? 2 : 1;
+    const int back = column % 2 == 0 ? 2 : 1;  // to the next even column
     cursor.movePosition(QTextCursor::Left, QTextCursor::KeepAnchor, back);
     cursor.removeSelectedText();
     return true;
@@ -176,7 +176,7 @@ void YamlEditor::toggleComment() {
     const int first = document()->findBlock(cursor.selectionStart()).blockNumber();
     const int end = cursor.selectionEnd() - (cursor.hasSelection() ? 1 : 0);
     const int last = std::max(first, document()->findBlock(end).blockNumber());
-    int indent = 1'000'000;
+    int indent = 1'000'000;  // the smallest of the lines, where all marks go
     bool areComments = true;
     for (int line = first; line <= last; ++line) {
         const QString text = document()->findBlockByNumber(line).text();
@@ -215,7 +215,7 @@ void YamlEditor::complete() {
 
 void YamlEditor::suggest(bool isAsked) {
     const bool wasTyped = isTyped_;
-    isTyped_ = false;
+    isTyped_ = false;  // one key press makes one suggestion
     if (!wasTyped || isReadOnly() || textCursor().hasSelection() ||
         document()->characterCount() > kSpecTextMax) {
         return;
@@ -245,7 +245,7 @@ void YamlEditor::updateHint() {
 void YamlEditor::accept(const Completion& completion) {
     QTextCursor cursor = textCursor();
     cursor.beginEditBlock();
-    cursor.setPosition(completionBegin_);
+    cursor.setPosition(completionBegin_);  // the typed prefix is replaced
     cursor.setPosition(std::max(completionEnd_, textCursor().position()), QTextCursor::KeepAnchor);
     cursor.insertText(completion.insert);
     cursor.endEditBlock();
@@ -276,7 +276,7 @@ void YamlEditor::insertFromMimeData(const QMimeData* source) {
         return;
     }
     QString text = source->text();
-    text.replace(QStringLiteral("\r\n"), QStringLiteral("\n"));
+    text.replace(QStringLiteral("\r\n"), QStringLiteral("\n"));  // from Windows
     QString problem = problemWithText(text);
     if (problem.isEmpty() && text.size() + document()->characterCount() > kSpecTextMax) {
         problem = tr("With this text the spec would be longer than 1 MB.");

@@ -16,7 +16,7 @@
 namespace millrace::gui {
 namespace {
 
-constexpr int kTypingMs = 40;
+constexpr int kTypingMs = 40;  // pause in typing before suggestions
 
 }  // namespace
 
@@ -98,7 +98,7 @@ void YamlEditor::open(const QString& text) {
 void YamlEditor::apply(const TextEdits& edits) {
     QTextCursor cursor(document());
     cursor.beginEditBlock();
-    for (auto edit = edits.rbegin(); edit != edits.rend(); ++edit) {
+    for (auto edit = edits.rbegin(); edit != edits.rend(); ++edit) {  // earlier places stay
         cursor.setPosition(edit->begin);
         cursor.setPosition(edit->end, QTextCursor::KeepAnchor);
         cursor.insertText(edit->text);
@@ -123,7 +123,7 @@ int YamlEditor::placeOf(const EditorProblem& problem) const {
     const QString text = block.text();
     int place = 0;
     for (int i = 1; i < problem.column && place < text.size(); ++i) {
-        place += text[place].isHighSurrogate() ? 2 : 1;
+        place += text[place].isHighSurrogate() ? 2 : 1;  // columns count code points
     }
     return block.position() + place;
 }
@@ -151,7 +151,7 @@ QTextCursor YamlEditor::problemCursor(const EditorProblem& problem) const {
     }
     end = std::clamp(end, std::min<int>(inLine + 1, static_cast<int>(text.size())),
                      static_cast<int>(text.size()));
-    if (end == inLine && inLine > 0) {
+    if (end == inLine && inLine > 0) {  // nothing left: the last character of the line
         cursor.setPosition(place - 1);
     }
     cursor.setPosition(block.position() + end, QTextCursor::KeepAnchor);
@@ -187,7 +187,7 @@ void YamlEditor::showMarks() {
     addProblemMarks(marks);
     if (!foundText_.isEmpty()) {
         QTextCursor found(document());
-        while (marks.size() < 500) {
+        while (marks.size() < 500) {  // each one is drawn at every paint
             found = document()->find(foundText_, found);
             if (found.isNull()) {
                 break;
@@ -364,7 +364,7 @@ void YamlEditor::resizeEvent(QResizeEvent* event) {
     if (hasFocus()) {
         ensureCursorVisible();
     }
-    isTyped_ = popup_->isOpen();
+    isTyped_ = popup_->isOpen();  // it opens again at the cursor's new place
     popup_->dismiss();
     typingTimer_.start();
 }

@@ -69,8 +69,10 @@ OverviewSection::OverviewSection(DaemonBridge& daemon, const RunColors& colors, 
 
 void OverviewSection::showRun(const values::RunSummary& run, const values::RunSummary* base,
                               std::int64_t nowMs) {
+    // The age of a rate is observed here, between two reports: another run starts over.
     rateAge_ = runId_ == run.id ? rateAge_ : session::RateAge();
     runId_ = run.id;
+    // Each setFigure() below adds its name; arrangeFigures() then shows these, in this order.
     used_.clear();
     showReason(run);
     showProgress(run);
@@ -98,6 +100,7 @@ void OverviewSection::showRun(const values::RunSummary& run, const values::RunSu
         names.push_back(point.name);
     }
     names = session::inUsualOrder(names);
+    // One chart, of the most usual metric; the section of metrics has all.
     names.resize(std::min<std::size_t>(names.size(), 1));
     board_->setMetrics(names);
     board_->setVisible(!names.empty());
@@ -122,6 +125,7 @@ void OverviewSection::showReason(const values::RunSummary& run) {
         reason_->setMessage(Tone::kInfo,
                             tr("Purged %1: its files, metrics and plan are gone for good.")
                                 .arg(fullTimeText(run.purgedMs)));
+        // Trouble hides the reason to wait: it needs the user.
     } else if (!values::isEnded(run.state) && !run.trouble.empty()) {
         const QString since =
             run.isStalled() ? tr(", since %1").arg(fullTimeText(run.standsSinceMs)) : QString();
@@ -144,6 +148,7 @@ void OverviewSection::showProgress(const values::RunSummary& run) {
     if (!isShown) {
         return;
     }
+    // Thousandths, because steps may exceed the bar's int.
     progress_->setRange(0, 1000);
     progress_->setValue(static_cast<int>(1000 * progress.step / progress.stepsTotal));
     QString text = tr("Step %1 of %2, epoch %3 of %4")
@@ -223,6 +228,7 @@ void OverviewSection::arrangeFigures() {
         const int place = static_cast<int>(i);
         grid_->addWidget(figures_[i].second, place / columns_, place % columns_, Qt::AlignLeft);
     }
+    // There are at most ten figures; columns that are not used any more lose their stretch.
     for (int column = 0; column < 12; ++column) {
         grid_->setColumnStretch(column, column < columns_ ? 1 : 0);
     }

@@ -101,6 +101,8 @@ QWidget* ComparePanel::buildTableSide() {
         label->hide();
         layout->addWidget(label);
     }
+    // Two views of one model, because QTableView cannot freeze a column: one shows column 0 only,
+    // the other all but that.
     names_ = buildTable(side, tr("Names of what differs"));
     table_ = buildTable(side, tr("What differs"));
     names_->setFocusProxy(table_);
@@ -165,6 +167,7 @@ void ComparePanel::setRuns(const std::vector<std::string>& ids) {
         return;
     }
     ids_ = std::move(wanted);
+    // Details hold the whole receipt and spec: those of runs that are not compared any more go.
     std::erase_if(details_, [this](const auto& detail) {
         return std::find(ids_.begin(), ids_.end(), detail.first) == ids_.end();
     });
@@ -180,6 +183,7 @@ void ComparePanel::fetchPairs() {
     for (const std::string& id : ids_) {
         const values::RunSummary* run = runs_.find(id);
         const values::RunFigure* rows = run == nullptr ? nullptr : run->newest(metric::kEvalRows);
+        // The time of the newest evaluation: another one makes the pairs outdated.
         key += qtext(id) + QString(" %1 ").arg(rows == nullptr ? 0 : rows->timeMs);
     }
     if (key == pairedKey_) {
@@ -194,6 +198,7 @@ void ComparePanel::fetchPairs() {
     daemon_.pair(
         {ids_}, this,
         [this, key](Result<values::PairReply> reply) {
+            // Other runs, or a newer evaluation, were requested meanwhile.
             if (key != pairedKey_) {
                 return;
             }
@@ -230,6 +235,8 @@ void ComparePanel::fetchMissing() {
         if (details_.count(id) > 0 || !onTheWay_.insert(id).second) {
             continue;
         }
+        // epoch_ counts calls of clear(): replies from before belong to another daemon or
+        // comparison.
         daemon_.get(id, this, [this, id, epoch = epoch_](Result<values::RunDetail> reply) {
             if (epoch != epoch_) {
                 return;
@@ -241,6 +248,7 @@ void ComparePanel::fetchMissing() {
             } else if (std::find(ids_.begin(), ids_.end(), id) != ids_.end()) {
                 details_[id] = std::make_shared<values::RunDetail>(*std::move(reply));
             }
+            // Shown once, when all have arrived: the first run is the reference for the others.
             if (onTheWay_.empty()) {
                 show();
             }
@@ -292,6 +300,7 @@ void ComparePanel::refresh() {
     }
     showBoard();
     fetchPairs();
+    // A copy, because update() changes the list.
     for (const auto& shown : std::vector(diff_->runs())) {
         const values::RunSummary* run = runs_.find(shown->summary.id);
         if (run != nullptr && run->revision != shown->summary.revision) {

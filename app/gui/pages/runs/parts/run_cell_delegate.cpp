@@ -46,6 +46,7 @@ struct RunCellDelegate::Cell {
     const QStyleOptionViewItem& option;
     const QModelIndex& index;
     const ThemeColors& colors;
+    // Context: a base that does not match the filter, shown for the sake of its variations.
     bool isSelected, isContext;
     QRect inner() const { return option.rect.adjusted(kCellPadding, 0, -kCellPadding, 0); }
     QColor textColor() const { return isContext ? colors.dim : colors.text; }
@@ -116,6 +117,7 @@ void RunCellDelegate::paint(QPainter* painter, const QStyleOptionViewItem& optio
     painter->setClipRect(option.rect);
     painter->setFont(option.font);
     paintBack(cell);
+    // Behind paintBack(): the selection stays clear while the values are dimmed.
     painter->setOpacity(isAway_ ? kOldOpacity : 1);
     if (index.column() == RunRows::kTickColumn) {
         paintTick(cell);
@@ -164,6 +166,7 @@ void RunCellDelegate::paintTick(const Cell& cell) const {
                  isDashed ? 2 : 1.2);
     if (isDashed) {
         const DashLengths lengths = dashLengths(dash);
+        // Qt counts dashes in widths of the pen, here 2: these are half as long as the curve's.
         outline.setDashPattern({lengths.on / 4, lengths.off / 4});
     }
     painter.setPen(outline);
@@ -171,7 +174,8 @@ void RunCellDelegate::paintTick(const Cell& cell) const {
     painter.drawRoundedRect(square, 3, 3);
     if (isTicked) {
         paintMark(painter, square.adjusted(2, 2, -2, -2), Mark::kTick,
-                  isDashed                    ? color
+                  isDashed ? color
+                  // Black or white, whichever is readable on the run's colour.
                   : color.lightnessF() > 0.62 ? QColor(Qt::black)
                                               : QColor(Qt::white));
     }
@@ -215,6 +219,7 @@ void RunCellDelegate::paintTrend(const Cell& cell) const {
         return;
     }
     SparklineStyle style;
+    // A run has its colour only while it is compared, as in the charts.
     style.line = rows_.isTicked(id) ? colors_.of(id).color : cell.colors.dim;
     paintSparkline(cell.painter, QRectF(cell.inner()).adjusted(0, 5, -2, -6), trend->values, style);
 }
@@ -225,6 +230,7 @@ void RunCellDelegate::paintValue(const Cell& cell) const {
     QRect rect = cell.inner();
     const int reserved = differenceWidth(cell.index, cell.option.font);
     if (reserved > 0) {
+        // The difference is at the right edge, the value left of it, at the same place in each row.
         if (const auto against = rows_.difference(cell.index.row(), cell.index.column())) {
             painter.setFont(smaller(cell.option.font));
             painter.setPen(differenceColor(*against, cell.colors));
