@@ -1,5 +1,6 @@
 #pragma once
-// Which conclusions the figures of two runs allow, for the command line and the console.
+// Decides which conclusions the figures of two runs allow. Used by the command line and the
+// console.
 //
 // One run per side shows how far two runs are apart, not whether another seed would reverse it. So
 // nothing here calls a figure better or worse. Pure. Threads: any.

@@ -26,7 +26,7 @@ std::string figureText(double value);
 std::string differenceText(double difference, double value);
 /// Rounded to `digits` significant digits, without trailing zeros: "0.4931", "1.2e-5", "1,235".
 std::string significantNumber(double value, int digits);
-/// As it was logged if that is short (0.1f is "0.1"), otherwise with 7 digits.
+/// The digits that were logged if they are few (0.1f is "0.1"), otherwise 7 digits.
 std::string loggedNumber(double value);
 /// With an SI prefix: "1.23 M".
 std::string prefixedNumber(double value, int digits);

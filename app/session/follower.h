@@ -37,7 +37,7 @@ struct FollowOptions {
     values::LogLevel logLevelMin = values::LogLevel::kInfo;
     bool withTelemetry = false;
     bool withNodes = false;  ///< nodes and their states, requested every 2 s
-    /// Where to resume in runs whose metrics were read up to there; other runs are read whole.
+    /// Positions up to which the metrics of runs were read already; other runs are read whole.
     std::map<std::string, values::MetricCursor> metricsAfter;
     bool withSystem = false;  ///< also "system.*", which the daemon measures
     /// Greets the daemon: called before the streams are opened, and again after a lost connection.

@@ -163,7 +163,7 @@ std::string_view headOf(std::string_view name) {
                                                     : std::string_view();
 }
 
-// Where a figure of an evaluation without an entry belongs: after those with one, before the
+// The place of an evaluation's figure that has no entry: after those with one, before the
 // evaluation's counts.
 std::ptrdiff_t usualPlace(std::string_view name) {
     const MetricEntry* entry = findMetric(name);

@@ -17,7 +17,7 @@
 
 namespace millrace::session {
 
-/// Neither queued nor ended.
+/// Whether the run is neither queued nor ended.
 bool isGoing(const values::RunSummary& run);
 /// The share of the steps that are done, 0 to 1; nothing if the total is unknown.
 std::optional<double> shareDone(const values::RunSummary& run);
@@ -28,7 +28,7 @@ std::optional<double> stallNow(const values::RunSummary& run);
 /// "now 0 %, run 36 %" for an active run, "run 36 %" if `isNowOld`, "36 %" for one that has ended;
 /// "-" if neither is known, or the run has no dataset.
 std::string stallText(const values::RunSummary& run, bool isNowOld = false);
-/// Where the run's time went: "3.0 s starting, 41 s training, 1 m 02 s waiting for data, 5.0 s
+/// The parts of the run's time: "3.0 s starting, 41 s training, 1 m 02 s waiting for data, 5.0 s
 /// evaluating, 0.4 s in checkpoints"; "" if unknown.
 std::string timesText(const values::PhaseTimes& times);
 /// "checkpoint of step 400 is on its way to the head: 1.2 GB of 3.1 GB; 2 more wait"; "" if no
@@ -40,7 +40,7 @@ class RunProgress {
  public:
     void note(const values::RunSummary& run, std::int64_t nowMs) { rateAge_.note(run, nowMs); }
 
-    /// As RunSummary; nothing if its reports are too old.
+    /// Like RunSummary's; nothing if its reports are too old.
     std::optional<double> secondsLeft(const values::RunSummary& run, std::int64_t nowMs) const;
     /// The age of the rates in seconds; nothing while they are current.
     std::optional<double> oldRatesSeconds(const values::RunSummary& run, std::int64_t nowMs) const;

@@ -17,7 +17,8 @@ namespace millrace::tui {
 /// A bar of `width` columns, `fraction` in [0, 1] of it filled.
 std::string progressBar(double fraction, int width, bool isUtf8 = true);
 
-/// Which of several values a column shows: dips matter for a throughput, spikes for a stall.
+/// Chooses the value that a column shows if it stands for several: dips matter for a throughput,
+/// spikes for a stall.
 enum class Pick { kMean, kMax, kMin };
 /// The last values, at most `width` columns; scaled from `low` to `high`, or to the values' own
 /// range if low >= high.

@@ -15,7 +15,7 @@ namespace millrace {
 /// Writes the whole output of a program that prints one text and ends. Ignores SIGPIPE from then
 /// on. Fails with "standard output: " and the reason; succeeds if the reader has gone.
 Status printText(std::string_view text);
-/// As printText(), as a program's last act. Returns `code`. If the write fails, prints the reason
+/// Like printText(), as a program's last act. Returns `code`. If the write fails, prints the reason
 /// on stderr after "PROGRAM: " and returns the error's code (core/exit_codes.h).
 int endWithText(std::string_view program, std::string_view text, int code = 0);
 

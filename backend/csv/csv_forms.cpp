@@ -40,7 +40,7 @@ bool looksLikeTime(std::string_view value, CsvLook& look) {
     return fast::time(value.data(), value.size(), micros);
 }
 
-/// As lookOf(), if the form can be recognized fast; 16 bytes after the value must be readable.
+/// Like lookOf(), if the form can be recognized fast; 16 bytes after the value must be readable.
 /// `expected`: the form tried first; a text has only one form.
 bool lookFast(std::string_view value, bool hasDecimalComma, Form expected, CsvLook& look) {
     if (kBeginsText[static_cast<unsigned char>(value[0])]) {

@@ -31,7 +31,7 @@ std::string csvMisfit(std::string_view column, std::string_view value, const exp
 /// Parse a text as a type; return false if it does not fit. Declared bools may also be 1 and 0. A
 /// whole number that no double can hold does not fit: its value would change.
 bool csvNumber(std::string_view text, double& value);
-/// As csvNumber(), for a number with a decimal comma.
+/// Like csvNumber(), for a number with a decimal comma.
 bool csvCommaNumber(std::string_view text, double& value);
 template <class T>
 bool csvInteger(std::string_view text, T& value);

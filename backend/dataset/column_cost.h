@@ -45,7 +45,7 @@ class CostClock {
     std::int64_t wall_, busy_;
 };
 
-/// As CostClock, for wall time only: needs no system call.
+/// Like CostClock, for wall time only: needs no system call.
 class WallClock {
  public:
     WallClock() : start_(CostClock::wallNs()), wall_(start_) {}
@@ -59,7 +59,7 @@ class WallClock {
     std::int64_t start_, wall_;
 };
 
-/// As CostClock, for processor time only.
+/// Like CostClock, for processor time only.
 class BusyClock {
  public:
     BusyClock() : busy_(CostClock::threadNs()) {}

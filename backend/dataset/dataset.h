@@ -96,7 +96,7 @@ class Dataset {
     /// Verifies that the local files used so far are unchanged since they were checked; returns the
     /// first error, in the words of facts(). For the end of an epoch.
     Status verifyFiles() const;
-    /// As verifyFiles(), for these files only, by index in the plan.
+    /// Verifies only these files, by index in the plan.
     Status verifyFiles(std::span<const std::uint32_t> which) const;
 
  private:

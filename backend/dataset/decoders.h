@@ -45,7 +45,7 @@ class FileDecoder {
         const SplitRange& split, const std::vector<std::string>& columns,
         const pages::RowWish& wish, arrow::MemoryPool* pool);
     virtual std::int64_t bytesRead() const = 0;
-    /// As SplitReader::keepMemory().
+    /// See SplitReader::keepMemory().
     virtual void keepMemory(bool keeps) { (void)keeps; }
     /// Costs by column since the last call; empty if all columns are read together.
     virtual std::vector<ColumnCost> takeCosts() { return {}; }

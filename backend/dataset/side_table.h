@@ -26,7 +26,7 @@ struct TableRef;
 
 namespace millrace::dataset {
 
-/// Where to look for tables.
+/// Base directory and options for reading tables.
 struct TablePlace {
     std::string baseDir;  ///< their paths are relative to it
     std::shared_ptr<FactsCache> cache;
@@ -58,7 +58,7 @@ Result<std::shared_ptr<arrow::Table>> loadTable(const spec::TableRef& table,
 Result<std::vector<stream::SideTable>> sideTablesOf(const spec::TableRef& table,
                                                     const TablePlace& place);
 
-/// As sideTablesOf(), for a file that is not a table and is used unchanged; `path` is absolute.
+/// Like sideTablesOf(), for a file that is not a table and is used unchanged; `path` is absolute.
 Result<stream::SideTable> sideFileOf(const std::string& path);
 
 /// Checks the current file of a planned side table, by its whole content. kFailedPrecondition, with

@@ -34,7 +34,7 @@ struct ElementaryCode {
 
 /// The sets that this machine can run: the plain one first, the fastest last.
 std::span<const ElementaryCode* const> elementaryCodes();
-/// As above, with `code` instead of the fastest set.
+/// Does the same with `code` instead of the fastest set.
 void evalElementary(const ElementaryCode& code, Elementary function, const double* x, double* out,
                     std::int64_t n);
 void evalPow(const ElementaryCode& code, const double* x, const double* y, double* out,

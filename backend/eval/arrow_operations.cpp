@@ -53,7 +53,7 @@ Result<Datum> divide(const ExprNode& node, const std::vector<Datum>& c) {
     if (node.op == ExprOp::kIntDivide) {
         return callKernel("divide_checked", {c[0], divisor});
     }
-    // As in DuckDB, min % -1 overflows, because min / -1 does.
+    // min % -1 overflows because min / -1 does, like in DuckDB.
     ASSIGN_OR_RETURN(const Datum quotient, callKernel("divide_checked", {c[0], divisor}));
     ASSIGN_OR_RETURN(const Datum whole, callKernel("multiply", {quotient, divisor}));
     return callKernel("subtract", {c[0], whole});

@@ -82,7 +82,8 @@ Result<Values> Branches::logic(ProgramRun::Frame& frame, int id) {
     const bool isAnd = node.expr->op == ExprOp::kAnd;
     const std::int64_t n = frame.n;
     ASSIGN_OR_RETURN(const Values left, run_.eval(frame, node.children[0]));
-    // Which rows each side makes true; the right side matters only where the left does not decide.
+    // The rows that each side makes true; the right side matters only where the left does not
+    // decide.
     ASSIGN_OR_RETURN(const auto leftTrue, run_.memory().block(/*isMask=*/true));
     ASSIGN_OR_RETURN(const auto open, run_.memory().block(/*isMask=*/true));
     RETURN_IF_ERROR(run_.memory().truths(left, n, leftTrue->mutable_data()));

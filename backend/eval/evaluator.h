@@ -22,7 +22,7 @@ class ExprInput {
     virtual std::int64_t rows() const = 0;
     /// Returns the column's `rows()` values.
     virtual Result<ArrayPtr> column(const std::string& name) = 0;
-    /// As column(), but repeated values may be stored once (backend/arrays/text_codes.h).
+    /// Like column(), but repeated values may be stored once (backend/arrays/text_codes.h).
     virtual Result<ArrayPtr> storedColumn(const std::string& name) { return column(name); }
 };
 
@@ -36,7 +36,7 @@ Result<ArrayPtr> evaluate(const expr::Expr& expr, ExprInput& input,
 /// not exist for these types. Failure: "PLACE: ...".
 Result<expr::Expr> compileChecked(const std::string& text, const expr::Schema& schema,
                                   const std::string& place);
-/// As compileChecked(), for a text that must be true or false.
+/// Like compileChecked(), for a text that must be true or false.
 Result<expr::Expr> compileCheckedPredicate(const std::string& text, const expr::Schema& schema,
                                            const std::string& place);
 

@@ -152,7 +152,7 @@ bool floatModulo(LaneCall& call) {
     return true;
 }
 
-/// As in DuckDB, min % -1 overflows, because min / -1 does.
+/// min % -1 overflows because min / -1 does, like in DuckDB.
 template <class T, bool kIsModulo>
 bool intDivide(LaneCall& call) {
     const T* const a = call.args[0].as<T>();

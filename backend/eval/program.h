@@ -45,7 +45,7 @@ class Program {
     /// Returns one value per row. `failedRow`: as in evaluate(). An error is that of the first
     /// failing row, regardless of the number of rows.
     Result<ArrayPtr> run(ExprInput& input, std::int64_t* failedRow, Isa isa) const;
-    /// As run(), for the part below node `id`.
+    /// Like run(), for the part below node `id`.
     Result<ArrayPtr> runNode(int id, ExprInput& input, Isa isa) const;
 
     const ProgramNode& node(int id) const { return nodes_[static_cast<std::size_t>(id)]; }

@@ -115,8 +115,8 @@ struct PlacedPart {
     std::string_view part;
 };
 
-/// What the pattern matches, if it has only % and only at its ends. A match of the whole text must
-/// be ASCII: Arrow's rules for invalid UTF-8 are not repeated here.
+/// The text that the pattern matches, if it has only % and only at its ends. A match of the whole
+/// text must be ASCII: Arrow's rules for invalid UTF-8 are not repeated here.
 std::optional<PlacedPart> placedPart(std::string_view pattern) {
     const std::size_t begin = std::min(pattern.find_first_not_of('%'), pattern.size());
     const std::size_t end = std::max(pattern.find_last_not_of('%') + 1, begin);

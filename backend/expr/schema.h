@@ -84,7 +84,7 @@ struct Schema {
     /// The message for a name that find() does not know: "unknown column 'x'; did you mean 'y'?",
     /// or why the column of this name cannot be read.
     std::string whyUnknown(std::string_view name) const;
-    /// As whyUnknown(), for a side table: "movies.csv has no column 'x'; ...".
+    /// Like whyUnknown(), for a side table: "movies.csv has no column 'x'; ...".
     std::string whyUnknownIn(std::string_view table, std::string_view name) const;
     /// Adds the column, or replaces the type of an existing one.
     void set(std::string_view name, const DataType& type);

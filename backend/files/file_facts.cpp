@@ -17,7 +17,7 @@ std::string ReadOptions::cacheKey() const {
                              static_cast<int>(csvDelimiter), "/", csvHasHeader ? 1 : 0);
     strAppend(&key, "/", csvReading());
     for (const auto& [name, type] : csvTypes) {
-        // Which rows are dropped depends on the types.
+        // The types decide which rows are dropped.
         strAppend(&key, csvDropsBadRows ? strCat("/", dumpJson(Json::array({name, type}))) : "");
     }
     return key;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kFooterGuess = 64 * 1024, kFooterGuessOnDisk = 8 * 1024;
 
-/// What the start of a file that is not of the format shows, and how to say what it is.
+/// Says from its first bytes what a file is that is not of the format, and how to read it.
 std::string seenIn(std::string_view path, std::string_view start, std::string_view magic) {
     const std::string_view packed = packedContent(start);
     const std::string seen = !packed.empty() ? strCat("it is ", packed)

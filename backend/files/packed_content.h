@@ -1,5 +1,5 @@
 #pragma once
-// What a file holds by its first bytes, where it must be unpacked or read as another format.
+// Recognizes from a file's first bytes that it must be unpacked, or read as another format.
 //
 // Threads: pure.
 #include <cstddef>

@@ -117,14 +117,15 @@ class FrameDecoder {
     /// `mostBytes`.
     static Result<std::uint64_t> frameBytes(std::span<const std::byte> coded,
                                             std::uint64_t mostBytes);
-    /// As frameBytes(), for a frame in memory shared with its encoder, without a checksum.
+    /// Like frameBytes(), for a frame in memory shared with its encoder, without a checksum.
     static Result<std::uint64_t> sharedBytes(std::span<const std::byte> coded,
                                              std::uint64_t mostBytes);
     /// Decodes into exactly frameBytes() of memory, aligned to 64 bytes; checks the frame in full.
     Status decode(std::span<const std::byte> coded, std::span<std::byte> memory);
-    /// As decode(), for bytes whose checksum frameBytes() has verified: does not compute it again.
+    /// Like decode(), for bytes whose checksum frameBytes() has verified: does not compute it
+    /// again.
     Status decodeSummed(std::span<const std::byte> coded, std::span<std::byte> memory);
-    /// As decode(), for a frame in shared memory: checks it like one in memory.
+    /// Like decode(), for a frame in shared memory: checks it like one in memory.
     Status decodeShared(std::span<const std::byte> coded, std::span<std::byte> memory);
 
  private:

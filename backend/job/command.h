@@ -12,7 +12,7 @@
 
 namespace millrace::job {
 
-/// Where a command was submitted.
+/// The place where a command was submitted.
 struct CommandPlace {
     std::string searchPath;        ///< PATH
     std::string workingDirectory;  ///< absolute

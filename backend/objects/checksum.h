@@ -10,7 +10,8 @@
 
 namespace millrace::objects {
 
-/// As in the header. `algorithm`: crc32, crc32c, crc64nvme, sha1, sha256; base64 in `value`.
+/// A checksum as a header gives it. `algorithm`: crc32, crc32c, crc64nvme, sha1, sha256; base64 in
+/// `value`.
 struct StoredChecksum {
     std::string algorithm, value;
 };

@@ -60,8 +60,8 @@ class ObjectStore {
 
     /// How to reach it now; gets current credentials from their source.
     StoreAccess access() const;
-    /// As access(), after the store rejected the credentials with this key elsewhere: renewed if
-    /// possible.
+    /// Like access(), after the store rejected the credentials with this key elsewhere: renews them
+    /// if possible.
     StoreAccess accessAfter(const std::string& refusedKey) const;
 
     /// All objects below "s3://BUCKET/PREFIX/" (or the object with exactly this name); sorted by

@@ -45,7 +45,8 @@ class RangeClient {
     struct Object {
         std::string bucket, key;
     };
-    /// As ObjectStore::read(), for more than 0 bytes. kCancelled is returned within about a second.
+    /// Like ObjectStore::read(), for more than 0 bytes. kCancelled is returned within about a
+    /// second.
     Result<ObjectBytes> read(const Object& object, const ObjectRange& range, void* out,
                              const std::stop_token& stop = {}) const;
 

@@ -28,7 +28,7 @@ class CodedTexts {
         return size >= 0 && size + (mayBeNull ? 1 : 0) <= rows;
     }
 
-    /// As TextTarget's, for all entries.
+    /// Like TextTarget::expectBytes(), for all entries.
     void expectBytes(std::int64_t bytes) { entries_.expectBytes(bytes); }
 
     /// The entry of each row.

@@ -48,7 +48,7 @@ class CompactWriter {
             varint(size);
         }
     }
-    /// As Thrift writes i16, i32 and i64.
+    /// Writes i16, i32 and i64 like Thrift.
     void number(std::int64_t value) {
         varint(static_cast<std::uint64_t>(value) << 1 ^ static_cast<std::uint64_t>(value >> 63));
     }

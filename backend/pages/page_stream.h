@@ -79,7 +79,7 @@ class PageStream {
     void seek(std::int64_t offset, std::int64_t aheadEnd);
     /// The body of the current page. Valid until the next call of body() or dictionary().
     Result<arrays::ByteSpan> body();
-    /// As body(), in memory that stays valid until the next chunk's dictionary, aligned to 64
+    /// Like body(), in memory that stays valid until the next chunk's dictionary, aligned to 64
     /// bytes.
     Result<arrays::ByteSpan> dictionary();
 

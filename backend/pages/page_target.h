@@ -1,6 +1,6 @@
 #pragma once
-// What PageDecoder knows about a column chunk, and the array that it builds. Private to pages;
-// threads: one.
+// The facts that PageDecoder has about a column chunk, and the array that it builds. Private to
+// pages; threads: one.
 #include <cstdint>
 #include <memory>
 #include <optional>

@@ -34,7 +34,7 @@ bool isCounted(const ColumnProfile& column, bool isComplete);
 inline constexpr int kNamedLabel = 50;
 int labelScore(const ColumnProfile& column);
 
-/// Which of a column's two texts is positive: "yes", "true" and their like, else the rarer one; ""
+/// The positive one of a column's two texts: "yes", "true" and their like, else the rarer one; ""
 /// where there are not two.
 std::string positiveText(const ColumnProfile& column);
 /// Whether the column has two classes: 0 and 1, true and false, or two texts.

@@ -49,7 +49,7 @@ class RankClient {
     /// Sends the last line (Done or ErrorLine) and waits for its ack, for at most `lease`.
     Status finish(const Body& body, std::chrono::milliseconds lease = std::chrono::minutes(10));
 
-    /// As in ring::LineLink.
+    /// See ring::LineLink.
     void setTrouble(const std::string& what, std::string sentence);
     void setAwaited(std::int64_t rank) { link_->setAwaited(rank); }
 

@@ -106,7 +106,7 @@ struct RankLine {
 };
 
 std::string formatLine(const RankLine& line);  ///< without the line end
-/// As formatLine(), without seq, attempt and ended: the input of ring::LineLink.
+/// Like formatLine(), without seq, attempt and ended: the input of ring::LineLink.
 std::string formatBody(const Body& body);
 Result<RankLine> parseLine(std::string_view text);
 /// The Dropped for a line that parseLine() refused with `why`. Nothing where `text` has no seq to

@@ -27,7 +27,7 @@ struct JoinKeySpec {
 
 class JoinTable {
  public:
-    /// What find() returns for a key.
+    /// The results of find() for a key.
     enum class Finds {
         kRow,     ///< its row
         kNumber,  ///< a number of its own, below numKeys(), ascending by the keys' first rows
@@ -51,7 +51,7 @@ class JoinTable {
     /// come as dictionary<int32, string>: each of its texts is then looked up once.
     Result<std::vector<std::int64_t>> find(const std::vector<eval::ArrayPtr>& left) const;
 
-    /// As find(), for the table's own columns.
+    /// Like find(), for the table's own columns.
     Result<std::vector<std::int64_t>> findOwn(std::vector<eval::ArrayPtr> keys) const;
 
     std::int64_t bytes() const;

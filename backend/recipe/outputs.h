@@ -41,7 +41,7 @@ class FeatureMaker {
     void setFile(const expr::ColumnIndex& file);
     Status run(RowSet& rows, FeatureBatch& batch) const;
     void addTables(TableSizes& sizes) const { sizes.insert(tables_.begin(), tables_.end()); }
-    /// As CompiledRecipe::vocabularies().
+    /// See CompiledRecipe::vocabularies().
     const std::vector<std::string>& vocabularies() const { return vocabularies_; }
 
  private:

@@ -38,7 +38,7 @@ class RowSet : public eval::ExprInput {
 
     std::int64_t rows() const override { return rows_; }
     Result<eval::ArrayPtr> column(const std::string& name) override;
-    /// As column(), but lists may come as dictionary<int32, list>, with repeats stored once, and
+    /// Like column(), but lists may come as dictionary<int32, list>, with repeats stored once, and
     /// texts as dictionary<int32, utf8>.
     Result<eval::ArrayPtr> storedColumn(const std::string& name) override;
 
@@ -57,7 +57,7 @@ class RowSet : public eval::ExprInput {
     /// none are left.
     Status prefetch(const std::vector<std::string>& names, bool mayRepeat = false,
                     bool mayCodeNumbers = false);
-    /// As prefetch(), for distinct names that are all the file's: skips looking them up.
+    /// Like prefetch(), for distinct names that are all the file's: skips looking them up.
     Status prefetchKnown(const std::vector<std::string>& names, bool mayRepeat);
     /// Keeps these rows (ascending positions among the present rows).
     Status keep(const std::vector<std::int64_t>& positions);
@@ -108,8 +108,8 @@ class RowSet : public eval::ExprInput {
     std::vector<double> weights_;
 };
 
-/// As evaluateRows(), but an expression of one dictionary-coded column is evaluated once per stored
-/// value; a result of lists, texts or numbers is dictionary-coded as well.
+/// Like evaluateRows(), but an expression of one dictionary-coded column is evaluated once per
+/// stored value; a result of lists, texts or numbers is dictionary-coded as well.
 Result<eval::ArrayPtr> evaluateStored(const expr::Expr& expr, RowSet& rows,
                                       const std::string& place);
 

@@ -11,7 +11,7 @@
 
 namespace millrace::recipe {
 
-/// What a step needs besides the rows.
+/// Everything that a step needs besides the rows.
 struct RunContext {
     std::uint64_t seed = 0;
     std::uint32_t epoch = 0;

@@ -64,7 +64,8 @@ struct ShortForm {
     static constexpr std::size_t kMost = sizeof(std::uint64_t) + sizeof(std::uint32_t);
     std::size_t width = kAnyWidth;  ///< common length of the texts
 
-    /// None if a text is too long: at most twelve bytes if all lengths are equal, else eleven.
+    /// Returns nothing if a text is too long: at most twelve bytes if all lengths are equal, else
+    /// eleven.
     static std::optional<ShortForm> of(const arrow::StringArray& texts, int threads);
     bool canBe(std::size_t size) const { return width == kAnyWidth ? size < kMost : size == width; }
     /// The key of a text for which canBe() holds.

@@ -34,7 +34,7 @@ class FrameDirectory {
     }
     bool operator==(const FrameDirectory&) const = default;
 
-    /// As millrace_batch_all_columns(); `frame` null: no addresses.
+    /// Like millrace_batch_all_columns(); `frame` null: no addresses.
     int columns(unsigned char* frame, millrace_column* to, std::size_t max,
                 std::size_t* count) const;
     millrace_column column(std::size_t index, unsigned char* frame) const;

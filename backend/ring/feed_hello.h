@@ -17,7 +17,7 @@ namespace millrace::ring {
 inline constexpr std::int64_t kHelloVersion = 2;
 inline constexpr std::size_t kMaxHelloBytes = std::size_t{4} << 20;
 
-/// Where a reader resumes: the number is that of its own rank's next micro-batch.
+/// The position at which a reader resumes: the number is that of its own rank's next micro-batch.
 struct FeedPosition {
     std::uint32_t epoch = 0;
     std::int64_t number = 0;

@@ -44,7 +44,7 @@ class FeedProgress {
     /// The state at the mark at `next` of `epoch`, or at the place where this began. An epoch's
     /// total is the start of the next epoch. Returns null or the error.
     const char* stateAt(Place place, stream::StreamState& out) const;
-    /// As stateAt(), and forgets everything before that place.
+    /// Like stateAt(), and forgets everything before that place.
     const char* advance(Place place, stream::StreamState& out);
     /// The state at the last mark: where a reopened feed may begin.
     stream::StreamState newest() const;

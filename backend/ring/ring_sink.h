@@ -50,8 +50,8 @@ class RingSink final : public FrameSink {
         std::int64_t rowsLeftOut{};    ///< likewise
         stream::LastStep last = stream::LastStep::kKeep;  ///< as FeedHello::last of all ranks
         std::int64_t microRows = 0;                       ///< for `last` and joined ranks
-        /// Of the frames; outlives the sink. Sent to the readers (millrace_feed_schema) before
-        /// anything else. Null: not sent, and no rank may be joined.
+        /// The frames' schema; outlives the sink. It is sent to the readers (millrace_feed_schema)
+        /// before anything else. Null: it is not sent, and no rank may be joined.
         const frame::FrameLayout* layout = nullptr;
         MemoryBudget* budget = nullptr;  ///< for collecting the steps of joined ranks
 

@@ -48,7 +48,7 @@ class WriterRing {
         return reserveOf(bytes, kNumEntries - 1);
     }
     std::span<std::byte> payload(std::uint64_t index);
-    /// As reserve(0) for the ring's last entry, for which there is always a slot.
+    /// Like reserve(0) for the ring's last entry, for which there is always a slot.
     std::optional<std::uint64_t> reserveLast() { return reserveOf(0, kNumEntries); }
     /// Content of an entry; `bytes` is at most the reserved bytes.
     struct Content {

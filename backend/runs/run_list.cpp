@@ -18,7 +18,7 @@ namespace {
 constexpr int kPageSizeMax = 50'000;
 constexpr std::chrono::milliseconds kListTime{10'000};
 
-// As isSystemMetric().
+// The same rule as isSystemMetric().
 constexpr std::string_view kNoSystemMetrics = " AND substr(key, 1, 7) <> 'system.'";
 
 struct Listed {

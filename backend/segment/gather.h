@@ -22,7 +22,7 @@ inline void prefetchBytes(const void* from, std::size_t bytes) {
 /// out[r * stride + j] = columns[j][from + r]; stride >= columns.size().
 void copyDense(std::span<const float* const> columns, std::int64_t from, std::int64_t rows,
                float* out, std::size_t stride);
-/// Where picked rows' values go in a frame.
+/// The place in a frame that takes the values of picked rows.
 struct RecordTarget {
     std::uint32_t* files = nullptr;
     std::uint64_t* numbers = nullptr;

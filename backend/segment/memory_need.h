@@ -18,8 +18,8 @@ inline constexpr std::int64_t kReadAheadShare = 6;
 struct MemoryNeed {
     std::int64_t segment = 0;  ///< of the pool: the largest segment, alone, while it is computed
     std::int64_t frame = 0;    ///< a large micro-batch
-    /// Of the pool, all threads: columns that expressions make. If there is less memory, the recipe
-    /// runs on shorter pieces (segment_runner.h).
+    /// Bytes of the pool that columns made by expressions take, in all threads. If there is less
+    /// memory, the recipe runs on shorter pieces (segment_runner.h).
     std::int64_t making = 0;
     /// Outside the pool, all threads: sorting of rows, memory that allocators keep.
     std::int64_t computing = 0;

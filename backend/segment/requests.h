@@ -26,7 +26,7 @@ namespace millrace::segment {
 /// The rows at which requests start, ascending; values[0] is that of row `firstRow`.
 std::vector<std::uint64_t> requestStarts(const arrow::Array& values, std::uint64_t firstRow);
 
-/// What deduplicatedLists() needs to examine a stream's lists.
+/// The input of deduplicatedLists(), which examines a stream's lists.
 struct DedupProbe {
     const spec::RunSpec& spec;
     const expr::Schema& columns;  ///< at the end of the recipe

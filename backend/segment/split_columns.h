@@ -21,7 +21,7 @@
 
 namespace millrace::segment {
 
-/// What the threads that share a segment's work have in common.
+/// The state that threads share when they share a segment's work.
 struct Sharing {
     OpenWork* jobs = nullptr;         ///< null: no other thread helps
     std::optional<SplitPlace> place;  ///< none: no other thread helps

@@ -50,7 +50,7 @@ class StreamInput {
     }
     const std::shared_ptr<const dataset::Dataset>& dataset() const { return dataset_; }
     const recipe::CompiledRecipe& recipe() const { return *recipe_; }
-    /// What a receiver of its frames must know.
+    /// Everything that a receiver of its frames must know.
     const StreamShape& shape() const { return shape_; }
     const frame::FrameLayout& layout() const { return shape_.layout; }
     /// The columns at the end of the recipe.
@@ -63,7 +63,7 @@ class StreamInput {
     Shuffle shuffle() const { return shuffle_; }
     std::int64_t microRows() const { return spec_.batch.microRows; }
     std::int64_t numSegments() const { return cuts_.count(); }
-    /// As SegmentCuts::partitionStart().
+    /// See SegmentCuts::partitionStart().
     std::int64_t partitionStart(std::int64_t segment) const {
         return cuts_.partitionStart(segment);
     }

@@ -1,6 +1,6 @@
 #pragma once
-// What a feed must know of a stream whose segments it does not compute: names, sizes, the layout of
-// its frames. It needs no dataset and no side table for that.
+// Everything that a feed must know of a stream whose segments it does not compute: names, sizes,
+// the layout of its frames. It needs no dataset and no side table for that.
 //
 // StreamInput makes it, so that computing and receiving processes get it from one source.
 // Threads: a value.

@@ -54,7 +54,7 @@ void addReads(const Step& step, std::set<std::string>& columns) {
     };
     const StepReads reads = step.reads();
     std::for_each(reads.expressions.begin(), reads.expressions.end(), addOf);
-    // What a join looks up may be an expression; a plain name also counts as a column.
+    // A join may look up an expression; a plain name also counts as a column.
     for (const std::string& text : reads.lookedUp) {
         columns.insert(text);
         addOf(text);

@@ -143,7 +143,7 @@ struct ModelSpec {
     }
 };
 
-/// That model with its defaults; absent for an unknown type.
+/// The model of that type with its defaults; absent for an unknown type.
 std::optional<ModelBody> modelBodyOf(std::string_view type);
 /// One of each model, with its defaults.
 const std::vector<ModelBody>& allModels();

@@ -61,7 +61,7 @@ struct TableLookup {
     }
 };
 
-/// What a step reads from the rows.
+/// The expressions and columns that a step reads from the rows.
 struct StepReads {
     std::vector<std::string> expressions;
     std::vector<std::string> lookedUp;  ///< each a column, or an expression over the rows
@@ -75,7 +75,7 @@ struct MadeColumn {
     bool isOfTable = false;  ///< the expression uses the side table's columns
 };
 
-/// Where a step is, and where its errors and warnings go.
+/// A step's position, and the lists that take its errors and warnings.
 struct StepPlace {
     const Step& step;
     std::string path;  ///< "recipe[2]"

@@ -11,7 +11,7 @@ namespace {
 
 using Wanted = StepTyper::Wanted;
 
-/// What is wrong with a typed expression in its context; "": nothing.
+/// Says what is wrong with a typed expression in its context; "" if nothing is.
 std::string complaint(const expr::Expr& expr, Wanted wanted) {
     const expr::DataType& type = expr->type;
     if (wanted == Wanted::kPredicate && !type.isBool()) {

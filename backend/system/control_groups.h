@@ -10,7 +10,7 @@
 
 namespace millrace {
 
-/// Where control groups are read; tests use directories of their own.
+/// The places of control groups; tests use directories of their own.
 struct ControlGroups {
     std::string proc = "/proc";            ///< contains self/cgroup
     std::string mount = "/sys/fs/cgroup";  ///< of version 2, or the parent of version 1's

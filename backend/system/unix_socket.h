@@ -26,7 +26,7 @@ Result<UniqueFd> listenUnix(const std::string& path, int backlog = 64);
 /// exist.
 Result<UniqueFd> connectUnix(const std::string& path,
                              std::chrono::milliseconds timeout = kConnectTimeout);
-/// As connectUnix(), but never waits and returns a non-blocking socket.
+/// Like connectUnix(), but never waits and returns a non-blocking socket.
 Result<UniqueFd> connectUnixNonBlocking(const std::string& path);
 /// A connection to a process of this user or of root, in a directory where no other user can put a
 /// socket: for clients that are about to send something. Otherwise kPermissionDenied.

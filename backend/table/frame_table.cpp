@@ -251,7 +251,7 @@ Result<ArrayPtr> listColumn(const frame::FrameView& view, std::size_t column, co
         arrow::ArrayData::Make(type, view.rows(), {nullptr, ends}, {std::move(child)}, 0));
 }
 
-// As withNulls(), for the elements of lists.
+// Like withNulls(), for the elements of lists.
 Result<ArrayPtr> withNullElements(const ArrayPtr& array, const frame::FrameView& view,
                                   std::size_t mask) {
     ASSIGN_OR_RETURN(const ArrayPtr flags, listColumn(view, mask, arrow::list(arrow::uint8()),

@@ -1,5 +1,5 @@
 #pragma once
-// What a daemon reports about itself, its shutdown and its store.
+// A daemon's reports about itself, its shutdown and its store.
 #include <cstdint>
 #include <string>
 #include <vector>

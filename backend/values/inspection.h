@@ -130,7 +130,7 @@ struct PreviewHead {
     Estimate labelled, positives, positiveShare;  ///< rows, rows, 0 to 1
     bool operator==(const PreviewHead&) const = default;
 };
-/// What a variation would keep and cost per epoch.
+/// The rows that a variation would keep per epoch, and its cost.
 struct PreviewReply {
     std::vector<SpecError> errors;  ///< empty: the figures are valid
     std::int64_t splits = 0, splitsSampled = 0, rows = 0, threads = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// What a metric's name implies: its source, and which of two values is better.
+// Tells from a metric's name its source, and which of two values is better.
 //
 // Threads: any. Failure: none.
 #include <algorithm>
@@ -13,7 +13,7 @@ constexpr bool isSystemMetric(std::string_view name) {
     return name.starts_with("system.");
 }
 
-/// Which direction of a metric is better, as far as its name tells.
+/// The better direction of a metric, as far as its name tells.
 enum class MetricSense { kUnknown, kLowerIsBetter, kHigherIsBetter };
 
 /// Decided by the last part of the name: loss, normalized_entropy, log_loss, ... or auc, ...

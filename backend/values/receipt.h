@@ -1,5 +1,5 @@
 #pragma once
-// What a run actually read, for user interfaces: files, rows by step, unknown ids, hashes.
+// The data that a run actually read, for user interfaces: files, rows by step, unknown ids, hashes.
 #include <algorithm>
 #include <cstdint>
 #include <string>

@@ -15,7 +15,7 @@
 
 namespace millrace::values {
 
-/// Where a resume starts, besides the step of a checkpoint.
+/// The starts of a resume besides the step of a checkpoint.
 inline constexpr std::int64_t kFromLast = 0;    ///< the last checkpoint
 inline constexpr std::int64_t kFromStart = -1;  ///< step 0, whatever checkpoints exist
 
@@ -52,7 +52,7 @@ struct Checkpoint {
     bool operator==(const Checkpoint&) const = default;
 };
 
-/// Where a script was submitted, and so how it is started.
+/// The place where a script was submitted, which decides how it is started.
 struct LaunchPlace {
     std::string workingDirectory;                    ///< absolute; "": the spec's
     std::map<std::string, std::string> environment;  ///< without secrets: it is stored and shown

@@ -25,7 +25,7 @@ struct InspectRequest {
     std::vector<std::string> variations;  ///< "" is the base spec
     bool isAll = false;                   ///< the base and every variation
     std::vector<std::string> sets;
-    /// Where the submitting process searches a command. Empty: it is not searched.
+    /// The path in which the submitting process searches a command. Empty: it is not searched.
     std::string searchPath, workingDirectory;
 };
 

@@ -19,7 +19,8 @@ namespace millrace::agent {
 
 class LogFollower {
  public:
-    /// What it reads, and where it sees the run's end; all outlive the follower.
+    /// The store that it reads, and the table that tells it of the run's end; all outlive the
+    /// follower.
     struct Sources {
         const runs::RunStore& store;
         const LiveTable& live;

@@ -87,7 +87,7 @@ struct NodeEntry {
     void remember(const std::string& key, engines::State state);
     /// Stops accepting logs of gangs that are neither placed nor ending.
     void dropWorkers();
-    /// As Nodes::state.
+    /// See Nodes::state().
     std::optional<engines::State> state(const std::string& key) const;
     std::optional<engines::State> lastWord(const std::string& key) const;
 };

@@ -31,7 +31,7 @@
 
 namespace millrace::agent {
 
-/// What an agent reports.
+/// An agent's report.
 struct NodeNews {
     std::map<std::string, engines::State> gangs;  ///< gangs that changed, by key
     std::optional<values::NodeSample> sample;
@@ -45,8 +45,8 @@ struct NodeTableOptions {
     std::string drainedFile = {};
     std::set<std::string> drained = {};  ///< the names in that file (DrainedNodes::read)
     bool trainsHere = true;              ///< runs may also be on the head's own node
-    /// As `away`, for a node whose agent was refused for its build: as long as guardians wait for
-    /// an agent (orphanLease of engines::Gang).
+    /// The same as `away` for a node whose agent was refused for its build: the time for which
+    /// guardians wait for an agent (orphanLease of engines::Gang).
     std::chrono::milliseconds awayOtherBuild{600'000};
 };
 

@@ -81,7 +81,7 @@ class RunController {
     /// Ends the wait of down(): the daemon must end. Runs that were asked to stop still do so.
     void giveUpDown();
 
-    /// What is wrong now, one sentence each.
+    /// The present problems, one sentence each.
     std::vector<std::string> warnings() const;
     struct Counts {
         int running = 0, queued = 0;

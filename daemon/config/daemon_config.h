@@ -23,7 +23,7 @@ struct TlsFiles {
     std::string authority;    ///< signs clients' certificates
 };
 
-/// What an agent offers of its node.
+/// The resources of its node that an agent offers.
 struct NodeShare {
     int cores = 0;                  ///< 0: all
     std::uint64_t memoryBytes = 0;  ///< 0: all
@@ -45,7 +45,7 @@ struct DaemonConfig {
     /// state directory; nodes send their checkpoints.
     std::string checkpoints;
     std::string checkpointsFrom = "--checkpoints";  ///< where it was set, for errors
-    /// Where agents of other nodes connect: "unix" (a socket in the state directory), HOST or
+    /// The address for agents of other nodes: "unix" (a socket in the state directory), HOST or
     /// HOST:PORT, which is bound; "": nowhere.
     std::string nodesListen;
     /// HOST or HOST:PORT that agents connect to; "": as `nodesListen`. Default port: the bound one.

@@ -13,7 +13,7 @@
 
 namespace millrace::config {
 
-/// What a lock is for, and which process requests it.
+/// The purpose of a lock, and the process that requests it.
 struct LockTerms {
     std::string what;                      ///< "the socket /run/...", for sentences
     PidScope here;                         ///< of this process

@@ -50,7 +50,7 @@ class FileMover final : public HeadFiles {
         std::int64_t modifiedNs = 0;
         bool operator==(const ScoresFile&) const = default;
     };
-    /// What was sent for one gang.
+    /// The files that were sent for one gang.
     struct Given {
         std::set<checkpoint::CheckpointName> kept;  ///< at the head
         ScoresFile scores, movingScores;            ///< at the head; being sent, "": none

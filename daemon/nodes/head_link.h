@@ -45,7 +45,7 @@ class HeadLink final : public Uplink {
 
  private:
     using Stream = transport::ClientDuplex<v1::HeadOrders, v1::AgentReport>;
-    /// What gRPC's threads store for the owner.
+    /// Orders that gRPC's threads store for the owner.
     struct Inbox {
         Mutex mutex;
         std::vector<v1::HeadOrders> orders MR_GUARDED_BY(mutex);

@@ -1,5 +1,6 @@
 #pragma once
-// What an agent offers of its node, and where other nodes reach it. Used by Slot.
+// The resources of its node that an agent offers, and the address at which other nodes reach it.
+// Used by Slot.
 //
 // Threads: values. Failure: a sentence; "" for an address that is not known.
 #include <string>

@@ -31,7 +31,7 @@
 
 namespace millrace::nodes {
 
-/// What a slot works with.
+/// The parts that a slot works with.
 struct SlotParts {
     std::unique_ptr<engines::Engine> engine = {};
     std::unique_ptr<Uplink> link = {};
@@ -70,7 +70,7 @@ class Slot {
         job::LogKey key;
         std::uint64_t sent = 0;
     };
-    /// What the head placed here, or released, over this connection.
+    /// A gang that the head placed here, or released, over this connection.
     struct Placed {
         std::vector<Log> logs;
         bool isReleased = false;  ///< the head no longer asks for it: its files may be removed

@@ -39,7 +39,8 @@ class Access {
  public:
     /// For a listener that only the daemon's user can reach.
     Access() = default;
-    /// As configured. Reads the daemon's own certificate, which clients must not use.
+    /// Makes the access control that is configured. Reads the daemon's own certificate, which
+    /// clients must not use.
     static Result<Access> open(const config::DaemonConfig& config);
 
     /// The role that a method needs, by its gRPC path ("/millrace.v1.Runs/Stop"). Nothing: the

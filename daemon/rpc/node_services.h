@@ -18,7 +18,7 @@
 
 namespace millrace::rpc {
 
-/// What both services report about the daemon.
+/// Facts about the daemon that both services report.
 struct DaemonFacts {
     const config::DaemonConfig& config;
     std::string address;  ///< where it really listens

@@ -12,7 +12,7 @@
 
 namespace millrace::rpc {
 
-/// What services use; everything here outlives the server.
+/// The parts that services use; everything here outlives the server.
 struct ServiceParts {
     CallPool& quick;  ///< reads and small changes
     CallPool& slow;   ///< submits, which wait for datasets, and purges

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kPieceBytes = 64 << 10;
 
-/// What other threads pass to the pump's thread.
+/// A message from other threads to the pump's thread.
 struct Note {
     enum class Kind { kOpened, kAttached, kReceived, kWritten, kClosed } kind;
     std::uint64_t id = 0;

@@ -42,7 +42,8 @@ class SocketPump {
     static constexpr std::size_t kConnectionsMost = 4096;
 
     struct Inbox;
-    /// What a link's handlers call. It may outlive the pump; its calls then do nothing.
+    /// The interface that a link's handlers call. It may outlive the pump; its calls then do
+    /// nothing.
     class Port {
      public:
         Port(std::shared_ptr<Inbox> inbox, std::uint64_t id) : inbox_(std::move(inbox)), id_(id) {}

@@ -84,7 +84,8 @@ void setLimits(Arguments&& set) {
     set(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, kReadBytes);
 }
 
-// As far as the system allows (net.core.wmem_max); a smaller buffer is slower, but not an error.
+// Widens the buffer as far as the system allows (net.core.wmem_max); a smaller buffer is slower,
+// but not an error.
 void widen(int fd) {
     for (const int option : {SO_SNDBUF, SO_RCVBUF}) {
         ::setsockopt(fd, SOL_SOCKET, option, &kSocketBytes, sizeof kSocketBytes);

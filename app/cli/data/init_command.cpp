@@ -109,7 +109,7 @@ void printGuesses(CliContext& context, const Json& answer, bool explains) {
     }
 }
 
-// As it is typed: plain names as they are, others as a quoted word.
+// Quotes a path for the shell if it has characters other than those of plain names.
 std::string forShell(const std::string& path) {
     const bool isPlain = std::all_of(path.begin(), path.end(), [](unsigned char c) {
         return std::isalnum(c) != 0 || std::strchr("_-./+,:@%=", c) != nullptr;

@@ -212,7 +212,7 @@ LocalUser thisUser() {
     LocalUser user;
     const passwd* entry = ::getpwuid(::getuid());
     const char* home = std::getenv("HOME");
-    // As in ssh(1) and libssh, HOME is ignored for a user that the system knows.
+    // Ignores HOME for a user that the system knows, like ssh(1) and libssh.
     user.name = entry == nullptr ? strCat(::getuid()) : std::string(entry->pw_name);
     user.home = entry != nullptr ? entry->pw_dir : home != nullptr ? home : "";
     return user;

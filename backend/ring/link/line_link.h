@@ -67,8 +67,8 @@ class LineLink {
     bool waitEmpty(std::int64_t timeoutMs);
     /// Number of lines that are not acknowledged.
     std::size_t size();
-    /// Those lines, oldest first, each with its attempt and seq: for a checkpoint. Returns false,
-    /// with a message, if the file cannot be read: missing lines would be lost.
+    /// Returns these lines for a checkpoint, oldest first, each with its attempt and seq. Returns
+    /// false, with a message, if the file cannot be read: missing lines would be lost.
     bool unacked(std::vector<std::string>& lines, std::string& why);
     /// Everything of this attempt up to this seq is stored; 0: nothing yet.
     std::uint64_t acked();

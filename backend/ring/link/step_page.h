@@ -143,7 +143,7 @@ class StepPage {
         }
         return Answer::kGo;
     }
-    /// As begin(), but waits up to `waitNs` while it is held.
+    /// Like begin(), but waits up to `waitNs` while it is held.
     Answer beginWithin(std::uint64_t step, std::int64_t waitNs) {
         const std::uint32_t seen = words_->told.load(std::memory_order_acquire);
         Answer answer = begin(step);

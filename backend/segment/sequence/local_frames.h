@@ -12,7 +12,7 @@ class LocalFrames final : public SegmentFrames {
     explicit LocalFrames(SegmentOutput output) : output_(std::move(output)) {}
 
     const SegmentOutput& output() const { return output_; }
-    /// As SegmentOutput::prepend().
+    /// See SegmentOutput::prepend().
     void prepend(const SegmentOutput& before, std::int64_t firstRow) {
         output_.prepend(before, firstRow);
     }

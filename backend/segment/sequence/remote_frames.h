@@ -63,7 +63,7 @@ class RemoteFrames final : public SegmentFrames, public std::enable_shared_from_
     const SegmentFacts& facts() const { return facts_; }
     /// Number of full frames, plus one if there is a tail.
     std::int64_t numFrames() const;
-    /// As announced; `frame` must be below numFrames().
+    /// The announced size; `frame` must be below numFrames().
     std::uint64_t codedBytes(std::int64_t frame) const;
 
     /// The holder passes in frame `frame` of the requested span. kDataLoss when its bytes are

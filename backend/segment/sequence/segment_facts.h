@@ -1,6 +1,6 @@
 #pragma once
-// What is known of a computed segment without its frames: the number of rows, the counts of each
-// step, and for each frame what delivery needs before the frame arrives, or instead of it.
+// Everything that is known of a computed segment without its frames: the number of rows, the counts
+// of each step, and for each frame what delivery needs before the frame arrives, or instead of it.
 //
 // Threads: values. Failure: checkFacts() rejects inconsistent facts; they may come from another
 // machine.
@@ -21,7 +21,7 @@ struct FrameFacts {
     std::uint64_t bytes = 0;       ///< in memory
     std::uint64_t codedBytes = 0;  ///< as sent
     Sum128 rowIds;                 ///< stream::rowIdsHash() of its rows
-    /// As BatchMix: distinct requests, and rows of the largest user; 0: no such column.
+    /// The same as in BatchMix: distinct requests, and rows of the largest user; 0: no such column.
     std::int64_t requests = 0, userRows = 0;
 
     BatchMix mix(std::int64_t rows) const;

@@ -89,7 +89,7 @@ class SegmentServer::Impl {
         std::uint64_t version = 0;
         std::optional<SegmentCoder> coder;
     };
-    /// What to do, and to report, without the lock.
+    /// The work to do, and to report, without the lock.
     struct Work {
         std::optional<stream::SegmentOrder> order;
         std::vector<SegmentDone> givenUp;

@@ -44,8 +44,8 @@ struct SegmentServerOptions {
     int threads = 1;
     std::int64_t heldBytesMax = std::int64_t{1} << 30;  ///< at most half of the pool's limit
     frame::CodecPlan codecs;                            ///< empty: frames are not coded
-    /// Where a feed on this machine reads frames; null: frames are sent. A segment of which a frame
-    /// was requested stays in the arena until withdraw() names it.
+    /// The memory in which a feed on this machine reads frames; null: frames are sent. A segment of
+    /// which a frame was requested stays in the arena until withdraw() names it.
     std::shared_ptr<FrameArena> arena;
     /// Called with each frame before it is coded, from the server's threads; null: no callback.
     std::function<void(const frame::FrameView&)> look;

@@ -30,7 +30,8 @@ struct SequencerOptions {
     /// Adds a thread that only delivers, so that a lone computing thread never waits for the sink.
     bool hasDeliveryThread = false;
     std::uint32_t epochs = 1;
-    /// Where to resume (checked against the input); with an empty stream hash: from the start.
+    /// The position to resume from (checked against the input); with an empty stream hash: from the
+    /// start.
     stream::Cursor start;
     /// Segments computed or computing, including the earliest; 0: derived from `threads`.
     int window = 0;
@@ -46,7 +47,8 @@ struct SequencerOptions {
     bool isOrdered = true;
     /// Limit on the pool's bytes that all segments hold together; 0: all of the pool.
     std::int64_t limitBytes = 0;
-    /// What may be computed elsewhere, through desk(); empty: only threads here compute.
+    /// Limits for segments that are computed elsewhere, through desk(); empty: only threads here
+    /// compute.
     DeskLimits elsewhere;
     /// For the rows that segments leave over; null: the pool of the segments. Outlives the
     /// sequencer.

@@ -134,7 +134,7 @@ std::string_view whyNoPath(std::string_view text) {
                : "would be a pattern (one of *?[]{})";
 }
 
-/// What touches a use in the text of an expression, and would be read together with its value: a
+/// Returns the text next to a use in an expression that would be read together with its value: a
 /// letter, digit, quote or dot, or another use. "": nothing.
 std::string_view touching(std::string_view text, const expr::ParamUse& use) {
     const auto isPart = [](char c) {

@@ -25,7 +25,7 @@ class Params {
     /// Reads the section `params`; null: the spec has none. Appends its errors to `errors`.
     static Params read(const YamlNode* section, SpecErrors& errors);
 
-    /// As written: maps, texts, numbers, bools and lists of these; a date as its text.
+    /// The values as written: maps, texts, numbers, bools and lists of these; a date as its text.
     const Json& json() const { return json_; }
 
     /// A text with each `${...}` replaced, and the positions of the replacements.

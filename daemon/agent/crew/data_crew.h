@@ -22,7 +22,7 @@
 
 namespace millrace::agent {
 
-/// What a crew works with; everything here outlives it.
+/// The parts that a crew works with; everything here outlives it.
 struct CrewPlace {
     const Clock& clock;
     Nodes& nodes;

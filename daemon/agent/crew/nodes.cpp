@@ -97,8 +97,8 @@ engines::Gang relayGang(const PartName& name, engines::Group ranks) {
     engines::Group relay;
     relay.name = name.feed();
     relay.argv = {"{bin}/millrace-loader", "feed", "--job", "{attempt}/job.json"};
-    // As for the feed: a script's ranks wait for its replacement, those of the built-in trainer
-    // restart.
+    // A script's ranks wait for its replacement, as they do for a feed's; those of the built-in
+    // trainer restart.
     relay.replacements = ranks.isUsers ? kReplacements : 0;
     engines::Gang gang;
     gang.key = name.key();

@@ -56,7 +56,7 @@ engines::Gang relayGang(const PartName& name, engines::Group ranks);
 /// Sets the command of the built-in trainer's ranks.
 void giveCommand(engines::Group& ranks);
 
-/// What is placed on a node.
+/// A gang that is placed on a node, with its files.
 struct Placement {
     std::string key;       ///< of the gang
     std::string gang;      ///< engines::gangText(), not settled

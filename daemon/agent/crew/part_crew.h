@@ -24,7 +24,7 @@
 
 namespace millrace::agent {
 
-/// What a crew of parts works with; everything here outlives it.
+/// The parts that such a crew works with; everything here outlives it.
 struct PartCrewPlace {
     const Clock& clock;
     Nodes& nodes;

@@ -336,7 +336,7 @@ void ActiveRun::conclude() {
     journal_.tellNext(verdict.reason, !facts.moveReason.empty());
     recovery_.failed(facts.lastStep);
     begin_.follow(facts.lastStep, verdict.isCounted, verdict.reason);
-    // What was asked for holds until an attempt has begun.
+    // The requested step holds until an attempt has begun.
     launch(hasBegun_ ? values::kFromLast : begin_.fromStep, verdict.isCounted);
 }
 

@@ -26,7 +26,7 @@ struct SurveyOrder {
     std::int64_t keep = 3;                      ///< number of files to read and register
 };
 
-/// What an attempt starts from.
+/// The checkpoint that an attempt starts from, or why it cannot start.
 struct Survey {
     Status status;                                 ///< why it cannot start
     std::optional<runs::CheckpointRecord> chosen;  ///< nothing: starts from step 0

@@ -20,7 +20,7 @@ struct CommittedLine {
     bool hasSettled = false;  ///< likewise
 };
 
-/// What a line tells people: a worker's error, or that one of its lines is dropped.
+/// The news for people in a line: a worker's error, or that one of its lines is dropped.
 inline std::vector<std::string> newsOf(const CommittedLine& committed) {
     if (const auto* error = std::get_if<rank::ErrorLine>(&committed.line.body)) {
         return {strCat(committed.worker, ": ", error->message)};
@@ -32,7 +32,7 @@ inline std::vector<std::string> newsOf(const CommittedLine& committed) {
                      strCat(committed.worker, ": one of its lines is dropped: ", dropped->why)};
 }
 
-/// What to tell a worker.
+/// The answer to a worker.
 struct AckOrder {
     std::string runId;
     int doorAttempt = 1;  ///< of the connection

@@ -59,7 +59,7 @@ class Preparation {
         stop_.request_stop();
         return !progress_->isTaken.test_and_set();
     }
-    /// What is being done, for people.
+    /// The present activity, for people.
     std::string text() const;
 
  private:

@@ -51,7 +51,7 @@ class RunHealth {
     /// them. `held`: a sentence about a node that is waited for; "": none is.
     std::vector<std::string> look(const std::set<std::string>& unreached = {},
                                   const std::string& held = "");
-    /// What is wrong now: sentences, joined by "; "; "" if nothing is.
+    /// The present problems as sentences, joined by "; "; "" if there are none.
     std::string trouble() const;
     /// When the run last made progress, UTC ms; 0: it is making progress.
     std::int64_t standsSinceMs() const;
@@ -61,7 +61,7 @@ class RunHealth {
     /// Returns a rank that has waited for data for `forNs`, and after which step. Nothing: there is
     /// none.
     std::optional<std::pair<std::string, std::int64_t>> waitingRank(std::int64_t forNs) const;
-    /// As findHeldUp().
+    /// See findHeldUp().
     std::optional<HeldUp> heldUp(std::int64_t forNs) const {
         return findHeldUp(signs_, clock_.steadyNs(), forNs);
     }

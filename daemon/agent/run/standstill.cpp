@@ -71,7 +71,7 @@ Standstill judge(const WorkerSigns& worker, const WorkerSigns* feed, std::int64_
     return {worker.worker, isStarved ? Standing::kStarved : Standing::kMoves, worker.waitsSinceNs};
 }
 
-// What the process does according to the kernel; "" if that explains nothing.
+// Says what the process does according to the kernel; "" if that explains nothing.
 std::string_view processText(char state) {
     switch (state) {
         case 'T':

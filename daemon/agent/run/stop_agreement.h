@@ -21,7 +21,7 @@ class StopAgreement {
 
     explicit StopAgreement(int ranks) : ranks_(ranks) {}
 
-    /// What a rank is told now.
+    /// The present order to a rank.
     rank::Stop word() const {
         return isAgreed() ? rank::Stop{rank::Stop::Kind::kBehind, step_}
                           : rank::Stop{rank::Stop::Kind::kHold};

@@ -31,7 +31,7 @@ class DoorKeeper {
     virtual void broken(const std::shared_ptr<WorkerLink>& link, const Status& why) = 0;
 };
 
-/// What a worker or relay is told, and must present.
+/// The facts that a worker or relay is told, and those that it must present.
 struct DoorOptions {
     std::string buildId;
     std::string token, relayToken;  ///< of data workers; of relays

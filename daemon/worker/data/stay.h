@@ -35,7 +35,7 @@ struct Joined {
     std::optional<objects::StoreAccess> store;  ///< nothing: the stream reads no objects
 };
 
-/// What a worker computes with; outlives its sessions.
+/// The parts that a worker computes with; they outlive its sessions.
 struct Engine {
     int threads = 1;
     std::unique_ptr<loader::LoaderMemory> memory;

@@ -14,7 +14,8 @@
 
 namespace millrace::exec {
 
-/// What a worker's processes used: user and system time of all, memory of the largest.
+/// The resources that a worker's processes used: user and system time of all, memory of the
+/// largest.
 struct Usage {
     double cpuSeconds = 0;
     std::int64_t peakMemoryBytes = 0;

@@ -58,9 +58,9 @@ std::int64_t threadsNeed(const segment::MemoryNeed& need, int threads) {
            need.computing;
 }
 
-/// What rings need if their ranks get `share` micro-batches of `frame` bytes as one frame: that
-/// frame in the ring, and the micro-batches until it is made, of the current step and of the
-/// previous one.
+/// The bytes that rings need if their ranks get `share` micro-batches of `frame` bytes as one
+/// frame: that frame in the ring, and the micro-batches until it is made, of the current step and
+/// of the previous one.
 std::int64_t joinedNeed(std::int64_t frame, std::int64_t share) {
     constexpr std::int64_t kSteps = 2;
     return segment::ringNeed(share * frame) + (share > 1 ? kSteps * share * frame : 0);
@@ -188,7 +188,7 @@ void LoaderMemory::makePools(std::int64_t preferredOutputs) {
     }
     segments_ = std::make_unique<segment::BufferPool>(need_.segment + more);
     frames_ = std::make_unique<segment::BufferPool>(std::max<std::int64_t>(need_.frames, 1));
-    // So that rings take no more than their share, whichever come first.
+    // Rings take at most their share, whichever of them come first.
     const bool isJoined = outputBytes_ >= need_.joined, hasRings = need_.joined > 0;
     const std::int64_t eval = isJoined ? need_.evalJoined : need_.evalOutputs;
     const std::int64_t spareShare =

@@ -7,8 +7,7 @@
 namespace millrace::loader {
 namespace {
 
-/// What is worth to know of how the side tables are read; their errors are told where they are
-/// used.
+/// Adds remarks on how the side tables are read; their errors are reported where they are used.
 void noteTables(ResolvedRun& run, const dataset::TablePlace& place) {
     std::vector<spec::TableRef> tables;
     for (const spec::Step& step : run.spec.recipe) {

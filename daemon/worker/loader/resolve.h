@@ -40,7 +40,7 @@ struct ResolveRequest {
     std::optional<PinnedFiles> pinned;  ///< the dataset's other files are not read
     bool wantsColumns = false;          ///< opens the dataset also beside errors
     std::vector<std::string> sets;
-    /// Where the spec is submitted from, if known: its command is then searched there.
+    /// The place where the spec is submitted, if known: its command is then searched there.
     std::optional<job::CommandPlace> place;
 };
 
@@ -68,7 +68,7 @@ struct ResolveReply {
 spec::SpecError errorOf(const Status& status, std::string path, std::string code,
                         const spec::RunSpec* spec);
 
-/// That a question about rows has none to look at.
+/// The error that a question about rows has no dataset to look at.
 spec::SpecError noDataset(const spec::RunSpec& spec);
 
 ResolveReply resolveSpec(const ResolveRequest& request);

@@ -24,7 +24,8 @@ struct StepRule {
     stream::LastStep last = stream::LastStep::kKeep;
 };
 
-/// What SumSink summed, or what it left out; of the latter it keeps only this.
+/// Counts of the rows that SumSink summed, or that it left out; of the latter it keeps nothing
+/// else.
 struct SummedRows {
     std::int64_t rows = 0, batches = 0;
 };

@@ -14,7 +14,7 @@
 namespace millrace::relay {
 namespace {
 
-// As long as ranks wait for each other.
+// Ranks wait for each other for the same time.
 constexpr std::int64_t kMeetingNs = 60'000'000'000;
 constexpr std::chrono::milliseconds kLook{20};
 

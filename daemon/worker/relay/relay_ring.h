@@ -22,7 +22,7 @@
 
 namespace millrace::relay {
 
-/// What arrived, over all rings.
+/// Counts of arrivals, over all rings.
 struct RelayCounters {
     std::atomic<std::uint64_t> bytes{0};
 };

@@ -144,7 +144,7 @@ Result<train::LearnerOptions> learnerOptions(const spec::RunSpec& spec, std::int
     return out;
 }
 
-// What `millrace.load_model` needs beside the tensors (docs/formats/checkpoint.md).
+// The description that `millrace.load_model` needs beside the tensors (docs/formats/checkpoint.md).
 Json moduleOf(const spec::RunSpec& spec, const train::LearnerOptions& learner) {
     Json features = Json::array();
     for (const train::FeatureOptions& feature : learner.features) {

@@ -41,7 +41,7 @@ class WatchSeries {
     /// Forgets every point; the stores that charts share stay.
     void clear();
     bool hasHistory() const { return hasHistory_; }
-    /// Where to follow from: after the history.
+    /// The position after the history, from which the run is followed.
     const values::MetricCursor& followFrom() const { return cursor_; }
     std::vector<std::string> names() const;
     /// Null if it was never logged.

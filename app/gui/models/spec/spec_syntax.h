@@ -60,7 +60,7 @@ class SpecSyntax {
     int member(int map, QStringView key) const;
     /// A scalar without quotes, escapes and folding; "" for every other node.
     QString value(int index) const;
-    /// As written.
+    /// The node's text, unchanged.
     QString raw(int index) const;
     /// On one line; a collection as a flow collection.
     QString inlined(int index) const;

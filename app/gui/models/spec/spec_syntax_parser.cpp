@@ -331,7 +331,7 @@ int SyntaxParser::plainEnd(int place) const {
     return end;
 }
 
-/// Where a plain scalar continues after the line that ends at `lineEnd`; -1: it does not.
+/// Returns where a plain scalar continues after the line that ends at `lineEnd`, or -1.
 int SyntaxParser::continuationOf(int lineEnd, int indent) const {
     int next = lineEnd;
     while (next < size_ && data_[next] == u'\n') {

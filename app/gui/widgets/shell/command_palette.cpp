@@ -237,7 +237,7 @@ void CommandPalette::runCurrent() {
     run();
 }
 
-// As tall as its results, so that it covers no more of the page than necessary.
+// The palette is only as tall as its results, so that it covers little of the page.
 QRect CommandPalette::placeIn(const QSize& window) const {
     const int row = list_->sizeHintForRow(0) > 0 ? list_->sizeHintForRow(0) : kRowHeight;
     const int rows = std::clamp(model_.rowCount(), 1, kMostRows);

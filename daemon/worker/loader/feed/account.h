@@ -1,5 +1,5 @@
 #pragma once
-// What data workers did for a feed, as the part "data_workers" of a run's receipt
+// The work of data workers for a feed, as the part "data_workers" of a run's receipt
 // (docs/formats/rank-protocol.md) and as a log line.
 //
 // Threads: functions. Failure: none.

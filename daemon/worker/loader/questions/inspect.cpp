@@ -226,7 +226,8 @@ void addColumns(const ResolveReply& reply, Json& answer) {
     }
 }
 
-// Whose a warning is, before its text: "base, variation 'keep-30': "; "" if all runs have it.
+// Names the runs that have a warning, before its text: "base, variation 'keep-30': "; "" if all
+// have it.
 std::string ownersText(const std::vector<std::string>& variations, std::size_t numRuns) {
     constexpr std::size_t kMostNamed = 3;
     std::string text;

@@ -23,7 +23,7 @@ struct TrialOptions {
     std::chrono::milliseconds limit{120'000};
 };
 
-/// What to show meanwhile.
+/// The progress of a trial, to show meanwhile.
 struct TrialProgress {
     std::atomic<std::int64_t> step{0};
     std::atomic<bool> isEvaluating{false};

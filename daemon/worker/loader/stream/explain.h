@@ -1,5 +1,5 @@
 #pragma once
-// Where a stream's time went and what one change would save: `millrace stream --explain`.
+// Explains where a stream's time went and what one change would save: `millrace stream --explain`.
 //
 // Uses only the stage counters, except for the share of decompression, which is measured on a
 // sampled row group (profile::measurePages). Threads: values and pure functions.
@@ -32,7 +32,7 @@ struct Explanation {
     segment::BatchMix mix;
     std::string shuffle;  ///< as resolved
 
-    /// What one change would save, the largest first.
+    /// The savings of one change; changes() has the largest first.
     struct Change {
         std::string what;          ///< "leave out column h3"
         double cpuSeconds = 0;     ///< saved

@@ -106,8 +106,8 @@ QWidget* RepeatDialog::buildRows() {
     return scroll_;
 }
 
-// As high as its wrapped sentences need; many runs scroll. Measures each strip itself, because the
-// layouts around it update later.
+// The dialog is as high as its wrapped sentences need; many runs scroll. Measures each strip
+// itself, because the layouts around it update later.
 void RepeatDialog::fitHeight() {
     const int room = std::max(width(), kWidth) - 2 * kSpaceLarge;
     int height = -kSpaceTiny;
