@@ -59,6 +59,7 @@ std::string usageOf(const CommandSpec& command) {
 
 std::string optionText(const options::OptionSpec& option) {
     std::string names = option.names;
+    // "-f,--follow" becomes "-f, --follow"; the search continues behind the blank.
     for (std::size_t at = names.find(','); at != std::string::npos; at = names.find(',', at + 2)) {
         names.replace(at, 1, ", ");
     }
@@ -143,6 +144,8 @@ bool completesRuns(const CommandSpec& command) {
     return !command.arguments.empty() && command.arguments.front().completes == Completes::kRun;
 }
 
+// The scripts are made from the tables, so a new command or option needs no change here. Runs come
+// from the daemon each time; without one the list is empty.
 std::string bashScript() {
     std::string cases;
     for (const CommandSpec& command : commandTable()) {
@@ -188,6 +191,7 @@ std::string zshScript() {
     std::string commands, cases;
     for (const CommandSpec& command : commandTable()) {
         std::string summary = command.summary;
+        // _describe splits its words at colons.
         std::replace(summary.begin(), summary.end(), ':', ' ');
         strAppend(&commands, "        '", command.name, ":", summary, "'\n");
         strAppend(&cases, "        ", command.name, ") options=(", longNames(command), ")",
@@ -310,6 +314,7 @@ std::string commandHelp(const CommandSpec& command, const Terminal& terminal) {
     return text;
 }
 
+// docs/reference/cli.md; a test compares the two.
 std::string markdownReference() {
     std::string text =
         "# The command line\n\nMade by `millrace help --markdown`; a test compares the two. "

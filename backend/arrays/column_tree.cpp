@@ -94,9 +94,11 @@ class ColumnCollector {
     std::map<std::string, std::size_t> take() { return std::move(places_); }
 
  private:
+    // A file may nest structs without end; the recursion must not.
     static constexpr int kDeepest = 100;
 
     void add(const arrow::Field& field, const std::string& name, int depth) {
+        // A column that is called "a.b" has precedence over the field b of a struct a.
         if (depth > 0 && own_.contains(name)) {
             return;
         }
@@ -123,6 +125,8 @@ class ColumnCollector {
             out_.fields.push_back({name, known});
             return;
         }
+        // A struct is refused as a column and opens its fields: "user" says why, "user.age" can be
+        // read.
         const bool hasFields = type.id() == Type::STRUCT && type.num_fields() > 0;
         out_.refused.push_back({name, whyRefused(name, type), hasFields});
         for (int i = 0; hasFields && depth < kDeepest && i < type.num_fields(); ++i) {
@@ -139,6 +143,7 @@ class ColumnCollector {
 /// Indices of the struct fields from the top down to `name`, which is named as in ColumnCollector;
 /// empty if it does not exist.
 std::vector<int> pathOf(const arrow::FieldVector& fields, std::string_view name) {
+    // Names may hold dots themselves, so each field whose name is a prefix is tried.
     for (std::size_t i = 0; i < fields.size(); ++i) {
         const std::string& own = fields[i]->name();
         if (own == name) {
@@ -239,6 +244,7 @@ Result<ArrayPtr> findColumn(const arrow::RecordBatch& batch, std::string_view na
             return batch.column(static_cast<int>(i));
         }
     }
+    // Own names first, as in ColumnCollector.
     const std::vector<int> path = pathOf(fields, name);
     ArrayPtr array;
     for (std::size_t i = 0; i < path.size(); ++i) {

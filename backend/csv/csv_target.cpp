@@ -40,6 +40,7 @@ class Target : public CsvTarget {
  protected:
     /// Marks row `row` as null.
     Status setNull(std::int64_t row) {
+        // Made with the first null: most columns have none.
         if (validity_ == nullptr) {
             const std::int64_t bytes = (options_.rows + 7) / 8;
             ASSIGN_OR_RETURN(validity_, allocate(bytes, options_));
@@ -84,11 +85,14 @@ class FixedTarget final : public Target {
         const CsvNulls& nulls = *options_.nulls;
         const CsvField* field = all.fields;
         for (std::size_t r = 0; r < all.rows; ++r, field += all.stride) {
+            // The value of a null is 0.
             Value value{};
             const std::size_t size = field->end - field->begin;
             const char* const text = all.text.at(*field);
             if (size == 0) {
                 RETURN_IF_ERROR(setNull(rows_));
+                // The fast path takes the usual form alone; quotes, blanks, null words and rare
+                // forms take the other. Both give the same value where both take a text.
             } else if (nulls.mayHide(*text) || !Parse::fast(text, size, value)) {
                 ASSIGN_OR_RETURN(const bool isValue, appendSlowly(all.text, *field, value));
                 if (!isValue) {
@@ -226,6 +230,7 @@ class TextTarget final : public Target {
 
  private:
     static constexpr double kMore = 1.03125;  ///< extra room, relative to the expected bytes
+    // A short text is copied as 16 bytes, without a call; the bytes behind it are overwritten.
     static constexpr std::int64_t kSpare = 16, kMost = std::numeric_limits<std::int32_t>::max() - 1;
 
     std::int32_t* ends() { return reinterpret_cast<std::int32_t*>(ends_->mutable_data()); }

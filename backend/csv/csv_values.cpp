@@ -123,6 +123,7 @@ CsvLook lookOfWhole(std::string_view digits) {
         look.form = files::CsvForm::kInt;
         look.isNegative = value < 0;
         const auto rounded = static_cast<double>(value);
+        // 2^63 itself would overflow the conversion back.
         look.isInexact = rounded >= 0x1p63 || static_cast<std::int64_t>(rounded) != value;
         return look;
     }
@@ -172,6 +173,8 @@ bool csvNumber(std::string_view text, double& value) {
         return false;
     }
     const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
+    // Up to 15 digits every integer is exact in a double. Longer ones are tested, because an id
+    // that is rounded would silently become another one.
     constexpr std::size_t kExactDigits = 15;
     return digits.size() <= kExactDigits || !std::all_of(digits.begin(), digits.end(), isDigit) ||
            isHeldByDouble(text);
@@ -183,6 +186,7 @@ bool csvCommaNumber(std::string_view text, double& value) {
         return false;
     }
     std::array<char, kNumberBytes> pointed{};
+    // Two commas become two points, which are not a number.
     std::replace_copy(text.begin(), text.end(), pointed.begin(), ',', '.');
     return csvNumber({pointed.data(), text.size()}, value);
 }
@@ -298,6 +302,7 @@ CsvNulls::CsvNulls(const files::ReadOptions& options)
     }
     for (const std::string& word : words_) {
         if (!word.empty()) {
+            // Nearly all values are ruled out by their first and last byte.
             begins_[byteOf(word.front())] = true;
             ends_[byteOf(word.back())] = true;
         }

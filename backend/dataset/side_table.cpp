@@ -48,6 +48,7 @@ Result<std::shared_ptr<const Dataset>> openTable(const spec::TableRef& table,
         Dataset::open(table.paths, place.baseDir, options, place.cache);
     RETURN_IF_ERROR(annotate(opened.status(), strCat("table ", table.text())));
     for (const files::DataFile& file : (*opened)->files()) {
+        // A glob may match more files than at the submit: they are not part of the run.
         if (place.planned != nullptr && !place.planned->contains(file.path)) {
             return failedPrecondition("table ", table.text(), ": ", file.path,
                                       " is not a file of the plan: it came later; take it away, or "
@@ -224,9 +225,12 @@ Result<std::shared_ptr<arrow::Table>> loadTable(const spec::TableRef& ref,
     for (const std::string& column : columns) {
         joined.emplace_back(rows, strCat("table ", path, ", column ", column));
     }
+    // A small table is read faster than threads start.
     const int threads = rows < kManyRows ? 1 : std::max(place.threads, 1);
     ASSIGN_OR_RETURN(const std::vector<std::size_t> order, largestFirst(*table, columns));
     Readers readers(table);
+    // In rounds, so that pieces of one round and the joined columns are in memory, not two copies
+    // of the whole table.
     for (std::size_t begin = 0, end = 0; begin < ranges.size(); begin = end) {
         end = endOfRound(ranges, begin, threads);
         ASSIGN_OR_RETURN(
@@ -272,6 +276,7 @@ Result<stream::SideTable> sideFileOf(const std::string& path) {
     return pinned(file);
 }
 
+// By content, not by time of change: a file that was copied or touched is still the planned one.
 Result<files::DataFile> verifySideTable(const stream::SideTable& table) {
     ASSIGN_OR_RETURN(files::DataFile file, files::statFile(table.path, table.path));
     files::DataFile planned = file;
@@ -290,6 +295,7 @@ Status verifyStill(const files::DataFile& checked) {
     }
     ASSIGN_OR_RETURN(const auto store, objects::ObjectStore::open());
     char first = 0;
+    // One byte, on condition of the ETag: the store refuses it if the object has changed.
     return store->read(checked.path, {0, 1, checked.etag}, &first).status();
 }
 

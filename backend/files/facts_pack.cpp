@@ -13,6 +13,7 @@
 namespace millrace::files {
 namespace {
 
+// The number rises with each change of the layout: a pack of another version is built again.
 constexpr std::string_view kMagic = "millrace facts 4\n";
 constexpr std::size_t kSumBytes = 32;
 
@@ -55,6 +56,7 @@ class PackReader {
     /// A count of items with at least 8 bytes each.
     std::size_t count() {
         const std::int64_t value = number();
+        // A damaged count must not allocate more than the file could hold.
         if (value < 0 || static_cast<std::size_t>(value) > rest_.size() / 8 + 1) {
             fail();
             return 0;
@@ -162,6 +164,8 @@ std::string packText(const FactsByKey& facts) {
     const FileFacts* last = nullptr;
     std::int64_t shape = 0;
     for (const auto& [key, one] : facts) {
+        // Neighbours are mostly files of one directory with one schema: the text is made once for
+        // them.
         if (last == nullptr || !(last->schema == one->schema)) {
             std::string text = shapeOf(one->schema);
             const auto [at, isNew] =
@@ -193,6 +197,8 @@ std::string_view pathOf(std::string_view key) {
 
 }  // namespace
 
+// One pack for each directory and set of read options: a dataset of thousands of files costs one
+// read.
 std::string packPath(const std::string& cacheDirectory, const std::string& key) {
     const std::string_view path = pathOf(key);
     const std::string_view options = std::string_view(key).substr(key.rfind('\n') + 1);
@@ -206,6 +212,7 @@ FactsByKey readPack(const std::string& path) {
         return {};
     }
     const std::string_view body = std::string_view(*text).substr(0, text->size() - kSumBytes);
+    // A cache that is damaged counts as empty; its facts would shape the plan.
     if (hashHex(body) != std::string_view(*text).substr(body.size())) {
         return {};
     }
@@ -230,6 +237,7 @@ FactsByKey readPack(const std::string& path) {
         if (!readInto(reader, facts)) {
             return {};
         }
+        // Keys were written in order.
         pack.emplace_hint(pack.end(), std::move(key),
                           std::make_shared<const FileFacts>(std::move(facts)));
     }

@@ -19,6 +19,7 @@ namespace {
 constexpr CodecChoice kHeadChoice{Codec::kZstd, 1};
 constexpr std::size_t kChecksumAt = offsetof(CodedHeader, checksum);
 
+// The checksum covers its own field as zeros, so the header needs no special layout.
 std::uint64_t checksumOf(std::span<const std::byte> coded) {
     const std::uint64_t zero = 0;
     XXH3_state_t state;
@@ -48,6 +49,8 @@ std::vector<Payload> payloadsOf(const std::byte* frame) {
     std::set<std::uint64_t> seen;
     for (std::uint32_t c = 0; c < header.columns; ++c) {
         for (const Extent& extent : {entries[c].data, entries[c].offsets, entries[c].weights}) {
+            // Encoder and decoder derive the order of the parts from the directory alone: the coded
+            // frame has no table of offsets.
             if (extent.bytes > 0 && seen.insert(extent.offset).second) {
                 payloads.push_back({c, extent});
             }
@@ -62,6 +65,8 @@ std::uint64_t headBytesOf(const FrameView& frame) {
 
 void zeroPadding(std::span<std::byte> frame, std::uint64_t end) {
     const std::uint64_t next = std::min<std::uint64_t>(alignUp(end), frame.size());
+    // Padding is not transferred. Unused bytes are 0, so that equal frames have equal bytes
+    // (docs/formats/frame.md).
     std::memset(frame.data() + end, 0, next - end);
 }
 
@@ -172,6 +177,7 @@ std::size_t CodecContext::mostBytes(CodecChoice choice, std::size_t bytes) {
     } else if (choice.codec == Codec::kLz4 && bytes <= LZ4_MAX_INPUT_SIZE) {
         bound = static_cast<std::size_t>(LZ4_compressBound(static_cast<int>(bytes)));
     }
+    // At least the plain bytes, because encode() falls back to them.
     return std::max(bound, bytes);
 }
 
@@ -188,6 +194,7 @@ CodecContext::Encoded CodecContext::encode(CodecChoice choice, std::span<const s
             reinterpret_cast<const char*>(from.data()), reinterpret_cast<char*>(to.data()),
             static_cast<int>(from.size()), room));
     }
+    // Also after an error of the codec: stored plain, a payload is always right.
     if (bytes == 0 || bytes >= from.size()) {
         std::memcpy(to.data(), from.data(), from.size());
         return {Codec::kNone, from.size()};
@@ -333,6 +340,8 @@ Status FrameDecoder::decodeParts(const CodedHeader& header, std::span<const std:
         at += part.bytes;
         return context_.decode(part.codec, from, to);
     };
+    // The head first: its directory says where the payloads go. It is checked before it is used,
+    // since the bytes may be forged (shared memory has no checksum).
     if (!take(parts[0], memory.first(header.headBytes))) {
         return damaged("its head cannot be decoded");
     }

@@ -31,6 +31,7 @@ class LineRead {
     /// A past time; 0 if missing.
     double ms(const char* key) {
         const double value = realOr(key, 0);
+        // About 30,000 years: sums of times stay exact in a double.
         constexpr double kMostMs = 1e15;
         return value >= 0 && value <= kMostMs ? value : (fail(key, "a number from 0"), 0.0);
     }
@@ -85,6 +86,7 @@ class LineRead {
     const Status& status() const { return status_; }
 
  private:
+    // Far from int64's end, so that adding to a value cannot overflow.
     static constexpr std::uint64_t kMax = std::uint64_t{1} << 62;
 
     const Json& members(const char* key) {
@@ -178,6 +180,8 @@ Sender readSender(LineRead& read) {
     return s;
 }
 
+// docs/formats/rank-protocol.md describes the lines. Members that older workers do not send have
+// defaults; members that are not known here are ignored.
 Result<Body> readBody(std::string_view type, LineRead& read) {
     if (type == "hello") {
         Hello hello{readSender(read)};
@@ -249,11 +253,13 @@ Result<Json> parseObject(std::string_view text) {
 }  // namespace
 
 std::string_view typeOf(const Body& body) {
+    // In the order of the variant.
     constexpr std::string_view kTypes[] = {"hello", "metrics", "progress", "checkpoint", "receipt",
                                            "done",  "error",   "alive",    "held",       "dropped"};
     return kTypes[body.index()];
 }
 
+// Kept lines have a seq, are stored and acknowledged; the others are worth something only now.
 bool isKept(const Body& body) {
     return !std::holds_alternative<Hello>(body) && !std::holds_alternative<Alive>(body) &&
            !std::holds_alternative<Held>(body);

@@ -37,6 +37,7 @@ Status RowSet::prefetch(const std::vector<std::string>& names, bool mayRepeat,
     std::unordered_set<std::string_view> asked;
     std::vector<std::string> wanted;
     for (const std::string& name : names) {
+        // Names without an entry are columns that steps made, or errors that column() reports.
         if (!isAtHand(name) && schema_.find(name) != nullptr && asked.insert(name).second) {
             wanted.push_back(name);
         }
@@ -64,6 +65,8 @@ Status RowSet::readAll(const std::vector<std::string>& wanted, bool mayRepeat,
             return internalError("column ", wanted[i], " has ", arrays[i]->length(),
                                  " values instead of ", rows_);
         }
+        // Each cut (a step that dropped rows) begins a generation. A column remembers the
+        // generation in which it was read, and is cut only when it is used.
         source_->columns[wanted[i]] = {std::move(arrays[i]), cuts_.size()};
     }
     return okStatus();
@@ -71,6 +74,7 @@ Status RowSet::readAll(const std::vector<std::string>& wanted, bool mayRepeat,
 
 // Reduces a column that was read before rows were dropped to the remaining rows.
 Result<ArrayPtr> RowSet::presentRows(const MadeColumn& read) const {
+    // One gather by the combined selection instead of one per cut.
     if (read.generation == 0 && selection_.has_value()) {
         return eval::takeRows(read.values, selectionArray_);
     }
@@ -92,6 +96,7 @@ Result<ArrayPtr> RowSet::column(const std::string& name) {
 Result<ArrayPtr> RowSet::expand(const std::string& name, ArrayPtr values) {
     ASSIGN_OR_RETURN(values, pages::expandStored(std::move(values), eval::evaluationPool()));
     const auto made = made_.find(name);
+    // Kept, so that the next use does not expand it again.
     return (made != made_.end() ? made->second.values : selected_[name]) = std::move(values);
 }
 
@@ -104,6 +109,7 @@ Result<ArrayPtr> RowSet::codedColumn(const std::string& name) {
     const auto made = made_.find(name);
     if (made != made_.end()) {
         MadeColumn& column = made->second;
+        // Columns that steps made exist only for the rows of their generation.
         while (column.generation < cuts_.size()) {
             ASSIGN_OR_RETURN(column.values,
                              eval::takeRows(column.values, cuts_[column.generation]));
@@ -153,6 +159,7 @@ Status RowSet::keep(const std::vector<std::int64_t>& positions) {
     }
     if (!weights_.empty()) {
         for (std::size_t i = 0; i < positions.size(); ++i) {
+            // In place: positions ascend, so none is overwritten before it is read.
             weights_[i] = weights_[static_cast<std::size_t>(positions[i])];
         }
         weights_.resize(positions.size());
@@ -209,6 +216,7 @@ Result<ArrayPtr> StoredValues::asRows(ArrayPtr made) const {
         return made;
     }
     const bool isWord = arrays::isWord(*made->type()) && indices->null_count() == 0;
+    // Other types are expanded: later steps read only words, texts and lists as codes.
     if (!isWord && made->type_id() != arrow::Type::LIST && made->type_id() != arrow::Type::STRING) {
         return indices->null_count() > 0
                    ? eval::takeRows(made, indices)

@@ -22,6 +22,7 @@ namespace {
 constexpr char kMagic[8] = {'M', 'R', 'S', 'C', 'O', 'R', 'E', 'S'};
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kNameMost = 250;
+// Limits for files that are damaged or forged: nothing larger is allocated.
 constexpr std::size_t kFileMost = std::size_t{8} << 30;
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 constexpr int kLevel = 1;  // keys are hashes: no level makes them smaller
@@ -57,6 +58,7 @@ class Reader {
         return values;
     }
     std::string_view takeBytes(std::size_t count) {
+        // Stays bad, so that one test at the end is enough.
         isBad_ = isBad_ || count > left_.size();
         const std::string_view bytes = left_.substr(0, isBad_ ? 0 : count);
         left_.remove_prefix(bytes.size());
@@ -109,6 +111,7 @@ class FrameCheck {
 
     Status add(std::string_view packed) {
         ZSTD_inBuffer in{packed.data(), packed.size(), 0};
+        // With a full buffer, zstd may hold more output although all input is taken.
         for (bool isFull = false; in.pos < in.size || (isFull && left_ != 0);) {
             ZSTD_outBuffer out{piece_.data(), piece_.size(), 0};
             left_ = ZSTD_decompressStream(context_.get(), &out, &in);
@@ -167,6 +170,8 @@ std::optional<ScoreName> ScoreName::parse(std::string_view name) {
     return isName ? std::optional(parsed) : std::nullopt;
 }
 
+// Rows are kept by the least keys, which are hashes: the sample is the same for any order in which
+// rows were evaluated, and two models keep the same rows.
 void Scores::settle(std::size_t most) {
     std::vector<std::uint32_t> order(keys.size());
     std::iota(order.begin(), order.end(), 0U);
@@ -186,6 +191,8 @@ void Scores::settle(std::size_t most) {
     }
 }
 
+// docs/formats/scores.md has the layout. Integers and floats are in the machine's order, which is
+// little-endian on all supported machines.
 Status writeScores(const std::string& directory, const Scores& scores) {
     std::string bytes(kMagic, sizeof kMagic);
     put(bytes, kVersion);
@@ -207,6 +214,7 @@ Status writeScores(const std::string& directory, const Scores& scores) {
     std::string packed(ZSTD_compressBound(bytes.size()), '\0');
     ZSTD_CCtx* context = ZSTD_createCCtx();
     ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, kLevel);
+    // verifyScores() relies on zstd's own checksum of the content.
     ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
     const std::size_t size =
         ZSTD_compress2(context, packed.data(), packed.size(), bytes.data(), bytes.size());
@@ -217,6 +225,7 @@ Status writeScores(const std::string& directory, const Scores& scores) {
     const ScoreName name{scores.step, scores.attempt};
     RETURN_IF_ERROR(writeFileAtomic(strCat(directory, "/", name.text()),
                                     std::string_view(packed).substr(0, size), 0600));
+    // After the new file is in its place: a crash leaves two files, never none.
     dropOthers(directory, name);
     return okStatus();
 }

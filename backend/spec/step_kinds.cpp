@@ -73,6 +73,7 @@ std::vector<MadeColumn> DeriveStep::makes() const {
 
 void DeriveStep::type(StepTyper& typer) const {
     std::vector<std::optional<expr::DataType>> types;
+    // All expressions see the columns before the step: names are added only after all are typed.
     for (const NamedExpr& column : columns) {
         types.push_back(typer.type(strCat("columns.", column.name), column.expr, Wanted::kAny));
     }
@@ -86,6 +87,7 @@ std::string DeriveStep::text() const {
 }
 
 void SampleStep::check(const StepPlace& place) const {
+    // A draw by position is repeatable, but belongs to the files as they are written.
     if (by.empty() && keep < 1 && place.step.enabled) {
         place.warnings.push_back(
             strCat("step '", place.step.name,
@@ -117,6 +119,7 @@ void HashStep::type(StepTyper& typer) const {
     const expr::DataType element = type ? type->element() : expr::DataType();
     if (type &&
         (element.isInteger() || element.isString() || element.isBool() || element.isFloat())) {
+        // Never null: null has the id 0.
         made = expr::DataType{expr::TypeKind::kInt64, type->isList, type->listSize, false};
     }
     addMade(typer, *this, type, "integers, strings, floats or bools, or a list of them", made);
@@ -153,6 +156,7 @@ void TruncateStep::type(StepTyper& typer) const {
     std::optional<expr::DataType> made;
     if (type && type->isList) {
         made = type;
+        // Shorter lists lose their fixed size.
         made->listSize = 0;
     }
     addMade(typer, *this, type, "a list", made);

@@ -87,6 +87,7 @@ StepReads JoinStep::reads() const {
 std::vector<MadeColumn> JoinStep::makes() const {
     std::vector<MadeColumn> made;
     for (const NamedExpr& taken : take) {
+        // The expression is over the table's columns, not the row's.
         made.push_back({taken.name, taken.expr, true});
     }
     return made;

@@ -16,6 +16,8 @@
 namespace millrace::spec {
 namespace {
 
+// Aliases can make a small text a tree of any size ("billion laughs"): nodes are counted as often
+// as they are used.
 constexpr std::size_t kDepthMax = 50;
 constexpr std::size_t kNodesMax = 100'000;
 
@@ -84,6 +86,7 @@ class TreeBuilder final : public YAML::EventHandler {
     void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
         const auto it = anchors_.find(anchor);
         if (it == anchors_.end()) {
+            // The anchor is registered only when its node is complete.
             refuse(mark, "syntax", "an alias cannot be inside the node that it names");
         }
         count(mark, it->second.numNodes);
@@ -93,6 +96,7 @@ class TreeBuilder final : public YAML::EventHandler {
                   const std::string& value) override {
         YamlNode node = made(YamlNode::Kind::kScalar, mark);
         node.text = value;
+        // yaml-cpp gives quoted scalars the tag "!" (YAML 1.2, section 6.9.1).
         node.isQuoted = tag == "!" || tag == "tag:yaml.org,2002:str";
         add(std::move(node), anchor);
     }
@@ -191,6 +195,7 @@ class TreeBuilder final : public YAML::EventHandler {
         frame.key = node.isNull() ? "null" : node.text;
         frame.keyPosition = node.position;
         frame.hasKey = true;
+        // yaml-cpp accepts a key that occurs twice, which YAML forbids (1.2, section 3.2.1.1).
         if (!frame.keys.insert(frame.key).second) {
             throw Refusal{{node.position.line, node.position.column,
                            strCat("the key '", frame.key.substr(0, 60), "' appears twice"), "",
@@ -214,6 +219,7 @@ std::optional<YamlNode> parseWith(std::string_view text, bool isSet, const Lines
         return YamlNode{};
     }
     YamlNode root = builder.takeRoot();
+    // A second document is parsed only to say where it begins.
     TreeBuilder second(lines, isSet);
     if (parser.HandleNextDocument(second)) {
         throw Refusal{{second.takeRoot().position.line, 1,

@@ -43,6 +43,7 @@ class PageSink {
         ASSIGN_OR_RETURN(compressed_, fromArrow(arrow::AllocateResizableBuffer(0), "parquet"));
         facts_ = parquet::ColumnChunkMetaDataBuilder::Make(properties_, &column_);
         parquet::CodecOptions codec(properties_->compression_level(column_.path()));
+        // -1: only encryption needs the ordinals of row group and column.
         pages_ = parquet::PageWriter::Open(file_, properties_->compression(column_.path()),
                                            facts_.get(), -1, -1, arrow::default_memory_pool(),
                                            false, nullptr, nullptr, false, nullptr, nullptr, codec);
@@ -64,6 +65,7 @@ class PageSink {
     /// `page`: levels and values of `rows` rows.
     Status add(const arrow::BufferBuilder& page, std::int64_t rows, Encoding::type encoding,
                parquet::EncodedStatistics statistics) {
+        // Sizes in page headers are i32 (parquet.thrift).
         if (page.length() > std::numeric_limits<std::int32_t>::max()) {
             return invalidArgument("column '", column_.name(), "': ", page.length(),
                                    " bytes in a page of Parquet; 2 GB are the most");
@@ -130,6 +132,8 @@ class ChunkMaker {
                 RETURN_IF_ERROR(addIndexed());
                 return sink_.finish(values_.chunkStatistics());
             }
+            // The dictionary was given up after some pages: the chunk begins again without one. A
+            // chunk with both kinds of pages would be valid, but slower to read.
             values_.restart();
         }
         const Encoding::type wished = properties_.encoding(column_.path());
@@ -186,6 +190,8 @@ class ChunkMaker {
         for (Page& page : indexed_) {
             RETURN_IF_ERROR(appendLevels(page));
             const auto count = static_cast<std::size_t>(page.rows - page.nulls);
+            // RLE_DICTIONARY: the width of the indices in one byte, then hybrid runs without a
+            // length (Parquet's Encodings.md).
             const auto byte = static_cast<std::uint8_t>(width);
             RETURN_IF_ERROR(fromArrow(page_.Append(&byte, 1), "parquet page"));
             RETURN_IF_ERROR(appendHybrid(std::span(indices_).subspan(at, count), width, page_));
@@ -204,6 +210,8 @@ class ChunkMaker {
         }
         std::uint32_t size = 0;
         RETURN_IF_ERROR(fromArrow(page_.Append(&size, sizeof size), "parquet page"));
+        // Levels of one bit, as one hybrid run: a repeated 1 if there are no nulls, else all bits
+        // packed, in groups of eight.
         const std::int64_t groups = (page.rows + 7) / 8;
         if (page.nulls == 0) {
             const std::uint8_t all = 1;

@@ -22,6 +22,8 @@ namespace {
 constexpr std::size_t kSendBytes = std::size_t{256} << 10;
 constexpr std::int64_t kMs = 1'000'000;
 
+// The daemon finds seq and attempt at these places even in a line that is not JSON
+// (rank::droppedLine), so they come first, in this order.
 constexpr std::string_view kSeq = "{\"seq\":", kAttempt = ",\"attempt\":";
 
 bool takeCount(std::string_view& text, std::string_view before, std::uint64_t& count) {
@@ -74,6 +76,7 @@ bool LineLink::preload(std::string line, std::string& why) {
     }
     const MutexLock lock(mutex_);
     if (static_cast<std::int64_t>(attempt) == options_.attempt) {
+        // Numbers of this attempt continue behind its lines that are sent again.
         nextSeq_ = std::max(nextSeq_, seq + 1);
     }
     return lines_.push({static_cast<std::int64_t>(attempt), seq, std::move(line)}, why);
@@ -81,6 +84,7 @@ bool LineLink::preload(std::string line, std::string& why) {
 
 std::uint64_t LineLink::send(const std::string& object, std::string& why) {
     std::uint64_t seq = 0;
+    // Outside the lock: it is the caller's code.
     const std::int64_t ended = options_.ended ? options_.ended() : 0;
     {
         const MutexLock lock(mutex_);
@@ -151,12 +155,15 @@ bool LineLink::isEnding() {
 
 void LineLink::loop() {
     ::pthread_setname_np(::pthread_self(), "run-link");
+    // Random pauses: after a restart of the daemon all ranks connect, but not at the same moment.
     std::minstd_rand draw(static_cast<std::uint32_t>(::getpid() + steadyNs()));
     std::int64_t backoffMs = options_.backoffFirstMs;
     while (!isEnding()) {
         const int socket = connectToOwn(options_.socketPath);
         if (socket >= 0) {
             isConnected_ = true;
+            // A connection counts only if the daemon sent something: a daemon that accepts and
+            // hangs up is not asked ever faster.
             backoffMs = talk(socket) ? options_.backoffFirstMs : backoffMs;
             isConnected_ = false;
             ::close(socket);
@@ -193,6 +200,8 @@ bool LineLink::talk(int socket) {
     answers_.clear();
     {
         const MutexLock lock(mutex_);
+        // A new connection sends all lines again that are not acknowledged; the store ignores those
+        // that it has.
         lines_.rewind();
         isAliveDue_ = true;
     }
@@ -314,6 +323,7 @@ bool LineLink::obey(const std::string& line) {
 void LineLink::stop(const stream::TinyJson& how) {
     std::int64_t behind = 0;
     if (how.find("hold") != nullptr && options_.onHold) {
+        // Not a line of the spool: it answers this connection, and is not sent again on another.
         answers_ += "{\"type\":\"held\",\"step\":" + std::to_string(options_.onHold()) + "}\n";
     } else if (how.readCount("behind", behind) && options_.onStopBehind) {
         options_.onStopBehind(behind);

@@ -47,10 +47,13 @@ Result<Joined> join(const transport::JoinFile& file, const std::string& name,
     Status status;
     while (reader->Read(&piece)) {
         if (!piece.session().empty()) {
+            // Only the first piece has more than a part of the plan, which exceeds a message's
+            // limit.
             status = readFirst(piece, joined);
         }
         plan += piece.plan();
     }
+    // The call's own failure explains more than a spec that was cut off by it.
     RETURN_IF_ERROR(transport::toStatus(reader->Finish()));
     RETURN_IF_ERROR(status);
     ASSIGN_OR_RETURN(const Json json, parseJson(plan, "the feed's plan"));
@@ -195,6 +198,7 @@ void Stay::begun(const stream::SegmentOrder& order) {
 }
 
 void Stay::done(const segment::SegmentDone& done) {
+    // Cancelled: the order was withdrawn.
     const bool isWanted = done.status.code() != absl::StatusCode::kCancelled;
     if (!done.status.ok() && isWanted) {
         logWarn("data: a segment cannot be computed",
@@ -238,6 +242,8 @@ void Stay::ordered(const v1::WorkerOrders& orders) {
     {
         MutexLock lock(mutex_);
         if (orders.is_reset()) {
+            // The stream ended, another one may follow on this connection: all orders of the old
+            // one go.
             reset.swap(orders_);
         }
         isTold_ = isTold_ || orders.is_end();
@@ -247,6 +253,7 @@ void Stay::ordered(const v1::WorkerOrders& orders) {
         stream::SegmentOrder order;
         order.name = name;
         order.generation = generation;
+        // Frames that the feed still reads from shared memory stay until it withdraws them by name.
         server_->withdrawUnread(order);
         sender_->forget(order);
     }

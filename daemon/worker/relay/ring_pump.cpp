@@ -28,6 +28,8 @@ class Taken {
  public:
     Taken(std::shared_ptr<ring::ReaderRing> from, std::uint64_t index)
         : from_(std::move(from)), index_(index) {}
+    // gRPC sends the ring's own memory and drops the last reference when it is sent: until then the
+    // slot is taken, and a slow connection so stops the feed.
     ~Taken() { from_->release(index_); }
     Taken(const Taken&) = delete;
     Taken& operator=(const Taken&) = delete;
@@ -154,6 +156,7 @@ Status RingPump::pump() {
     RETURN_IF_ERROR(openLink());
     for (;;) {
         if (!link_->ring().hasNext()) {
+            // Nothing waits in the ring: what is collected is sent now, however little it is.
             RETURN_IF_ERROR(flush());
             if (link_->waitForEntry(INT64_MAX) != ring::FeedLink::Wait::kEntry) {
                 return unavailable("the feed hung up");
@@ -187,6 +190,7 @@ Status RingPump::takeEntry() {
 
 Status RingPump::put(const ring::RingEntry& entry, std::span<const std::byte> payload,
                      const std::shared_ptr<const void>& owner) {
+    // A loop that also runs for an empty payload: marks have none.
     std::uint64_t offset = 0;
     do {
         const std::uint64_t piece = std::min(kPieceBytesMost, payload.size() - offset);
@@ -205,6 +209,7 @@ Status RingPump::flush() {
     }
     {
         MutexLock lock(mutex_);
+        // Backpressure: the pump waits here, so the ring fills, so the feed waits.
         while (!isClosed_ && call_->numWaiting() >= kMessagesAhead) {
             changed_.wait(mutex_);
         }

@@ -24,6 +24,7 @@ LaunchBar::LaunchBar(QWidget* parent)
       copy_(new QPushButton(tr("Copy as CLI"), this)),
       launch_(new QPushButton(tr("Launch"), this)) {
     setLook(*this, "bar");
+    // Notices are placed above the widget with this name.
     setObjectName(QLatin1String(NoticeStack::kFoot));
     auto* rows = new QVBoxLayout(this);
     rows->setContentsMargins(kSpaceMedium, kSpaceSmall, kSpaceMedium, kSpaceSmall);
@@ -59,6 +60,7 @@ QWidget* LaunchBar::buildUpper() {
     row->addWidget(origin_, 2);
     upper_->hide();
     connect(sets_, &QLineEdit::textChanged, this, [this] {
+        // Nothing is emitted while a quote is open: half a value is not a value.
         const bool isWhole = sets().has_value();
         setLook(*sets_, isWhole ? "" : "error");
         if (isWhole) {
@@ -111,6 +113,7 @@ std::optional<std::vector<std::string>> LaunchBar::sets() const {
 }
 
 void LaunchBar::showSets(const std::vector<std::string>& sets) {
+    // Never replaces what the user is typing; equal lists may be written differently.
     if (!sets_->hasFocus() && this->sets() != sets) {
         sets_->setText(quotedList(sets, u' '));
         sets_->setCursorPosition(0);
@@ -126,6 +129,7 @@ void LaunchBar::editSets() {
 }
 
 void LaunchBar::fillFrom(const values::RunSummary& run) {
+    // Remembered, so that dropFilled() removes these and leaves alone what the user changed.
     filled_ = {qtext(run.project), tagsText(run.tags)};
     setFields(filled_.first, filled_.second, {});
 }
@@ -140,6 +144,8 @@ void LaunchBar::dropFilled() {
 }
 
 void LaunchBar::save(QSettings& settings) const {
+    // Settings of a run that is being repeated are not the user's own: the next start would apply
+    // them.
     const bool isOwn = filled_ == std::pair<QString, QString>();
     settings.setValue(QStringLiteral("project"), isOwn ? project() : QString());
     settings.setValue(QStringLiteral("tags"), isOwn ? tagText() : QString());
@@ -208,6 +214,8 @@ void LaunchBar::showLaunching(bool isLaunching) {
 int numBlocking(const std::vector<values::SpecError>& errors, const QStringList& ticked) {
     return static_cast<int>(std::count_if(errors.begin(), errors.end(), [&](const auto& error) {
         const QString message = QString::fromStdString(error.message);
+        // The reader writes the variation only into the message; an error without one concerns all
+        // runs.
         const bool isOfOne = message.startsWith(QStringLiteral("variation '"));
         return !isOfOne || std::any_of(ticked.begin(), ticked.end(), [&](const QString& name) {
             return message.startsWith(QStringLiteral("variation '%1': ").arg(name));
@@ -253,6 +261,7 @@ QString launchCommand(const QString& path, const QStringList& variations, bool h
         rest += QStringLiteral(" --note ") + shellQuoted(bar.note());
     }
     const QString run = QStringLiteral("millrace run ") + shellQuoted(path);
+    // `--variation` leaves the base out, so base and some variations need two commands.
     if (hasBase && areAll && !variations.isEmpty()) {
         return run + QStringLiteral(" --all-variations") + rest;
     }

@@ -59,7 +59,7 @@ CurveRange LaneList::visibleTime() const {
         link_->view().high > link_->view().low) {
         return link_->view();
     }
-    double low = static_cast<double>(nowMs_) - 60'000;
+    double low = static_cast<double>(nowMs_) - 60'000;  // at least the last minute
     for (int row = 0; row < model_.numLanes(); ++row) {
         const LaneTracker& tracker = model_.lane(row).tracker;
         if (!tracker.spans().empty()) {
@@ -74,7 +74,7 @@ CurveRange LaneList::visibleTime() const {
 const Lane& LaneList::laneOf(const QString& key, const LaneTracker& tracker,
                              const values::RunSummary& run) {
     Cached& cached = lanes_[key];
-    if (cached.revision != tracker.revision()) {
+    if (cached.revision != tracker.revision()) {  // made again only after a change
         cached.revision = tracker.revision();
         cached.lane = paintableLane(tracker, run);
     }
@@ -290,7 +290,7 @@ void LaneList::paintStrip(QPainter& painter, int row, const LaneState& state) {
     }
     painter.fillRect(strip, colors.sunken);
     if (time.high > time.low) {
-        painter.setRenderHint(QPainter::Antialiasing, false);
+        painter.setRenderHint(QPainter::Antialiasing, false);  // spans meet at whole pixels
         painter.fillRect(ranRect(strip, time, state.run), mixed(colors.sunken, colors.faint, 0.35));
         paintLane(painter, strip,
                   laneOf(QString::fromStdString(state.run.id), state.tracker, state.run), time.low,
