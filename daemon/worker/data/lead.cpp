@@ -356,8 +356,8 @@ void Lead::handleReport(const LinkPtr& link, const v1::WorkerReport& report) {
         member.awaitsStore = true;
         store_->refused(report.refused_key());
     }
-    // The worker computes the hashes from its own files. Different files would give different rows,
-    // and no checksum of frames would show it.
+    // The worker computes both hashes again from the spec and plan that it has read. If they
+    // differ, its rows would be others, and no checksum of frames would show it.
     if (!member.isChecked && !isRightInput(report)) {
         refuse(link, failedPrecondition("work: what this worker computes is stream ",
                                         report.stream_hash(), " of plan ", report.plan_hash(),

@@ -155,7 +155,7 @@ void NodeModel::setNodes(const std::vector<values::NodeInfo>& nodes) {
         const bool isNamed = std::any_of(nodes.begin(), nodes.end(), [&](const auto& info) {
             return info.name == old.info.name;
         });
-        // A node that sends samples stays, even if the list (which is older) lacks it.
+        // A node that sends samples stays, even if the list lacks it, which may be older.
         if (!isNamed && old.receivedMs == 0) {
             beginRemoveRows({}, row, row);
             nodes_.erase(nodes_.begin() + row);

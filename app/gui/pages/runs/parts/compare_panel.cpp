@@ -167,7 +167,7 @@ void ComparePanel::setRuns(const std::vector<std::string>& ids) {
         return;
     }
     ids_ = std::move(wanted);
-    // Details hold the whole receipt and spec: those of runs that are not compared any more go.
+    // Details hold the spec and all parameters: those of runs that are not compared any more go.
     std::erase_if(details_, [this](const auto& detail) {
         return std::find(ids_.begin(), ids_.end(), detail.first) == ids_.end();
     });
