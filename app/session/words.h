@@ -81,8 +81,8 @@ inline constexpr Word kRowsTrained{"rows_trained", "TRAINED", "rows trained", "r
 inline constexpr Word kSpecHash{"spec_hash", "SPEC HASH", "spec hash", "", F::kHash, "equal if the resolved specs are equal"};
 inline constexpr Word kStreamHash{"stream_hash", "STREAM HASH", "stream hash", "", F::kHash, "equal if data, recipe and order are the same"};
 inline constexpr Word kPlanHash{"plan_hash", "PLAN HASH", "plan hash", "", F::kHash, "equal if the plans name the same files, splits and tables"};
-inline constexpr Word kOrderHash{"order_hash", "ORDER HASH", "order hash", "", F::kHash, "equal if the same rows were trained in the same order"};
-inline constexpr Word kEvaluationHash{"eval_order_hash", "EVALUATION HASH", "evaluation hash", "", F::kHash, "equal if runs were evaluated on the same rows"};
+inline constexpr Word kOrderHash{"order_hash", "ORDER HASH", "order hash", "", F::kHash, "equal if rows at the same positions of the files were trained in the same order"};
+inline constexpr Word kEvaluationHash{"eval_order_hash", "EVALUATION HASH", "evaluation hash", "", F::kHash, "equal if runs were evaluated on rows at the same positions of their files"};
 inline constexpr Word kWeightsHash{"weights_hash", "WEIGHTS HASH", "weights hash", "", F::kHash, "equal if the final weights are equal"};
 
 // A node and a worker on it.

@@ -2,7 +2,6 @@
 
 #include <QPainter>
 #include <QWidget>
-#include <cmath>
 #include <limits>
 
 #include "app/gui/models/run_text.h"
@@ -36,7 +35,7 @@ void paintRates(QPainter& painter, const RankRow& row, const ThemeColors& colors
     }
     value(c.rate, c.stall, row.rank.stepTimeText(), colors.dim);
     const std::optional<double> stall = session::stallNow(row.rank.view);
-    value(c.stall, c.left, stall ? QString("%1 %").arg(std::lround(*stall)) : QString(),
+    value(c.stall, c.left, stall ? percentText(*stall) : QString(),
           stall.value_or(0) >= 20 ? colors.warn : colors.dim);
 }
 
