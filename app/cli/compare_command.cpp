@@ -355,7 +355,7 @@ Json pairsJson(const Comparison& all) {
         for (const values::PairedHead& head : pair.heads) {
             heads[head.name] = {{"rows", head.rows},
                                 {"rows_of_other_labels", head.rowsOfOtherLabels},
-                                {"share", head.share},
+                                {"share", session::shareOf(pair, head)},
                                 {"log_loss", jsonNumber(head.logLoss)},
                                 {"log_loss_of_first", jsonNumber(head.logLossOfFirst)},
                                 {"log_loss_difference", jsonNumber(head.logLossDifference)}};

@@ -55,14 +55,16 @@ std::string pairedRowsText(const values::RunPair& pair, std::int64_t rows) {
     return strCat(formatCount(rows), " (", shareText(pair, pair.share), ")");
 }
 
+double shareOf(const values::RunPair& pair, const values::PairedHead& head) {
+    return head.share > 0 ? head.share : pair.share;
+}
+
 std::string pairSentence(const values::RunPair& pair, const values::PairedHead& head,
                          const std::string& first, bool hasOtherLabel) {
-    // An older daemon does not report the head's share.
-    const double share = head.share > 0 ? head.share : pair.share;
     return strCat(pair.run, " against ", first, ", on the ", formatCount(head.rows),
                   " rows that both scored",
                   head.rowsOfOtherLabels > 0 ? " with the same label (" : " (",
-                  shareText(pair, share), "): log loss of ", head.name, " ",
+                  shareText(pair, shareOf(pair, head)), "): log loss of ", head.name, " ",
                   lossDifferenceText(head.logLossDifference), hasOtherLabel ? "; other label" : "");
 }
 

@@ -18,9 +18,11 @@ std::string lossDifferenceText(double difference);
 /// "20,133 (100 %)", "9,812 (98.1 % of a sample)": the share of the rows that both could have
 /// scored.
 std::string pairedRowsText(const values::RunPair& pair, std::int64_t rows);
+/// The head's rows as a share of the rows with a label of the run that has more. An older daemon
+/// reports only the share of all rows.
+double shareOf(const values::RunPair& pair, const values::PairedHead& head);
 /// "r-b against r-a, on the 20,133 rows that both scored (100 %): log loss of liked 0.2008 less".
-/// The share is that of the rows with a label of the run that has more. "; other label" follows if
-/// its label is not that of the first run.
+/// "; other label" follows if its label is not that of the first run.
 std::string pairSentence(const values::RunPair& pair, const values::PairedHead& head,
                          const std::string& first, bool hasOtherLabel);
 /// Why some runs are not paired with the first, as a sentence without its full stop; "" if all are.

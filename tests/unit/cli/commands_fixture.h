@@ -18,6 +18,11 @@ class CommandsTest : public CliTest {
         fake.runs[1].params["recipe.negatives.keep"] = "0.3";
         fake.runs[0].params["recipe.negatives.keep"] = "1.0";
     }
+    void haveOneStream() {
+        for (values::RunDetail& run : fake.runs) {
+            run.summary.streamHash = "5b1c";
+        }
+    }
     static values::MetricPoint pointAt(std::int64_t step, double value) {
         values::MetricPoint point;
         point.step = step;

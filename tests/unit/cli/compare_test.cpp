@@ -41,7 +41,8 @@ TEST_F(CommandsTest, CompareSaysByHowMuchTheLossOfTheSameRowsDiffers) {
     };
     EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk);
     EXPECT_THAT(out.str(), HasSubstr("r-def45 against r-abc23, on the 20,133 rows that both scored "
-                                     "(100 %): log loss of liked 0.2008 less\n"));
+                                     "with the same label (100 %): log loss of liked 0.2008 "
+                                     "less\n"));
     EXPECT_THAT(out.str(), HasSubstr("\nSeed noise unknown: one run a side"));
     EXPECT_THAT(out.str(), Not(AnyOf(HasSubstr("better"), HasSubstr("worse"))));
     EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--json"}), kExitOk);
@@ -51,6 +52,7 @@ TEST_F(CommandsTest, CompareSaysByHowMuchTheLossOfTheSameRowsDiffers) {
     EXPECT_EQ(paired["runs"]["r-def45"]["heads"]["liked"],
               Json({{"rows", 20'133},
                     {"rows_of_other_labels", 2},
+                    {"share", 1.0},
                     {"log_loss", 0.41},
                     {"log_loss_of_first", 0.6108},
                     {"log_loss_difference", -0.2008}}));
@@ -138,6 +140,7 @@ values::RunPair ofRewrittenLog() {
 
 // Equal hashes identify the positions of rows alone.
 TEST_F(CommandsTest, CompareNamesAFileThatWasRewrittenBetweenTheRuns) {
+    haveOneStream();
     fake.runs[1].params = fake.runs[0].params;
     fake.runs[1].params["batch.seed"] = "8";
     fake.onPair = [](const values::PairRequest&) { return values::PairReply{{ofRewrittenLog()}}; };
@@ -159,6 +162,7 @@ TEST_F(CommandsTest, CompareNamesAFileThatWasRewrittenBetweenTheRuns) {
 }
 
 TEST_F(CommandsTest, CompareTellsTrainingFilesFromEvaluatedOnes) {
+    haveOneStream();
     fake.onPair = [](const values::PairRequest&) {
         values::RunPair pair = ofRewrittenLog();
         pair.evaluatedOtherContent = false;
@@ -171,6 +175,7 @@ TEST_F(CommandsTest, CompareTellsTrainingFilesFromEvaluatedOnes) {
 
 // The plans of purged runs are gone.
 TEST_F(CommandsTest, CompareDoesNotGuessWhetherTheFilesOfTwoPlansAreEqual) {
+    haveOneStream();
     fake.runs[0].summary.planHash = "one";
     fake.runs[1].summary.planHash = "two";
     EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk);

@@ -222,9 +222,9 @@ TEST_F(RunStoreTest, RowsTrainedOfARunThatHasEndedAreThoseOfItsReceipt) {
     ASSERT_TRUE(store->commitLines(batch).ok());
     EXPECT_EQ(store->list({})->runs.at(0).rowsTrained, 2'560);
     ASSERT_TRUE(store->setReceipt(id, R"({"rows_scanned":5000,"rows_trained":1280})").ok());
-    values::ListRequest request;
-    request.filter = "rows_trained = 1280";
-    const values::RunPage page = *store->list(request);
+    RunQuery query;
+    query.filter = "rows_trained = 1280";
+    const values::RunPage page = *store->list(query);
     ASSERT_EQ(page.runs.size(), 1U);
     EXPECT_EQ(page.runs[0].rowsTrained, 1'280);
     EXPECT_EQ(page.runs[0].progress.rows, 1'280);
