@@ -148,6 +148,9 @@ int runCheck(CliContext& context, const ParsedArgs& args) {
     std::vector<values::SpecError> errors, warnings = loaderErrors(jsonMember(*answer, "warnings"));
     checkInitFrom(context, jsonMember(*answer, "runs"), errors, warnings);
     context.err << describe(warnings, path, text, "warning", context.errorTerminal);
+    for (const values::SpecError& note : loaderErrors(jsonMember(*answer, "notes"))) {
+        context.err << "note: " << note.message << '\n';
+    }
     if (!errors.empty()) {
         return reportErrors(context, args, errors, path, text);
     }

@@ -309,6 +309,36 @@ std::string noteOf(const std::string& name, const Counted& counted) {
                   counted.isCached ? "counted before" : "counted now");
 }
 
+// "a, b and 3 more".
+std::string listOf(const std::vector<std::string>& names) {
+    constexpr std::size_t kMostNamed = 6;
+    std::string list;
+    for (std::size_t i = 0; i < names.size() && i < kMostNamed; ++i) {
+        strAppend(&list, list.empty() ? "" : ", ", names[i]);
+    }
+    return names.size() <= kMostNamed ? list
+                                      : strCat(list, " and ", names.size() - kMostNamed, " more");
+}
+
+// One note for all keys, where nothing is counted: what was counted before, and what is missing.
+std::string noteOfAll(const CountedByName& found, const Names& missing) {
+    std::vector<std::string> known;
+    for (const auto& [name, counted] : found) {
+        known.push_back(
+            strCat(name, " with ", formatCount(counted.values.values->length()), " values"));
+    }
+    std::string text = "embeddings";
+    if (!known.empty()) {
+        strAppend(&text, ": vocabularies counted before: ", listOf(known));
+    }
+    if (!missing.empty()) {
+        strAppend(&text, known.empty() ? ": " : "; ", "vocabularies counted when the run starts: ",
+                  listOf({missing.begin(), missing.end()}),
+                  "; their rows and the hashes of spec and stream are known then");
+    }
+    return text;
+}
+
 }  // namespace
 
 bool isPending(const spec::RunSpec& spec) {
@@ -384,12 +414,12 @@ Status countValues(spec::RunSpec& spec, stream::Plan& plan, const CountingOption
             store.write(keys[name], counted);
         }
         pin(name, counted, spec, plan);
-        notes.push_back(noteOf(name, counted));
+        if (options.mayCount) {
+            notes.push_back(noteOf(name, counted));
+        }
     }
-    for (const std::string& name : options.mayCount ? Names() : missing) {
-        notes.push_back(strCat("embeddings.", name,
-                               ".vocabulary: its values are counted when the run starts; its rows "
-                               "and the hashes of spec and stream are known then"));
+    if (!options.mayCount && !keys.empty()) {
+        notes.push_back(noteOfAll(found, missing));
     }
     return checkSize(plan, found);
 }

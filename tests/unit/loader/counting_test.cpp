@@ -138,7 +138,7 @@ TEST_F(CountingTest, TheCacheServesWhatHasTheSameRowsAndFeatures) {
     ResolvedRun alike =
         resolved("auto", "batch: {seed: 5, rows: 64}\ntrain: {learning_rate: 0.5}\n");
     EXPECT_THAT(count(alike, false),
-                ElementsAre("embeddings.user.vocabulary: 10 values, counted before"));
+                ElementsAre("embeddings: vocabularies counted before: user with 10 values"));
     EXPECT_EQ(hashOf(alike), hashOf(first));
     for (const char* step : {"  - filter: part < 2\n", "  - sample: {keep: 0.5}\n"}) {
         ResolvedRun other = resolved("auto", strCat("recipe:\n", step));
@@ -187,6 +187,22 @@ TEST_F(CountingTest, TheCacheIsBoundedAndKeepsWhatWasUsed) {
     ResolvedRun used = resolved(), unused = resolved("{max_rows: 5}");
     EXPECT_THAT(count(used, false), ElementsAre(HasSubstr("counted before")));
     EXPECT_THAT(count(unused, false), ElementsAre(HasSubstr("counted when the run starts")));
+}
+
+TEST_F(CountingTest, WhereNothingIsCountedOneNoteNamesAllKeys) {
+    const auto both = [this] {
+        ResolvedRun run = resolved();
+        run.spec.features.ids.push_back("part");
+        run.spec.embeddings["part"] = run.spec.embeddings["user"];
+        run.spec.embeddings["part"].features = {"part"};
+        return run;
+    };
+    ResolvedRun unknown = both(), known = both(), counted = both(), part = resolved();
+    EXPECT_THAT(count(unknown, false),
+                ElementsAre(HasSubstr("vocabularies counted when the run starts: part, user; ")));
+    count(counted);
+    EXPECT_THAT(count(known, false), ElementsAre("embeddings: vocabularies counted before: part "
+                                                 "with 3 values, user with 10 values"));
 }
 
 TEST_F(CountingTest, ThreadsChangeNothing) {

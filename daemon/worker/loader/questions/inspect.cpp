@@ -241,20 +241,20 @@ std::string ownersText(const std::vector<std::string>& variations, std::size_t n
     return variations.size() == numRuns ? "" : text + ": ";
 }
 
-// Warnings of all runs, each once.
-Json warningsOf(const ResolveReply& reply, const std::string& fileName) {
+using Texts = std::vector<std::string> ResolvedRun::*;
+
+// Warnings or notes of all runs, each once.
+Json textsOf(const ResolveReply& reply, const std::string& fileName, Texts kind) {
     std::vector<std::string> texts;  // in their order
     std::map<std::string, std::vector<std::string>> owners;
     for (const ResolvedRun& run : reply.runs) {
-        for (const auto* told : {&run.warnings, &run.countedValues}) {
-            for (const std::string& text : *told) {
-                std::vector<std::string>& variations = owners[text];
-                if (variations.empty()) {
-                    texts.push_back(text);
-                }
-                if (variations.empty() || variations.back() != run.variation) {
-                    variations.push_back(run.variation);
-                }
+        for (const std::string& text : run.*kind) {
+            std::vector<std::string>& variations = owners[text];
+            if (variations.empty()) {
+                texts.push_back(text);
+            }
+            if (variations.empty() || variations.back() != run.variation) {
+                variations.push_back(run.variation);
             }
         }
     }
@@ -282,7 +282,8 @@ Json checkAnswer(const Json& request) {
     }
     Json answer = {{"ok", reply.errors.empty()},
                    {"errors", errorsJson(reply.errors, resolve.fileName)},
-                   {"warnings", warningsOf(reply, resolve.fileName)},
+                   {"warnings", textsOf(reply, resolve.fileName, &ResolvedRun::warnings)},
+                   {"notes", textsOf(reply, resolve.fileName, &ResolvedRun::countedValues)},
                    {"runs", std::move(runs)}};
     addColumns(reply, answer);
     return answer;
