@@ -130,17 +130,27 @@ Status CsvLooker::checkRecords(CsvBlock& block) const {
 /// Returns the hint for an error about a record's number of fields.
 std::string CsvLooker::wayOut() const {
     const std::string hint = delimiterHint(options_, schema_);
-    return !hint.empty() ? strCat("; ", hint)
-                         : strCat("; ", options_.csvKey, ".on_bad_row: drop",
-                                  csvOption(options_, "on_bad_row=drop"), " leaves such rows out");
+    const bool mayBeTitle = schema_.fields.size() == 1 && options_.csvHasHeader;
+    const std::string skip =
+        strCat(options_.csvKey, ".skip_rows: ", options_.csvSkipRows + 1,
+               csvOption(options_, strCat("skip_rows=", options_.csvSkipRows + 1)));
+    return !hint.empty()
+               ? strCat("; ", hint)
+               : strCat(mayBeTitle ? strCat("; ", skip, " takes the next line as the header") : "",
+                        "; ", options_.csvKey, ".on_bad_row: drop",
+                        csvOption(options_, "on_bad_row=drop"), " leaves such rows out");
 }
 
 /// Empty when the record is a row. Values are looked at only where bad ones are left out.
 std::string CsvLooker::whatIsWrong(const CsvBlock& block, const CsvRecord& record,
                                    std::string& memory) const {
     if (record.fields != kinds_.size()) {
+        const bool hasRowNames = options_.csvHasHeader && schema_.fields[0].name == kRowNames;
         return strCat(record.fields, record.fields == 1 ? " field, but the " : " fields, but the ",
-                      options_.csvHasHeader ? "header" : "first line", " has ", kinds_.size());
+                      hasRowNames             ? "first rows have "
+                      : options_.csvHasHeader ? "header has "
+                                              : "first line has ",
+                      kinds_.size());
     }
     const CsvText text(block.text.data(), block.records.quote());
     const CsvField* const fields = block.records.fields().data() + record.firstField;

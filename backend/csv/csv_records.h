@@ -16,6 +16,10 @@
 
 namespace millrace::csv {
 
+/// The name of a column for which the header has no field: the first one of rows that have a field
+/// more than the header.
+inline constexpr const char* kRowNames = "row_names";
+
 /// Positions in the text that was split; a quoted field includes its quotes.
 struct CsvField {
     std::uint32_t begin = 0, end = 0;

@@ -17,6 +17,7 @@
 #include "backend/csv/csv_records.h"
 #include "backend/csv/csv_target.h"
 #include "backend/csv/csv_types.h"
+#include "backend/files/packed_content.h"
 
 namespace millrace::csv {
 namespace {
@@ -88,6 +89,9 @@ class Scanner {
         }
         if (text().starts_with("\xef\xbb\xbf")) {
             at_ = 3;
+        }
+        if (files::isJson(text().substr(at_, files::kContentBytes))) {
+            return invalidArgument(file_.path, ": it is ", files::kJsonContent);
         }
         for (std::int64_t i = 0; i < options_.csvSkipRows && !(isEnd_ && at_ == size_); ++i) {
             RETURN_IF_ERROR(skipLine());
@@ -221,11 +225,32 @@ class Scanner {
             return invalidArgument(file_.path, ":", line, ": no column has a name in the header; ",
                                    options_.csvKey, ".header: false calls them f0, f1, ...");
         }
-        facts_.csv.resize(record.fields);
+        if (options_.csvHasHeader && hasRowNames(block)) {
+            const std::string own = names.contains(kRowNames) ? "" : kRowNames;
+            facts_.schema.fields.insert(facts_.schema.fields.begin(), {own, {}});
+        }
+        facts_.csv.resize(facts_.schema.fields.size());
         block.firstRow = options_.csvHasHeader ? 1 : 0;
         looker_.emplace(file_.path, options_, facts_.schema);
         blocks_.emplace(*looker_, threads_);
         return okStatus();
+    }
+
+    /// Whether every row of the first block has one field more than the header: R writes names of
+    /// rows like this. A last field that is empty everywhere is a delimiter at the lines' ends, and
+    /// a header of one field may be a title, or cut by another delimiter: those stay errors.
+    static bool hasRowNames(const CsvBlock& block) {
+        const auto records = block.records.records();
+        const std::size_t fields = records[0].fields;
+        bool hasLast = false;
+        for (const CsvRecord& record : records.subspan(1)) {
+            if (record.fields != fields + 1) {
+                return false;
+            }
+            const CsvField& last = block.records.fields()[record.firstField + fields];
+            hasLast |= last.begin != last.end;
+        }
+        return fields > 1 && hasLast;
     }
 
     /// Adds the results of the file's next block.

@@ -8,6 +8,7 @@
 
 #include "backend/core/json.h"
 #include "backend/core/text.h"
+#include "backend/csv/csv_records.h"
 #include "backend/csv/csv_values.h"
 
 namespace millrace::csv {
@@ -259,6 +260,11 @@ Result<CsvKinds> csvKinds(const std::vector<files::DataFile>& files,
             const std::string& name = facts[i]->schema.fields[c].name;
             if (name.empty()) {
                 continue;  // an unreadable column
+            }
+            if (c == 0 && name == kRowNames && !columns.contains(name)) {
+                notes.push_back(strCat(files[i].path, ": column '", kRowNames,
+                                       "' is each row's first field; it has this name where the "
+                                       "header has one field less than the rows"));
             }
             const auto [at, isNew] = columns.try_emplace(name);
             if (isNew) {

@@ -9,6 +9,7 @@
 #include "backend/core/text.h"
 #include "backend/csv/csv_types.h"
 #include "backend/csv/gzip_text.h"
+#include "backend/dataset/description.h"
 #include "backend/files/file_identity.h"
 #include "backend/files/schema_union.h"
 #include "backend/objects/object_store.h"
@@ -155,6 +156,9 @@ Status Dataset::uniteSchemas(const FactsOfFiles& facts) {
         }
     }
     schema_ = united.take();
+    if (std::string note = differingNote(schema_); !note.empty()) {
+        notes_.push_back(std::move(note));
+    }
     noteMixed(facts);
     if (isCsv) {
         noteDelimiter();

@@ -126,7 +126,30 @@ Json leftOut(const expr::Schema& schema) {
     return list;
 }
 
+// Without what left_out has, too.
+std::vector<std::string> notesOf(const Dataset& dataset) {
+    std::vector<std::string> notes = dataset.notes();
+    std::erase(notes, differingNote(dataset.schema()));
+    return notes;
+}
+
 }  // namespace
+
+std::string differingNote(const expr::Schema& schema) {
+    constexpr std::size_t kMostNamed = 3;
+    std::string named;
+    std::size_t count = 0;
+    for (const expr::RefusedColumn& column : schema.refused) {
+        if (column.differs && count++ < kMostNamed) {
+            strAppend(&named, ": column '", column.name, "' ", column.why);
+        }
+    }
+    const std::string more =
+        count > kMostNamed
+            ? strCat(": ", count - kMostNamed, " more columns, which `millrace dataset` lists")
+            : "";
+    return count == 0 ? "" : strCat("left out, as the files differ", named, more);
+}
 
 Json ColumnFacts::toJson() const {
     Json json = {{"name", name}, {"type", type}, {"is_nullable", isNullable}};
@@ -207,7 +230,7 @@ Result<Json> describe(const Dataset& dataset, const DescribeOptions& options) {
     }
     return Json{{"format", dataset.options().format},
                 {"left_out", leftOut(dataset.schema())},
-                {"notes", dataset.notes()},
+                {"notes", notesOf(dataset)},
                 {"files", std::move(files)},
                 {"files_total", dataset.files().size()},
                 {"rows", rows},

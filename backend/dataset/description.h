@@ -15,6 +15,9 @@
 
 namespace millrace::dataset {
 
+/// Names the columns that are left out because the files differ; "" if there are none.
+std::string differingNote(const expr::Schema& schema);
+
 struct ColumnFacts {
     std::string name, type;
     bool isNullable = true;

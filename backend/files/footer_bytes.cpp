@@ -15,7 +15,10 @@ constexpr std::int64_t kFooterGuess = 64 * 1024, kFooterGuessOnDisk = 8 * 1024;
 
 /// Says from its first bytes what a file is that is not of the format, and how to read it.
 std::string seenIn(std::string_view path, std::string_view start, std::string_view magic) {
-    const std::string_view packed = packedContent(start);
+    const bool isNamedJson = path.find(".json") != std::string_view::npos ||
+                             path.find(".ndjson") != std::string_view::npos;
+    const std::string_view packed =
+        isNamedJson && (isGzip(start) || isZstd(start)) ? kJsonContent : packedContent(start);
     const std::string seen = !packed.empty() ? strCat("it is ", packed)
                              : isGzip(start) ? "it is a gzip file"
                              : isZstd(start) ? "it is a zstd file"

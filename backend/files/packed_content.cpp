@@ -1,5 +1,7 @@
 #include "backend/files/packed_content.h"
 
+#include <algorithm>
+
 namespace millrace::files {
 namespace {
 
@@ -8,6 +10,9 @@ struct Content {
 };
 
 using std::string_view_literals::operator""sv;
+
+constexpr std::string_view kPickle =
+    "a Python pickle; load it in Python and write it with to_parquet";
 
 // The starts are those of each format's own specification.
 constexpr Content kContents[] = {
@@ -19,6 +24,11 @@ constexpr Content kContents[] = {
     {"7z\xbc\xaf\x27\x1c"sv, "a 7z archive; unpack it with 7z x"},
     {"PAR1\x15"sv, "a Parquet file; dataset.format: parquet (--format parquet) reads it"},
     {"ARROW1\0\0"sv, "an Arrow IPC file; dataset.format: arrow (--format arrow) reads it"},
+    {"\x93NUMPY"sv, "a NumPy array; load it in Python and write a table of it with to_parquet"},
+    {"\x80\x02"sv, kPickle},
+    {"\x80\x03"sv, kPickle},
+    {"\x80\x04\x95"sv, kPickle},
+    {"\x80\x05\x95"sv, kPickle},
 };
 
 }  // namespace
@@ -28,12 +38,34 @@ std::string_view packedContent(std::string_view start) {
     if (start.starts_with("BZh") && start.size() > 4 && start.substr(4).starts_with("1AY&SY")) {
         return "a bzip2 file; decompress it with bunzip2";
     }
+    if (isJson(start)) {
+        return kJsonContent;
+    }
     for (const Content& content : kContents) {
         if (start.starts_with(content.start)) {
             return content.what;
         }
     }
     return "";
+}
+
+bool isJson(std::string_view start) {
+    constexpr std::string_view kBlanks = " \t\r\n";
+    const auto skip = [&start](std::string_view characters) {
+        start.remove_prefix(std::min(start.find_first_not_of(characters), start.size()));
+    };
+    start.remove_prefix(start.starts_with("\xef\xbb\xbf") ? 3 : 0);
+    skip(kBlanks);
+    if (start.starts_with('[')) {
+        start.remove_prefix(1);
+        skip(kBlanks);
+    }
+    if (!start.starts_with('{')) {
+        return false;
+    }
+    start.remove_prefix(1);
+    skip(kBlanks);
+    return start.starts_with('"');
 }
 
 bool isGzip(std::string_view start) {

@@ -1,5 +1,6 @@
-// CSV values that are null or numbers without an option, and notes on columns that are text because
-// of a few values.
+// CSV values that are null or numbers without the user's word, and what is said of columns that are
+// text because of a few values.
+#include <arrow/util/compression.h>
 #include <gmock/gmock.h>
 
 #include "backend/spec/data_format.h"
@@ -12,6 +13,7 @@ using test::csv;
 using test::DataDirectory;
 using test::ints;
 using test::openAt;
+using test::Opened;
 using test::reals;
 using test::typeOf;
 using test::valuesOf;
@@ -127,6 +129,9 @@ TEST(CsvNotes, FilesOfOtherFormatsAreNamedByTheirFirstBytes) {
         {"\x04\x22\x4d\x18\x60", "an lz4 file; decompress it with unlz4"},
         {"PK\x03\x04 and more", "a ZIP archive; unzip it"},
         {"7z\xbc\xaf\x27\x1c", "a 7z archive; unpack it with 7z x"},
+        {"{\"user_id\": 95, ", "JSON, which is not read; convert it to Parquet with duckdb -c"},
+        {"\n[ {\"user_id\": 95}", "JSON, which is not read"},
+        {"\x80\x04\x95 and more", "a Python pickle; load it"},
         {"PAR1\x15\x04", "a Parquet file; dataset.format: parquet"}};
     for (const auto& [start, what] : starts) {
         DataDirectory dir;
@@ -157,6 +162,54 @@ TEST(CsvNotes, FilesWhoseNamesTellNoFormatAreToldHowToBeRead) {
                 AllOf(HasSubstr("it is a gzip file"), HasSubstr("--format csv")));
     EXPECT_THAT(messageOf(openAt(dir, options, "a.parquet").status()),
                 Not(HasSubstr("--format csv")));
+}
+
+TEST(CsvNotes, PackedJsonIsNeverAdvisedAsCsv) {
+    DataDirectory dir;
+    const std::string json = "{\"user\": 1, \"clicked\": 0}\n";
+    const auto codec = *arrow::util::Codec::Create(arrow::Compression::GZIP);
+    std::string packed(200, '\0');
+    packed.resize(static_cast<std::size_t>(*codec->Compress(
+        static_cast<std::int64_t>(json.size()), reinterpret_cast<const std::uint8_t*>(json.data()),
+        static_cast<std::int64_t>(packed.size()), reinterpret_cast<std::uint8_t*>(packed.data()))));
+    dir.text("a.jsonl.gz", packed);
+    dir.text("a.csv.gz", packed);
+    EXPECT_THAT(messageOf(openAt(dir, {}, "a.jsonl.gz").status()),
+                AllOf(HasSubstr("it is JSON, which is not read"), Not(HasSubstr("--format csv"))));
+    EXPECT_THAT(messageOf(openAt(dir, csv(), "a.csv.gz").status()),
+                HasSubstr("it is JSON, which is not read"));
+}
+
+TEST(CsvNotes, AFieldMoreThanTheHeaderInAllRowsIsTheNameOfTheRow) {
+    DataDirectory dir;
+    dir.text("a.csv", "name,year\n\"1\",Amy,1975\n\"2\",Bob,1976\n");
+    const Opened opened = openAt(dir, csv());
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    EXPECT_THAT((*opened)->schema().names(), ElementsAre("row_names", "name", "year"));
+    EXPECT_TRUE(valuesOf(opened, "row_names")->Equals(ints({1, 2})));
+    EXPECT_TRUE(valuesOf(opened, "year")->Equals(ints({1975, 1976})));
+    EXPECT_THAT((*opened)->notes(),
+                ElementsAre(HasSubstr("'row_names' is each row's first field")));
+    dir.text("a.csv", "name,year\n1,Amy,1975\nBob,1976\n");
+    EXPECT_THAT(messageOf(openAt(dir, csv()).status()),
+                HasSubstr("a.csv:2: 3 fields, but the header has 2"));
+    dir.text("a.csv", "name,year\nAmy,1975,\nBob,1976,\n");
+    EXPECT_THAT(messageOf(openAt(dir, csv()).status()),
+                HasSubstr("3 fields, but the header has 2"));
+    dir.text("a.csv", "Prices of 2026\nname,year\nAmy,1975\n");
+    EXPECT_THAT(messageOf(openAt(dir, csv()).status()),
+                HasSubstr("2 fields, but the header has 1; dataset.csv.skip_rows: 1 (--csv "
+                          "skip_rows=1) takes the next line as the header"));
+}
+
+TEST(CsvNotes, ColumnsThatDifferBetweenTheFilesAreNoted) {
+    DataDirectory dir;
+    dir.text("a.csv", "k,old\n1,2\n");
+    dir.text("b.csv", "k,young\n1,2\n");
+    EXPECT_THAT(
+        (*openAt(dir, csv()))->notes(),
+        ElementsAre(AllOf(HasSubstr("left out, as the files differ: column 'old' is not in"),
+                          HasSubstr(": column 'young' is not in"))));
 }
 
 TEST(CsvNotes, EndingsAreReadInAnyCase) {
