@@ -262,6 +262,9 @@ Guess guessOf(const ColumnProfile& column) {
     if (column.rows() > 0 && column.nulls() == column.rows()) {
         return leftOut(column, "only nulls");
     }
+    if (column.name() == "row_names") {
+        return leftOut(column, "the names of the rows");
+    }
     if (!type.isList && column.rows() > 1 && column.nulls() == 0 && column.distinct() == 1) {
         return leftOut(column, "the same value in every row");
     }
@@ -285,11 +288,27 @@ Guess guessOf(const ColumnProfile& column) {
     return type.isInteger() ? ofInteger(column) : leftOut(column, strCat("type ", type.name()));
 }
 
+std::vector<std::string> missingTexts(const ColumnProfile& column) {
+    static constexpr std::array<std::string_view, 9> kMissing{"",     "na",   "n/a", "nan", "null",
+                                                              "<na>", "#n/a", "?",   "."};
+    std::vector<std::string> missing;
+    for (const auto& [text, count] : column.texts()) {
+        if (has(kMissing, lower(text))) {
+            missing.push_back(text);
+        }
+    }
+    return column.texts().size() == missing.size() + 2 ? missing : std::vector<std::string>();
+}
+
 std::string positiveText(const ColumnProfile& column) {
     static constexpr std::array<std::string_view, 7> kYes{"yes", "true", "y",       "t",
                                                           "1",   "pos",  "positive"};
-    const auto& texts = column.texts();
-    if (!column.type().isString() || texts.size() != 2 || column.distinct() != 2) {
+    auto texts = column.texts();
+    for (const std::string& missing : missingTexts(column)) {
+        texts.erase(missing);
+    }
+    const bool isWhole = column.distinct() == static_cast<double>(column.texts().size());
+    if (!column.type().isString() || texts.size() != 2 || !isWhole) {
         return "";
     }
     const auto &first = *texts.begin(), &second = *texts.rbegin();

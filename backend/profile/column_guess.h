@@ -34,8 +34,10 @@ bool isCounted(const ColumnProfile& column, bool isComplete);
 inline constexpr int kNamedLabel = 50;
 int labelScore(const ColumnProfile& column);
 
-/// The positive one of a column's two texts: "yes", "true" and their like, else the rarer one; ""
-/// where there are not two.
+/// Words for a missing value (NA, null, ?) beside exactly two other texts of a column; "" is one.
+std::vector<std::string> missingTexts(const ColumnProfile& column);
+/// Which of a column's two texts is positive: "yes", "true" and their like, else the rarer one; ""
+/// where there are not two. missingTexts() do not count.
 std::string positiveText(const ColumnProfile& column);
 /// Whether the column has two classes: 0 and 1, true and false, or two texts.
 bool hasTwoClasses(const ColumnProfile& column);

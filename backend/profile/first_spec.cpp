@@ -5,10 +5,12 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "backend/core/json.h"
 #include "backend/core/text.h"
+#include "backend/profile/date_note.h"
 #include "backend/profile/spec_split.h"
 
 namespace millrace::profile {
@@ -78,6 +80,14 @@ class Writer {
         RETURN_IF_ERROR(splitRows());
         for (const Guess& guess : guesses_) {
             spec_.uses.push_back({guess.column->name(), nameOfUse(guess.use), guess.why});
+            if (std::string note = dateNote(*guess.column); !note.empty()) {
+                spec_.notes.push_back(std::move(note));
+            }
+        }
+        for (const expr::RefusedColumn& column : profile_.refused) {
+            if (!column.hasFields) {
+                spec_.uses.push_back({column.name, nameOfUse(Use::kLeftOut), column.why});
+            }
         }
         head();
         recipe();
@@ -138,7 +148,8 @@ class Writer {
         if (!label_->hasNumbers() && positiveText(*label_).empty()) {
             return invalidArgument("--label: column '", label_->name(), "' of type ",
                                    label_->type().name(),
-                                   " has neither numbers nor two texts to predict; take another "
+                                   " has neither numbers nor two texts to predict", textsSeen(),
+                                   "; take another "
                                    "one, and write `labels: {NAME: EXPRESSION}` into its spec");
         }
         if (label_->hasNumbers() && !label_->isZeroOne() && label_->min() == label_->max()) {
@@ -147,6 +158,15 @@ class Writer {
         }
         spec_.label = label_->name();
         return okStatus();
+    }
+
+    // " (its texts are 'a', 'b', 'c')", of a label with few texts.
+    std::string textsSeen() const {
+        std::string seen;
+        for (const auto& [text, count] : label_->texts()) {
+            strAppend(&seen, seen.empty() ? " (its texts are '" : ", '", text, "'");
+        }
+        return seen.empty() ? "" : seen + ")";
     }
 
     // "; columns of two classes: a, b", among which the user has to choose.
@@ -295,16 +315,15 @@ class Writer {
     }
 
     void recipe() {
-        const bool hasNull = label_->nulls() > 0, hasNan = label_->nans() > 0;
         line("recipe:");
         line("  # Steps run in this order. Variations switch them on, or change their numbers.");
-        if (hasNull || hasNan) {
-            // NaN is greater than every number: without this it would be positive.
-            const std::string name = sqlName(label_->name());
-            line("  - {name: labelled, filter: ",
-                 yamlQuoted(strCat(name, " is not null",
-                                   hasNan ? strCat(" and not isnan(", name, ")") : "")),
-                 "}");
+        const bool hasNone = label_->nulls() > 0 || label_->nans() > 0;
+        std::string labelled =
+            hasNone ? strCat(sqlName(label_->name()), " is not null") : std::string();
+        const std::string known = knownLabel();
+        strAppend(&labelled, labelled.empty() || known.empty() ? "" : " and ", known);
+        if (!labelled.empty()) {
+            line("  - {name: labelled, filter: ", yamlQuoted(labelled), "}");
         }
         line("  - {name: negatives, sample: {where: ",
              yamlQuoted(strCat("not (", labelExpr(), ")")), ", keep: 1.0, weight: inverse}}");
@@ -313,6 +332,20 @@ class Writer {
                 "  # Raw times are not features: what matters is the hour, the day, an "
                 "age.");
         }
+    }
+
+    // The condition for a label that is a value, beyond not null; "": all are. NaN is greater than
+    // every number and would be positive; a text such as NA would be negative.
+    std::string knownLabel() const {
+        const std::string name = sqlName(label_->name());
+        if (label_->nans() > 0) {
+            return strCat("not isnan(", name, ")");
+        }
+        std::string words;
+        for (const std::string& word : missingTexts(*label_)) {
+            strAppend(&words, words.empty() ? "" : ", ", yamlQuoted(word));
+        }
+        return words.empty() ? "" : strCat(name, " not in (", words, ")");
     }
 
     // The condition for a positive label.
@@ -354,8 +387,15 @@ class Writer {
         if (label_->isZeroOne()) {
             line("# ", percent(label_->onesShare()), " % of the rows are positive.");
         } else if (const std::string text = positiveText(*label_); !text.empty()) {
-            const double share = static_cast<double>(label_->texts().at(text)) /
-                                 static_cast<double>(label_->rows() - label_->nulls());
+            std::int64_t labelled = label_->rows() - label_->nulls();
+            for (const std::string& word : missingTexts(*label_)) {
+                labelled -= label_->texts().at(word);
+                spec_.notes.push_back(strCat("label: the rows whose '", label_->name(), "' is '",
+                                             word, "' (", formatCount(label_->texts().at(word)),
+                                             ") are neither trained on nor evaluated"));
+            }
+            const double share =
+                static_cast<double>(label_->texts().at(text)) / static_cast<double>(labelled);
             line("# '", label_->name(), "' has two texts; '", text, "' is positive, ",
                  percent(share), " % of the rows.");
             spec_.notes.push_back(strCat("label: positive is ", labelExpr(),
@@ -417,6 +457,9 @@ class Writer {
             if (guess.use == Use::kLeftOut || guess.use == Use::kTime) {
                 line("  # left out: ", guess.column->name(), " (", guess.why, ")");
             }
+        }
+        for (const ColumnUse& unread : std::span(spec_.uses).subspan(guesses_.size())) {
+            line("  # left out: ", unread.column, " (", unread.why, ")");
         }
     }
 
@@ -491,7 +534,10 @@ class Writer {
         }
         line("train: {optimizer: adamw, learning_rate: 0.001, checkpoint: {every_steps: 200}}");
         line("eval:");
-        line("  dataset: {where: ", yamlQuoted(split_.eval), "}");
+        // The recipe's filters are for training: rows without a label are left out here, too.
+        const std::string known = knownLabel();
+        line("  dataset: {where: ",
+             yamlQuoted(known.empty() ? split_.eval : strCat(split_.eval, " and ", known)), "}");
         line("  metrics: [auc, normalized_entropy, calibration]");
         line("variations:");
         line("  - {name: keep-50, set: {recipe.negatives.keep: 0.5}}");

@@ -35,7 +35,7 @@ struct ColumnUse {
 
 struct FirstSpec {
     std::string text;                ///< YAML
-    std::vector<ColumnUse> uses;     ///< by column of the profile
+    std::vector<ColumnUse> uses;     ///< by column of the profile, then those that are not read
     std::string label;               ///< the column behind the label
     std::vector<std::string> notes;  ///< what a user should look at first
 };

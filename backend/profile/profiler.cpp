@@ -79,6 +79,7 @@ class Profiler {
         for (const expr::Field& field : dataset_->schema().fields) {
             profile_.columns.emplace_back(field.name, field.type);
         }
+        profile_.refused = dataset_->schema().refused;
         ASSIGN_OR_RETURN(profile_.facts, dataset::columnFacts(*dataset_));
         for (std::uint32_t file = 0; file < dataset_->files().size(); ++file) {
             ASSIGN_OR_RETURN(const auto facts, dataset_->facts(file));

@@ -41,6 +41,7 @@ struct ReadCost {
 };
 
 struct DatasetProfile {
+    std::vector<expr::RefusedColumn> refused;  ///< columns that cannot be read
     std::vector<ColumnProfile> columns;
     std::vector<dataset::ColumnFacts> facts;  ///< by column
     std::map<std::string, ReadCost> costs;    ///< by column; "": all together

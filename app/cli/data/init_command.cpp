@@ -94,6 +94,11 @@ void printGuesses(CliContext& context, const Json& answer, bool explains) {
             continue;
         }
         const Json& profile = jsonMember(column, "profile");
+        if (profile.is_null()) {  // a column that is not read
+            table.add({name, "-", jsonString(column, "use"), "-", "-", "-", "-",
+                       jsonString(column, "why")});
+            continue;
+        }
         std::string examples;
         for (const Json& example : jsonMember(column, "examples")) {
             strAppend(&examples, examples.empty() ? "" : ", ", example.get<std::string>());

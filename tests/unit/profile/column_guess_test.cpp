@@ -5,6 +5,7 @@
 #include <functional>
 #include <variant>
 
+#include <absl/strings/str_join.h>
 #include <arrow/array/builder_binary.h>
 #include <arrow/array/builder_nested.h>
 #include <arrow/array/builder_primitive.h>
@@ -20,6 +21,7 @@ namespace millrace::profile {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -170,7 +172,24 @@ TEST(ColumnGuess, OfTwoTextsTheRarerOneIsPositive) {
     EXPECT_THAT(spec->notes.front(), HasSubstr("positive is income = '>50K', one of two texts"));
     const auto three = texts("income", [](std::int64_t r) { return strCat("c", r % 3); });
     EXPECT_THAT(std::string(messageOf(specOf({age, three}, "income").status())),
-                HasSubstr("neither numbers nor two texts"));
+                HasSubstr("neither numbers nor two texts to predict (its texts are 'c0', 'c1', "
+                          "'c2')"));
+}
+
+TEST(ColumnGuess, WordsForAMissingValueBesideTwoTextsAreNoClass) {
+    const auto sex = texts("Sex", [](std::int64_t r) {
+        return r % 10 == 0 ? "NA" : r % 10 == 1 ? "?" : r % 3 == 0 ? "FEMALE" : "MALE";
+    });
+    const auto user = integers("user_id", [](std::int64_t r) { return r % 2500; });
+    const auto spec = specOf({user, age(), sex}, "Sex");
+    ASSERT_TRUE(spec.ok()) << spec.status();
+    EXPECT_THAT(spec->text,
+                AllOf(HasSubstr("filter: 'Sex not in (''?'', ''NA'')'"),
+                      HasSubstr("Sex: 'Sex = ''FEMALE'''"),
+                      HasSubstr("hash01(user_id, age) >= 0.9 and Sex not in (''?'', ''NA'')'}")));
+    EXPECT_THAT(spec->notes, Contains(HasSubstr("whose 'Sex' is 'NA' (400) are neither trained")));
+    const auto answers = texts("answer", [](std::int64_t r) { return r % 2 == 0 ? "no" : "NA"; });
+    EXPECT_THAT(specOf({user, age(), answers}, "answer")->text, Not(HasSubstr("not in")));
 }
 
 TEST(ColumnGuess, FewRowsAreReadUntilAModelHasLearntThem) {
@@ -238,7 +257,9 @@ TEST(ColumnGuess, NanOfALabelIsFilteredAndTimesWithNullsDoNotSplit) {
     const auto spec = specOf({delay, paid, user, age()}, "delay");
     ASSERT_TRUE(spec.ok()) << spec.status();
     EXPECT_THAT(spec->text, AllOf(HasSubstr("filter: 'delay is not null and not isnan(delay)'"),
-                                  HasSubstr("where: 'hash01(user_id")));
+                                  HasSubstr("where: 'hash01(user_id"),
+                                  HasSubstr("eval:\n  dataset: {where: 'hash01(user_id, age) >= "
+                                            "0.9 and not isnan(delay)'}")));
     EXPECT_THAT(strCat(spec->notes.front()), HasSubstr("'paid_at' has 1,334 nulls"));
 }
 
@@ -255,6 +276,50 @@ TEST(ColumnGuess, OfSeveralColumnsOfTwoClassesTheLastIsGuessedAndTheOthersAreNam
     const auto income = integers("income", [](std::int64_t r) { return r; });
     const auto broke = texts("default", [](std::int64_t r) { return r % 9 == 0 ? "Yes" : "No"; });
     EXPECT_EQ(specOf({user, age(), income, broke})->label, "default");
+}
+
+TEST(ColumnGuess, ColumnsThatCannotBeReadAreNamedWithTheReason) {
+    DatasetProfile profile;
+    profile.columns = {label(), age(), integers("item", [](std::int64_t r) { return r % 900; })};
+    profile.refused = {{"user_id", "is string in p2, but int64 in p1", false, true},
+                       {"place", "is a struct", true, false}};
+    profile.rows = profile.rowsRead = kRows;
+    FirstSpecOptions options;
+    options.name = "first";
+    options.paths = {"rows.parquet"};
+    const auto spec = firstSpec(profile, options);
+    ASSERT_TRUE(spec.ok()) << spec.status();
+    EXPECT_THAT(spec->text, HasSubstr("# left out: user_id (is string in p2, but int64 in p1)\n"));
+    ASSERT_EQ(spec->uses.size(), 4U);
+    EXPECT_EQ(spec->uses.back().column, "user_id");
+    EXPECT_EQ(spec->uses.back().use, "left out");
+}
+
+TEST(ColumnGuess, DatesInOtherFormsGetAnExpressionThatReadsThem) {
+    const auto noteOf = [](const ColumnProfile& when) {
+        const auto spec = specOf({label(), age(), when});
+        EXPECT_TRUE(spec.ok()) << spec.status();
+        return spec.ok() ? absl::StrJoin(spec->notes, "\n") : "";
+    };
+    const auto dates = [&](const std::string& start, const std::string& end) {
+        return noteOf(
+            texts("day", [&](std::int64_t r) { return strCat(start, 10 + r % 18, end); }));
+    };
+    EXPECT_THAT(dates("01/", "/2026"),
+                AllOf(HasSubstr("'day' looks like a date (01/10/2026), but is string"),
+                      HasSubstr("cast(substr(day, 7, 4) || '-' || substr(day, 1, 2) || '-' || "
+                                "substr(day, 4, 2) as date)")));
+    EXPECT_THAT(dates("", ".01.2026 10:00"),
+                HasSubstr("substr(day, 4, 2) || '-' || substr(day, 1, 2) || substr(day, 11, 9) "
+                          "as timestamp)"));
+    EXPECT_THAT(dates("", "-Jan-2026"), HasSubstr("strpos('JanFeb"));
+    EXPECT_THAT(noteOf(integers("day", [](std::int64_t r) { return 20260101 + r % 28; })),
+                HasSubstr("cast(substr(cast(day as varchar), 1, 4) || '-' || substr("));
+    EXPECT_THAT(noteOf(integers("day", [](std::int64_t r) { return 1'767'225'600'000 + r; })),
+                HasSubstr("make_timestamp(day * 1000)"));
+    EXPECT_THAT(dates("12/", "/20"), Not(HasSubstr("looks like a date")));
+    EXPECT_THAT(noteOf(integers("zip", [](std::int64_t r) { return 20261300 + r % 90; })),
+                Not(HasSubstr("looks like a date")));
 }
 
 TEST(ColumnGuess, NamesWithLineEndsStayOneLineOfTheSpec) {

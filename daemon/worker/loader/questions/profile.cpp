@@ -191,6 +191,15 @@ Json columnsJson(const profile::FirstSpec& spec, const profile::DatasetProfile& 
     Json columns = Json::array();
     for (std::size_t c = 0; c < spec.uses.size(); ++c) {
         const profile::ColumnUse& use = spec.uses[c];
+        if (c >= profiled.columns.size()) {
+            columns.push_back({{"name", use.column},
+                               {"type", nullptr},
+                               {"use", use.use},
+                               {"why", use.why},
+                               {"examples", Json::array()},
+                               {"profile", nullptr}});
+            continue;
+        }
         const profile::ColumnProfile& seen = profiled.columns[c];
         columns.push_back({{"name", use.column},
                            {"type", seen.type().name()},
