@@ -47,7 +47,7 @@ class DateTexts {
         const bool hasClock = std::ranges::any_of(
             values_, [](const std::string& value) { return value.find(':') != value.npos; });
         if (all("00x00x0000")) {
-            // A text with points, or with a first number that is no month, begins with the day.
+            // A text with points, or with a first number above 12, begins with the day.
             const bool isDayFirst =
                 values_[0][2] == '.' || std::ranges::any_of(values_, [](const std::string& value) {
                     return twoDigits(value, 0) > 12;
