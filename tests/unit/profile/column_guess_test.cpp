@@ -120,6 +120,11 @@ TEST(ColumnGuess, IntegersByTheirNameAndTheirShape) {
         << "a row number";
 }
 
+TEST(ColumnGuess, NamesOfRowsAreNoFeature) {
+    const auto names = integers("row_names", [](std::int64_t r) { return r % 90; });
+    EXPECT_EQ(guessOf(names).use, Use::kLeftOut);
+}
+
 TEST(ColumnGuess, NullsDoNotCountAmongDifferentValues) {
     const auto review = texts("review", [](std::int64_t r) {
         return r % 3 == 0 ? std::nullopt : std::optional(strCat("text ", r));
