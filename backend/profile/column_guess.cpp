@@ -26,7 +26,8 @@ constexpr double kSmallNumber = 1000;
 constexpr double kFewRepeats = 5;
 // A column of almost only distinct values identifies rows and is useless as a feature.
 constexpr double kRowKeyShare = 0.98, kFreeTextShare = 0.5;
-constexpr std::int64_t kManyRows = 1000;
+// Among fewer values, many that differ say little.
+constexpr std::int64_t kEnoughValues = 100;
 constexpr double kLongText = 64;  // bytes on average
 
 // Words that mark a name as an id's at any position.
@@ -108,7 +109,7 @@ double spreadOf(const ColumnProfile& column) {
 }
 
 bool isRowKey(const ColumnProfile& column) {
-    return column.rows() - column.nulls() > kManyRows &&
+    return column.rows() - column.nulls() > kEnoughValues &&
            column.distinct() > kRowKeyShare * valuesOf(column);
 }
 
@@ -143,7 +144,7 @@ Guess ofText(const ColumnProfile& column) {
     if (isRowKey(column)) {
         return rowKey(column);
     }
-    const bool isRare = column.rows() - column.nulls() > kManyRows &&
+    const bool isRare = column.rows() - column.nulls() > kEnoughValues &&
                         column.distinct() > kFreeTextShare * valuesOf(column);
     if (!isNamedLikeId(column.name()) && (isRare || column.meanLength() > kLongText)) {
         return leftOut(column, strCat("free text: ", different(column), " in ",
@@ -361,10 +362,12 @@ std::vector<std::string> guessRules() {
                whole(kSmallNumber), ", if a value occurs in fewer than ", whole(kFewRepeats),
                " rows on average, if some are negative, or if up to ", whole(kFewFarApart),
                " values are ", whole(kWideSpread), " times as far apart as they are many"),
-        strCat("texts: ids, unless more than ", whole(100 * kFreeTextShare),
-               " % of them differ or they have more than ", whole(kLongText), " bytes on average"),
-        strCat("left out: columns of which more than ", whole(100 * kRowKeyShare),
-               " % of the values differ; nulls are not counted"),
+        strCat("texts: ids, unless more than ", whole(100 * kFreeTextShare), " % of more than ",
+               whole(kEnoughValues), " differ or they have more than ", whole(kLongText),
+               " bytes on average"),
+        strCat("left out: columns of more than ", whole(kEnoughValues),
+               " values of which more than ", whole(100 * kRowKeyShare),
+               " % differ, unless they are measurements; nulls are not counted"),
         strCat("up to ", whole(kMostCounted),
                " values in a dataset that was read whole: a counted vocabulary, a row for each "
                "value; more: hashed into at least 65,536 rows"),

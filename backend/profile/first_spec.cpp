@@ -10,7 +10,7 @@
 
 #include "backend/core/json.h"
 #include "backend/core/text.h"
-#include "backend/profile/date_note.h"
+#include "backend/profile/first_training.h"
 #include "backend/profile/spec_split.h"
 
 namespace millrace::profile {
@@ -18,8 +18,6 @@ namespace millrace::profile {
 namespace {
 
 constexpr double kUsualTable = 65536;
-// Steps until a model has learned a small dataset, and how often it reads one at most.
-constexpr std::int64_t kEnoughSteps = 800, kMostEpochs = 30;
 constexpr std::int64_t kLeastTable = 16, kMostTable = std::int64_t{1} << 24;
 
 std::string percent(double share) {
@@ -427,10 +425,19 @@ class Writer {
         line("  ", key, ":");
         for (const Guess& guess : guesses_) {
             if (guess.use == use) {
+                const std::string comment = commentOf(guess);
                 line("    - ", yamlText(guess.column->name()),
-                     guess.why.empty() ? "" : strCat("  # ", guess.why, nullsOf(guess)));
+                     comment.empty() ? "" : strCat("  # ", comment));
             }
         }
+    }
+    std::string commentOf(const Guess& guess) const {
+        std::string text = guess.why.empty() ? "" : strCat(guess.why, nullsOf(guess));
+        const auto remark = options_.remarks.find(guess.column->name());
+        if (remark != options_.remarks.end()) {
+            strAppend(&text, text.empty() ? "" : "; ", remark->second);
+        }
+        return text;
     }
     static std::string nullsOf(const Guess& guess) {
         const ColumnProfile& column = *guess.column;
@@ -503,36 +510,34 @@ class Writer {
         }
     }
 
-    struct Length {
-        std::int64_t batch, epochs;
-    };
-    // A small dataset is read several times, in small steps, until a model has learned it. With ids
-    // alone that takes longer: a row updates only the vectors of its own ids.
-    static Length lengthOf(std::int64_t rows, bool hasDense) {
-        if (rows >= 1'000'000) {
-            return {rows < 4'000'000 ? 1024 : 4096, 1};
+    TrainingShape trainingShape() const {
+        TrainingShape shape;
+        const double share = label_->rows() > 0 ? 1.0 - static_cast<double>(label_->nulls()) /
+                                                            static_cast<double>(label_->rows())
+                                                : 1.0;
+        shape.rows = std::llround(static_cast<double>(profile_.rows) * share);
+        for (const Guess& guess : guesses_) {
+            const bool isVector = guess.use == Use::kVector;
+            if (guess.use == Use::kDense || isVector) {
+                shape.hasDense = true;
+                shape.values += isVector ? guess.column->type().listSize : 1;
+            } else if (guess.use == Use::kId || guess.use == Use::kList) {
+                shape.hasIds = true;
+                shape.values += guess.column->distinct();
+                shape.mostValues = std::max(shape.mostValues, guess.column->distinct());
+            }
         }
-        if (rows >= 20'000) {
-            return {256, hasDense ? 4 : 6};
-        }
-        const std::int64_t batch = rows < 5'000 ? 32 : 64;
-        const std::int64_t epochs = kEnoughSteps * batch / std::max<std::int64_t>(1, rows);
-        return {batch, std::clamp<std::int64_t>(epochs, 4, kMostEpochs)};
+        return shape;
     }
 
     void rest() {
-        const bool hasDense = count(Use::kDense) + count(Use::kVector) > 0;
-        const auto [batch, epochs] = lengthOf(profile_.rows, hasDense);
-        line("batch: {rows: ", batch, ", micro_rows: ", batch / 2, ", epochs: ", epochs,
-             ", seed: 1, shuffle: ",
+        const FirstTraining training = firstTraining(trainingShape());
+        line("batch: {rows: ", training.batch, ", micro_rows: ", training.batch / 2,
+             ", epochs: ", training.epochs, ", seed: 1, shuffle: ",
              profile_.request && profile_.request->adjacentShare() >= 0.9 ? "requests" : "rows",
              "}");
-        if (count(Use::kId) + count(Use::kList) > 0 && hasDense) {
-            line("model: {type: dlrm, embedding_dim: 16, bottom: [128, 16], top: [128, 64, 1]}");
-        } else {
-            line("model: {type: mlp, hidden: [128, 64]}");
-        }
-        line("train: {optimizer: adamw, learning_rate: 0.001, checkpoint: {every_steps: 200}}");
+        line("model: ", training.model);
+        line("train: ", training.train);
         line("eval:");
         // The recipe's filters are for training: rows without a label are left out here, too.
         const std::string known = knownLabel();

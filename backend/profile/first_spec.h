@@ -6,6 +6,7 @@
 // rows for evaluation (spec_split.h) and has comments with the reasons. Users are meant to read and
 // edit it.
 // Threads: pure.
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,12 +19,13 @@ namespace millrace::profile {
 
 struct FirstSpecOptions {
     std::string name;
-    std::vector<std::string> paths;  ///< as the spec is to have them
-    std::string format;              ///< where the path's ending does not say it
-    std::string csv;                 ///< YAML of dataset.csv, where it is not as usual
-    std::string label;               ///< column; "": it is guessed
-    bool splitsByTime = true;        ///< where there is a time; false: a hash decides
-    double evalShare = 0.1;          ///< of the rows, where a hash decides
+    std::vector<std::string> paths;              ///< as the spec is to have them
+    std::string format;                          ///< where the path's ending does not say it
+    std::string csv;                             ///< YAML of dataset.csv, where it is not as usual
+    std::string label;                           ///< column; "": it is guessed
+    bool splitsByTime = true;                    ///< where there is a time; false: a hash decides
+    double evalShare = 0.1;                      ///< of the rows, where a hash decides
+    std::map<std::string, std::string> remarks;  ///< by column: what its comment says besides
 };
 
 /// How the spec uses a column, with the reason.

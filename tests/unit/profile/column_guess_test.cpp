@@ -14,6 +14,7 @@
 
 #include "backend/expr/expression.h"
 #include "backend/profile/first_spec.h"
+#include "backend/profile/first_training.h"
 #include "backend/profile/spec_split.h"
 #include "tests/unit/profile/columns.h"
 
@@ -136,6 +137,21 @@ TEST(ColumnGuess, NullsDoNotCountAmongDifferentValues) {
               Use::kId);
 }
 
+TEST(ColumnGuess, NamesOfFewRowsAreLeftOutToo) {
+    const auto useOfFew = [](std::int64_t values, std::int64_t different) {
+        return guessOf(texts("name",
+                             [=](std::int64_t r) {
+                                 return r < values ? std::optional(strCat("text ", r % different))
+                                                   : std::nullopt;
+                             }))
+            .use;
+    };
+    EXPECT_EQ(useOfFew(300, 300), Use::kLeftOut);
+    EXPECT_EQ(useOfFew(300, 190), Use::kLeftOut);
+    EXPECT_EQ(useOfFew(300, 140), Use::kId);
+    EXPECT_EQ(useOfFew(90, 90), Use::kId) << "too few to tell";
+}
+
 TEST(ColumnGuess, ListsOfTimesAreLeftOut) {
     const auto spec = specOf(
         {label(), times("hist_t"), integers("user_id", [](std::int64_t r) { return r % 300; })});
@@ -210,9 +226,43 @@ TEST(ColumnGuess, FewRowsAreReadUntilAModelHasLearntThem) {
         return text.substr(at, text.find(", seed") - at);
     };
     EXPECT_EQ(batchOf(400), "batch: {rows: 32, micro_rows: 16, epochs: 30");
-    EXPECT_EQ(batchOf(4'000), "batch: {rows: 32, micro_rows: 16, epochs: 6");
+    EXPECT_EQ(batchOf(4'000), "batch: {rows: 32, micro_rows: 16, epochs: 7");
     EXPECT_EQ(batchOf(50'000), "batch: {rows: 256, micro_rows: 128, epochs: 4");
     EXPECT_EQ(batchOf(10'000'000), "batch: {rows: 4096, micro_rows: 2048, epochs: 1");
+}
+
+TEST(FirstTraining, ManyValuesAndFewRowsAreReadLessOften) {
+    const auto epochsOf = [](std::int64_t rows, double values) {
+        return firstTraining({rows, true, true, values, values}).epochs;
+    };
+    EXPECT_GT(epochsOf(1'800, 9), epochsOf(1'800, 300));
+    EXPECT_EQ(epochsOf(300'000, 15'000), 3);
+}
+
+TEST(FirstTraining, InteractionsNeedRowsForEachValue) {
+    const FirstTraining enough = firstTraining({300'000, true, true, 8'000, 4'000});
+    EXPECT_THAT(enough.model, HasSubstr("type: dlrm"));
+    EXPECT_THAT(enough.train, Not(HasSubstr("dropout")));
+    const FirstTraining few = firstTraining({300'000, true, true, 18'000, 15'000});
+    EXPECT_THAT(few.model, HasSubstr("type: mlp, embedding_dim: 4"));
+    EXPECT_THAT(few.train, HasSubstr("type: linear, steps: 3164"));
+    const FirstTraining small = firstTraining({1'800, true, true, 300, 200});
+    EXPECT_THAT(small.model, HasSubstr("type: mlp"));
+    EXPECT_THAT(small.train, HasSubstr("dropout: 0.5"));
+    EXPECT_THAT(firstTraining({100'000, false, true, 2'600, 1'700}).model,
+                HasSubstr("type: mlp, hidden: [128, 64]"));
+}
+
+TEST(ColumnGuess, ARemarkIsBesideItsColumn) {
+    DatasetProfile profile;
+    profile.columns = {label(), age()};
+    profile.rows = profile.rowsRead = kRows;
+    FirstSpecOptions options;
+    options.name = "first";
+    options.paths = {"rows.parquet"};
+    options.remarks["age"] = "alone tells the label";
+    EXPECT_THAT(firstSpec(profile, options)->text,
+                HasSubstr("- age  # named like a measure, 0 to 69; alone tells the label\n"));
 }
 
 TEST(ColumnGuess, AffirmativeTextsArePositiveHoweverOften) {
