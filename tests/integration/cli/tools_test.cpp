@@ -237,6 +237,7 @@ TEST_F(ToolsTest, AFirstSpecSplitsByTimeAndNamesWhatTellsTheLabel) {
     EXPECT_EQ(made.exitCode, 0) << made.err;
     EXPECT_THAT(made.err, HasSubstr("paid alone tells the label 'late'"));
     const std::string text = *readFile(dir_ / "f.yaml");
+    EXPECT_THAT(text, ContainsRegex("- paid  # .*; alone tells the label 'late'"));
     EXPECT_THAT(text, HasSubstr("where: 'at < timestamp ''2013-01-2"));
     EXPECT_THAT(text, HasSubstr("where: 'at >= timestamp ''2013-01-2"));
     EXPECT_EQ(run({"check", "f.yaml", "--all-variations"}).exitCode, 0);

@@ -51,6 +51,7 @@ TEST_F(LeaksTest, AFeatureThatIsTheLabelIsNamed) {
     const auto look = findLeaks(run.spec, run.plan, stop_.get_token());
     ASSERT_TRUE(look.ok()) << look.status();
     EXPECT_THAT(look->notes, ElementsAre(HasSubstr("features.dense: told alone tells the label")));
+    EXPECT_THAT(look->remarks.at("told"), HasSubstr("alone tells the label 'click' (AUC 1.000)"));
     EXPECT_EQ(look->rowsRead, kFiles * kRows);
 }
 

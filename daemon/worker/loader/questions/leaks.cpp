@@ -120,9 +120,8 @@ std::vector<float> meansOf(const std::vector<std::int64_t>& ids, const std::vect
     return means;
 }
 
-// Nothing if it does not reveal the label.
-std::optional<std::string> leakOf(const std::string& kind, const std::string& feature,
-                                  const std::vector<float>& values, const std::string& head,
+// "alone tells the label 'x' (AUC 0.991): ..."; nothing if the values do not reveal it.
+std::optional<std::string> leakOf(const std::vector<float>& values, const std::string& head,
                                   const std::vector<bool>& labels) {
     const double auc = aucOf(values, labels);
     if (auc <= kTellsAll && auc >= 1 - kTellsAll) {
@@ -130,8 +129,8 @@ std::optional<std::string> leakOf(const std::string& kind, const std::string& fe
     }
     char text[16];
     std::snprintf(text, sizeof text, "%.3f", std::max(auc, 1 - auc));
-    return strCat("features.", kind, ": ", feature, " alone tells the label '", head, "' (AUC ",
-                  text, "): leave it out if it is known only after the label");
+    return strCat("alone tells the label '", head, "' (AUC ", text,
+                  "): leave it out if it is known only after the label");
 }
 
 Result<Places> placesOf(const segment::StreamInput& input, const std::string& head) {
@@ -220,8 +219,9 @@ Result<LeakLook> findLeaks(const spec::RunSpec& spec, const stream::Plan& plan,
     }
     const auto add = [&](const char* kind, const std::string& name,
                          const std::vector<float>& values) {
-        if (auto note = leakOf(kind, name, values, head, sample.labels)) {
-            look.notes.push_back(*std::move(note));
+        if (const auto leak = leakOf(values, head, sample.labels)) {
+            look.notes.push_back(strCat("features.", kind, ": ", name, " ", *leak));
+            look.remarks[name] = *leak;
         }
     };
     for (std::size_t d = 0; d < features.dense.size(); ++d) {

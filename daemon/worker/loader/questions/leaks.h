@@ -2,6 +2,7 @@
 // Finds features that reveal the label by themselves: mostly ones that are known only after it.
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct LeakLimits {
 
 struct LeakLook {
     std::vector<std::string> notes;
+    std::map<std::string, std::string> remarks;  ///< by feature: the same for a comment beside it
     std::int64_t rowsRead = 0;
 };
 

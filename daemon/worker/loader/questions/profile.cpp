@@ -65,11 +65,15 @@ int print(const Json& document) {
     return endWith(dumpJson(document) + "\n");
 }
 
+struct Examined {
+    ResolvedRun run;
+    LeakLook leaks;
+};
+
 // A spec that is written passes a check, and says what tells its label by itself. `isOneClass`: it
 // fails because of a label that is the same in all rows of training or of evaluation.
-Result<ResolvedRun> examine(const std::string& text, const ProfileRequest& request,
-                            const std::stop_token& stop, std::vector<std::string>& notes,
-                            bool& isOneClass) {
+Result<Examined> examine(const std::string& text, const ProfileRequest& request,
+                         const std::stop_token& stop, bool& isOneClass) {
     ResolveRequest resolve;
     resolve.text = text;
     resolve.fileName = "the first spec";
@@ -84,20 +88,18 @@ Result<ResolvedRun> examine(const std::string& text, const ProfileRequest& reque
         return spec::toStatus(reply.errors, resolve.fileName);
     }
     ResolvedRun run = std::move(reply.runs.front());
-    ASSIGN_OR_RETURN(const LeakLook look, findLeaks(run.spec, run.plan, stop));
-    notes.insert(notes.end(), look.notes.begin(), look.notes.end());
-    return run;
+    ASSIGN_OR_RETURN(LeakLook leaks, findLeaks(run.spec, run.plan, stop));
+    return Examined{std::move(run), std::move(leaks)};
 }
 
-Result<ResolvedRun> lookAt(const Watch& watch, const std::string& text,
-                           const ProfileRequest& request, std::vector<std::string>& notes,
-                           bool& isOneClass) {
+Result<Examined> lookAt(const Watch& watch, const std::string& text, const ProfileRequest& request,
+                        bool& isOneClass) {
     std::optional<ProgressLine> line;
-    Result<ResolvedRun> run = internalError("not run");
+    Result<Examined> examined = internalError("not run");
     const Status status = watch.run(
         [&](const std::stop_token& stop) {
-            run = examine(text, request, stop, notes, isOneClass);
-            return run.status();
+            examined = examine(text, request, stop, isOneClass);
+            return examined.status();
         },
         [&](double seconds) {
             if (!line) {
@@ -107,13 +109,24 @@ Result<ResolvedRun> lookAt(const Watch& watch, const std::string& text,
                              static_cast<std::int64_t>(seconds), " s"));
         });
     RETURN_IF_ERROR(status);
-    return run;
+    return examined;
 }
 
 struct Made {
     profile::FirstSpec spec;
     ResolvedRun run;  ///< of the same spec, with paths as they are found from here
 };
+
+// Names what tells the label in the notes, and beside the feature in the spec.
+Status addLeaks(const LeakLook& leaks, const ProfileRequest& request,
+                const profile::DatasetProfile& profiled, profile::FirstSpecOptions options,
+                profile::FirstSpec& spec) {
+    options.paths = request.specPaths.empty() ? request.paths : request.specPaths;
+    options.remarks = leaks.remarks;
+    ASSIGN_OR_RETURN(spec, profile::firstSpec(profiled, options));
+    spec.notes.insert(spec.notes.end(), leaks.notes.begin(), leaks.notes.end());
+    return okStatus();
+}
 
 // The first spec, with other rows for evaluation where a part has one class only.
 Result<Made> makeSpec(const Watch& watch, const ProfileRequest& request,
@@ -131,12 +144,13 @@ Result<Made> makeSpec(const Watch& watch, const ProfileRequest& request,
         options.paths = request.paths;
         ASSIGN_OR_RETURN(const profile::FirstSpec found, profile::firstSpec(profiled, options));
         bool isOneClass = false;
-        Result<ResolvedRun> run = lookAt(watch, found.text, request, spec.notes, isOneClass);
-        if (run.ok()) {
-            return Made{std::move(spec), std::move(*run)};
+        Result<Examined> examined = lookAt(watch, found.text, request, isOneClass);
+        if (examined.ok()) {
+            RETURN_IF_ERROR(addLeaks(examined->leaks, request, profiled, options, spec));
+            return Made{std::move(spec), std::move(examined->run)};
         }
         if (!isOneClass || split.evalShare == kLast.evalShare) {
-            return run.status();
+            return examined.status();
         }
     }
     return internalError("no split of the rows was tried");
