@@ -111,6 +111,27 @@ std::set<std::string> columnsOf(const std::map<std::string, LabelSpec>& labels) 
     return columns;
 }
 
+// A label that reads a single column, which is a feature too, is told by it.
+void warnOfToldLabels(const RunSpec& spec, std::vector<std::string>& warnings) {
+    for (const auto& [head, label] : spec.labels) {
+        std::set<std::string> columns;
+        collectFrom(label.expr, columns);
+        const auto warn = [&](const char* kind, const std::string& feature) {
+            if (columns.size() == 1 && columns.contains(feature)) {
+                warnings.push_back(
+                    strCat("features.", kind, ": the label '", head, "' is computed from '",
+                           feature, "' alone, so a model only copies it; leave the feature out"));
+            }
+        };
+        for (const DenseFeature& dense : spec.features.dense) {
+            warn("dense", dense.column);
+        }
+        for (const std::string& id : spec.features.ids) {
+            warn("ids", id);
+        }
+    }
+}
+
 std::set<std::string> columnsOf(const FeaturesSpec& features) {
     std::set<std::string> columns = {features.request, features.user};
     for (const DenseFeature& dense : features.dense) {
@@ -342,6 +363,7 @@ ResolvedSpec readTree(const YamlNode& tree, const std::shared_ptr<const std::str
     spec->source = source;
     resolveModel(*spec, jsonMember(json, "model"), hasModelKey, problems, out.warnings);
     checkSpec(*spec, problems, out.warnings);
+    warnOfToldLabels(*spec, out.warnings);
     if (options.needsLabels && spec->labels.empty() && spec->command.empty()) {
         problems.add("labels", "missing",
                      "labels is missing: name what the model learns, as in `labels: {liked: rating "

@@ -107,5 +107,16 @@ TEST(SpecReader, CsvOptionsOfTheCommandLineAreKeysOfDatasetCsv) {
                                    "for CSV files; --format csv reads it as CSV"));
 }
 
+TEST(SpecForms, ALabelThatIsAFeatureIsWarnedOf) {
+    const auto warningsOf = [](const std::string& label) {
+        return readSpec("dataset: {path: a.csv}\nlabels: {late: '" + label +
+                        "'}\nfeatures: {dense: [delay]}\n")
+            .warnings;
+    };
+    EXPECT_THAT(warningsOf("delay > 6"),
+                testing::ElementsAre(testing::HasSubstr("'late' is computed from 'delay' alone")));
+    EXPECT_THAT(warningsOf("arrived - delay > 6"), testing::IsEmpty());
+}
+
 }  // namespace
 }  // namespace millrace::spec
