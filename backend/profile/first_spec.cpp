@@ -10,6 +10,7 @@
 
 #include "backend/core/json.h"
 #include "backend/core/text.h"
+#include "backend/profile/date_note.h"
 #include "backend/profile/first_training.h"
 #include "backend/profile/spec_split.h"
 
