@@ -214,7 +214,9 @@ TEST_F(RunStoreTest, ListsShowWhatTheReceiptSays) {
 
 // Progress also counts the steps after the last checkpoint of a run that failed.
 TEST_F(RunStoreTest, RowsTrainedOfARunThatHasEndedAreThoseOfItsReceipt) {
-    const std::string id = store->create(newRun("base"))->run.id;
+    RunRecord run = newRun("base");
+    run.streamHash = "stream";
+    const std::string id = store->create(run)->run.id;
     ASSERT_TRUE(store->beginAttempt(id, 1, 0).ok());
     LineBatch batch{id, 1, "rank0", 1};
     batch.rank = 0;
