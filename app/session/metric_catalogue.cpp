@@ -34,7 +34,7 @@ constexpr MetricEntry kEntries[] = {
     {metric::kEvalRows, "rows", "", Unit::kCount, Origin::kEvaluation, Show::kNever, Chart::kOwn, "rows",
      "rows with a label"},
     {"eval.positives", "positive rows", "", Unit::kCount, Origin::kEvaluation, Show::kNever, Chart::kOwn, "rows",
-     "of these, rows with label 1 (the sum of the labels): AUC depends on few of them; reported by scripts that call evaluate"},
+     "of these, rows with label 1 (the sum of the labels): AUC depends on few of them"},
     {"eval.rows_without_label", "rows without label", "", Unit::kCount, Origin::kEvaluation, Show::kUnlessZero, Chart::kOwn, "rows",
      "rows that were left out"},
     {metric::kSamplesPerSecond, word::kRate.label, word::kRate.heading, Unit::kPerSecond, Origin::kRun, Show::kAlways, Chart::kRate, "rows/s",

@@ -44,6 +44,7 @@ void addFigures(const EvalFigures& f, const std::vector<std::string>& wanted,
         }
     }
     values[prefix + metric::kRows] = static_cast<double>(f.rows);
+    values[prefix + metric::kPositives] = f.positives;
     values[prefix + metric::kRowsWithoutLabel] = static_cast<double>(f.rowsWithoutLabel);
 }
 

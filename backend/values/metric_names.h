@@ -28,6 +28,7 @@ inline constexpr char kNormalizedEntropy[] = "normalized_entropy";
 inline constexpr char kLogLoss[] = "log_loss";
 inline constexpr char kCalibration[] = "calibration";
 inline constexpr char kRows[] = "rows";
+inline constexpr char kPositives[] = "positives";
 inline constexpr char kRowsWithoutLabel[] = "rows_without_label";
 inline constexpr char kEvalAuc[] = "eval.auc";
 inline constexpr char kEvalNormalizedEntropy[] = "eval.normalized_entropy";

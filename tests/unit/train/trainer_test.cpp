@@ -119,6 +119,8 @@ TEST(Trainer, EvaluatesEveryNStepsAndAtTheEndOnce) {
     for (const rank::Metrics& m : f.reporter.metrics) {
         if (m.values.count("eval.auc")) {
             EXPECT_EQ(m.values.at("eval.rows") + m.values.at("eval.rows_without_label"), 90);
+            EXPECT_GT(m.values.at("eval.positives"), 0);
+            EXPECT_LT(m.values.at("eval.positives"), m.values.at("eval.rows"));
         }
     }
     RowsHash rows;
