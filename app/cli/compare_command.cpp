@@ -270,8 +270,8 @@ void printRows(CliContext& context, const Comparison& all, bool hasChosenMetrics
     context.out << resultTable(runs, context.terminal,
                                hasChosenMetrics ? all.metrics : std::vector<std::string>{},
                                &all.pairs);
-    Table table({{"RUN", Align::kLeft, 7, 1},
-                 {"VARIATION", Align::kLeft, 10},
+    Table table({{word::kRun.heading, Align::kLeft, 7, 1},
+                 {word::kVariation.heading, Align::kLeft, 10},
                  {strCat("CHANGES AGAINST ", runs.front().id), Align::kLeft, 20, 0, true}});
     const std::set<std::string> otherLabels = all.idsWhere(&session::hasOtherLabels);
     for (std::size_t i = 1; i < runs.size(); ++i) {

@@ -52,6 +52,56 @@ std::set<int> hashVersions(const std::vector<values::RunSummary>& runs) {
     return versions;
 }
 
+bool isEvaluated(const values::RunSummary& run) {
+    return !run.evalOrderHash.empty();
+}
+
+// "r-a has 291 rows with a label, r-b has 241"; "" if all that were evaluated have as many.
+std::string otherLabelsText(const std::vector<values::RunSummary>& runs) {
+    const std::string ending = strCat(".", metric::kRows);
+    std::map<std::string, std::map<double, std::string>> counts;  // by metric, then by rows
+    for (const values::RunSummary& run : runs) {
+        for (const values::RunFigure& point : run.latestMetrics) {
+            if (isEvaluated(run) && values::isEvalMetric(point.name) &&
+                point.name.ends_with(ending)) {
+                counts[point.name].try_emplace(point.value, run.id);
+            }
+        }
+    }
+    std::string text;
+    for (const auto& [name, runByRows] : counts) {
+        for (const auto& [rows, run] : runByRows) {
+            if (runByRows.size() > 1) {
+                strAppend(&text, text.empty() ? "" : ", ", run, " has ",
+                          formatCount(std::llround(rows)),
+                          text.empty() ? " rows with a label" : "");
+            }
+        }
+        if (!text.empty()) {
+            break;
+        }
+    }
+    return text;
+}
+
+// kSame, or what the pairs with the first run report about the files of the evaluations.
+SameRows contentOf(const std::vector<values::RunSummary>& runs, const values::PairReply& pairs) {
+    SameRows content = SameRows::kSame;
+    for (std::size_t i = 1; i < runs.size(); ++i) {
+        if (!isEvaluated(runs[i])) {
+            continue;
+        }
+        const auto isOther =
+            session::filesApart(session::findPair(pairs, runs[i].id), runs.front(), runs[i])
+                .evaluation;
+        if (isOther.value_or(false)) {
+            return SameRows::kOtherContent;
+        }
+        content = isOther ? content : SameRows::kUnknownFiles;
+    }
+    return content;
+}
+
 // Names the runs whose predictions are worse than the mean label for every row.
 std::string worseThanMean(const std::vector<values::RunSummary>& runs, const Terminal& terminal) {
     std::string ids;
@@ -215,8 +265,8 @@ std::string resultTable(const std::vector<values::RunSummary>& runs, const Termi
     std::string text = table.render(terminal);
     if (std::find(names.begin(), names.end(), metric::kEvalNormalizedEntropy) != names.end()) {
         text += paint(terminal, Tone::kDim,
-                      "NE: normalised entropy, 1 = no better than the mean; SAMPLES/S: mean of the "
-                      "run.") +
+                      strCat("NE: normalised entropy, 1 = no better than the mean; ",
+                             word::kRate.heading, ": mean of the run.")) +
                 "\n" + worseThanMean(runs, terminal);
     }
     return text + sameRowsSentence(runs, terminal, pairs);

@@ -13,6 +13,8 @@ namespace millrace::gui {
 
 namespace word = session::word;
 
+/// Whether the character moves the text after it elsewhere in the line.
+bool isBidiControl(QChar c);
 /// Shown for an unknown value: an en dash.
 QString noneText();
 
