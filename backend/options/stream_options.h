@@ -30,7 +30,7 @@ struct StreamOptions {
                                 ///< incomplete
     bool isJson = false;
     bool isExplained = false;  ///< reports where the time went
-    std::string without;       ///< "counters" or "order": omitted, to measure its cost
+    std::string without;       ///< the part that is omitted, to measure it
 
     // For sinks that write tables.
     std::string output;      ///< the directory to create

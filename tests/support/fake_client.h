@@ -24,7 +24,7 @@ class FakeClient : public DaemonClient {
     std::string address() const override { return "unix:/fake.sock"; }
     Result<values::Handshake> handshake() override {
         RETURN_IF_ERROR(answers_.reachable);
-        return values::Handshake{"0.1.0", 1, {}, 0};
+        return values::Handshake{"0.1.0", 1, 0};
     }
     Result<values::DaemonStatus> status() override {
         RETURN_IF_ERROR(enter("status"));

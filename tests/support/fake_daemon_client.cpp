@@ -53,7 +53,7 @@ class FakeDaemonClient final : public FakeClient {
                                       " (millraced 9.0.0) speaks protocol ", daemon_.protocol_,
                                       ", this millrace speaks 1: update millrace");
         }
-        return values::Handshake{"0.1.0", daemon_.protocol_, {}, 0};
+        return values::Handshake{"0.1.0", daemon_.protocol_, 0};
     }
     Result<values::RunPage> list(const values::ListRequest& request) override {
         RETURN_IF_ERROR(enter("list"));

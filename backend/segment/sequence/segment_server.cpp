@@ -68,6 +68,7 @@ class SegmentServer::Impl {
     void withdraw(const stream::SegmentOrder& order, bool isReadKept);
     std::optional<CodedFrame> frame(const stream::SegmentOrder& order, std::int64_t frame);
     void setCodecs(frame::CodecPlan codecs);
+    State state() const;
 
  private:
     enum class Phase { kWaiting, kComputing, kHeld };
@@ -185,6 +186,17 @@ void SegmentServer::Impl::setCodecs(frame::CodecPlan codecs) {
     MutexLock lock(mutex_);
     codecs_ = std::move(codecs);
     ++codecsVersion_;
+}
+
+SegmentServer::State SegmentServer::Impl::state() const {
+    MutexLock lock(mutex_);
+    State state;
+    state.heldBytes = heldBytes_;
+    for (const auto& [key, entry] : entries_) {
+        (entry.phase == Phase::kHeld ? state.numHeld : state.numOrders) += 1;
+    }
+    state.numFree = std::max<std::int64_t>(options_.threads + 1 - state.numOrders, 0);
+    return state;
 }
 
 void SegmentServer::Impl::work() {
@@ -402,6 +414,10 @@ std::optional<CodedFrame> SegmentServer::frame(const stream::SegmentOrder& order
 
 void SegmentServer::setCodecs(frame::CodecPlan codecs) {
     impl_->setCodecs(std::move(codecs));
+}
+
+SegmentServer::State SegmentServer::state() const {
+    return impl_->state();
 }
 
 }  // namespace millrace::segment

@@ -75,6 +75,16 @@ class SegmentServer {
     /// Applies to frames coded from now on.
     void setCodecs(frame::CodecPlan codecs);
 
+    struct State {
+        /// Further orders to send so that no thread waits for one. An order waits while held
+        /// segments leave no room for it, unless it comes before them in the sequence.
+        std::int64_t numFree = 0;
+        std::int64_t numOrders = 0;  ///< not answered
+        std::int64_t numHeld = 0;
+        std::int64_t heldBytes = 0;
+    };
+    State state() const;
+
  private:
     class Impl;
     std::unique_ptr<Impl> impl_;
