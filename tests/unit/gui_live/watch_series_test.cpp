@@ -151,7 +151,7 @@ TEST(WatchSeriesTest, TakesTelemetryInTheOrderOfTime) {
     EXPECT_FALSE(series.addSample("system.rank.cpu_percent", 3, 2'000, 60));
     series.addSample("system.rank.cpu_percent", 3, 2'000, 99);
     EXPECT_EQ(stepsOf(series, "system.rank.cpu_percent"), (std::vector<double>{3, 3}));
-    EXPECT_EQ(series.newest("system.rank.cpu_percent")->y, 60);
+    EXPECT_EQ(series.curve("system.rank.cpu_percent")->newest()->y, 60);
 }
 
 // A line of `step` whose ranks differ: from step to 100 + step, held by ranks 3 and 5.
@@ -178,7 +178,7 @@ TEST(WatchSeriesTest, WhereRanksDifferACurveHasABandThatSaysWhose) {
     ASSERT_NE(band->holderAt(5), nullptr);
     EXPECT_EQ(band->holderAt(5)->least, 3);
     EXPECT_EQ(band->holderAt(5)->greatest, 5);
-    EXPECT_EQ(series.newest("stall")->y, 15) << "the curve has the medians";
+    EXPECT_EQ(series.curve("stall")->newest()->y, 15) << "the curve has the medians";
     series.apply(4, {}, names);
     EXPECT_EQ(band->low().size(), 1U);
     values::MetricSeries history = seriesOf("stall", 1, 2);
