@@ -176,6 +176,15 @@ WatchCharts::Entry& WatchCharts::add(const QString& key, Kind kind, const QStrin
     return charts_.back();
 }
 
+PlotWidget* WatchCharts::chart(const QString& key) const {
+    for (const Entry& entry : charts_) {
+        if (entry.key == key) {
+            return entry.plot;
+        }
+    }
+    return nullptr;
+}
+
 void WatchCharts::setRuns(const std::vector<std::string>& runs) {
     if (runs != runs_) {
         runs_ = runs;

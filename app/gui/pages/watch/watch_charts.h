@@ -58,6 +58,7 @@ class WatchCharts final : public QWidget {
 
     int numCharts() const { return static_cast<int>(charts_.size()); }
     PlotWidget* chart(int place) const { return charts_[static_cast<std::size_t>(place)].plot; }
+    PlotWidget* chart(const QString& key) const;
     /// Counts only charts that are shown.
     void focusChart(int place);
     /// Hides charts without a curve: a line below the others names them. Cheap if nothing changes.
