@@ -54,7 +54,7 @@ void RestLaws::checkMetrics(const std::string& id) {
                 id, strCat("the points of loss: step ", point.step, " instead of ", step));
         }
     }
-    while (seen_.refused.contains(step + 1)) {
+    while (step < course.terms.steps && seen_.refused.contains(step + 1)) {
         ++step;
     }
     if (step != course.terms.steps) {
