@@ -34,7 +34,7 @@ class LabelChecksTest : public ::testing::Test {
             "dataset: {path: a.csv}\n"
             "recipe:\n"
             "  - derive: {\"Air Time\": \"if(x % 5 = 0, sqrt(-1.0), x)\"}\n"
-            "  - derive: {late: '\"Air Time\" > 90', speed: '\"Air Time\" * 2'}\n"
+            "  - derive: {late: '\"Air Time\" > 90', speed: '\"Air Time\" * 2', copy: x}\n"
             "labels: ",
             labels,
             "\nfeatures: {dense: [x]}\nmodel: {type: mlp, hidden: [4]}\n"
@@ -76,7 +76,7 @@ TEST_F(LabelChecksTest, ALabelThatDealsWithNanIsFine) {
                 IsEmpty());
     EXPECT_THAT(warnings("{far: 'not isNaN(\"Air Time\") and \"Air Time\" > 90'}"), IsEmpty());
     EXPECT_THAT(warnings("{share: '\"Air Time\" / 100'}"), IsEmpty()) << "NaN is masked";
-    EXPECT_THAT(warnings("{odd: x % 2 = 1}"), IsEmpty());
+    EXPECT_THAT(warnings("{odd: copy % 2 = 1}"), IsEmpty());
 }
 
 TEST_F(LabelChecksTest, NanOfTheEvaluationIsSaidWhereTrainingHasNone) {
@@ -96,11 +96,11 @@ TEST_F(LabelChecksTest, NanOfTheEvaluationIsSaidWhereTrainingHasNone) {
 
 TEST_F(LabelChecksTest, AStepLargerThanAnEpochIsNamed) {
     rows_ = 101;
-    EXPECT_THAT(warnings("{odd: x % 2 = 1}"),
+    EXPECT_THAT(warnings("{odd: copy % 2 = 1}"),
                 ElementsAre("batch.rows: 101 rows of a step are more than the 100 rows of an "
                             "epoch: an epoch is one step"));
     rows_ = 100;
-    EXPECT_THAT(warnings("{odd: x % 2 = 1}"), IsEmpty());
+    EXPECT_THAT(warnings("{odd: copy % 2 = 1}"), IsEmpty());
 }
 
 }  // namespace

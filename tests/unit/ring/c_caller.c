@@ -31,7 +31,7 @@ int readStream(const char* socket_path, uint64_t* rows, char** state) {
         if (result == MILLRACE_FEED_BATCH) {
             millrace_column label = {.struct_size = sizeof label};
             if (millrace_batch_find(event.batch, MILLRACE_ROLE_LABEL, "y", &label) == 0) {
-                const float* labels = label.data; /* label.items labels for a step */
+                const float* labels = label.data; /* label.items of them: train on them here */
                 *rows += labels != NULL ? label.items : 0;
             }
             millrace_batch_release(event.batch);
