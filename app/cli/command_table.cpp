@@ -76,8 +76,7 @@ std::vector<CommandSpec> runCommands() {
          "Runs",
          "submit a spec and follow it",
          "Reads the spec on the daemon's side, queues the base run (or the variations asked for) "
-         "and "
-         "follows them. Ctrl-C leaves the view; the runs go on.",
+         "and follows them. Ctrl-C leaves the view; the runs go on.",
          {kSpec},
          submitOptions(),
          {"millrace run movielens.yaml --all-variations",

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/cli/frame/context.h"
-#include "backend/values/inspection.h"
+#include "app/session/pairs.h"
 
 namespace millrace::cli {
 
