@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <arrow/type_fwd.h>
+
 #include "backend/dataset/split_reader.h"
 #include "backend/files/file_source.h"
 #include "backend/pages/parquet_footers.h"
