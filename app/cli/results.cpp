@@ -8,6 +8,7 @@
 #include "app/session/live_model.h"
 #include "app/session/metric_catalogue.h"
 #include "app/session/pairs.h"
+#include "app/session/words.h"
 #include "app/tui/charts.h"
 #include "app/tui/figures.h"
 #include "backend/core/text.h"

@@ -14,7 +14,7 @@
 #include "backend/core/status.h"
 #include "backend/files/file_source.h"
 
-struct z_stream_s;
+struct z_stream_s;  // NOLINT(readability-identifier-naming): the name is that of zlib
 
 namespace millrace::csv {
 

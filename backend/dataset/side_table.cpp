@@ -16,6 +16,7 @@
 #include "backend/dataset/dataset.h"
 #include "backend/dataset/joined_column.h"
 #include "backend/dataset/split_reader.h"
+#include "backend/files/file_identity.h"
 #include "backend/files/file_source.h"
 #include "backend/objects/object_store.h"
 
