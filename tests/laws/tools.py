@@ -110,7 +110,9 @@ class Flags:
         """Flags for one unit of files of the same folder."""
         folder = os.path.dirname(paths[0])
         if folder == "tests/support":  # for the tests of every room; LibTorch's headers bring a Protobuf of their own
-            known = list(dict.fromkeys(flag for flags in self.of_folder.values() for flag in flags if "/torch/" not in flag))
+            is_torch = any("<ATen/" in (self.root / path).read_text(errors="replace") for path in paths)
+            known = list(dict.fromkeys(flag for flags in self.of_folder.values() for flag in flags
+                                       if is_torch or "/torch/" not in flag))
         else:
             while folder and folder not in self.of_folder:
                 folder = os.path.dirname(folder)
