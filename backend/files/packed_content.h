@@ -12,7 +12,7 @@ inline constexpr std::size_t kContentBytes = 16;  ///< of a file's start that ar
 /// "a bzip2 file; decompress it with bunzip2"; "" for all that may be CSV, also in gzip and zstd.
 std::string_view packedContent(std::string_view start);
 
-/// What packedContent() says of JSON.
+/// Returned by packedContent() for JSON.
 inline constexpr std::string_view kJsonContent =
     "JSON, which is not read; convert it to Parquet with duckdb -c \"copy (from 'FILE.jsonl') to "
     "'FILE.parquet'\", or in Python with pandas.read_json('FILE.jsonl', lines=True).to_parquet("

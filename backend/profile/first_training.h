@@ -8,7 +8,7 @@
 
 namespace millrace::profile {
 
-/// What a model has to learn from.
+/// Size of the data that a first spec's model is trained on.
 struct TrainingShape {
     std::int64_t rows = 0;  ///< with a label; training reads nine tenths of them
     bool hasDense = false, hasIds = false;

@@ -53,7 +53,7 @@ struct SplitPlace {
 /// piece (allocations, loop starts) is negligible.
 inline constexpr std::int64_t kPieceRows = 16'384;
 
-/// What idle threads may steal. All of it is on, except to measure what each kind gains.
+/// Kinds of work that idle threads may steal. All are on; a measurement switches one off.
 struct Stealing {
     bool splits = true, columns = true, pieces = true;
     /// Threads with a segment of their own also steal, until the first delivery.

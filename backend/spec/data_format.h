@@ -20,7 +20,7 @@ inline constexpr std::array<std::string_view, 19> kCsvNulls = {
     "NA",   "N/A", "NaN",      "NAN",  "nan",  "null",   "NULL",    "None",    "n/a",     "<NA>",
     "#N/A", "#NA", "#N/A N/A", "-NaN", "-nan", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"};
 
-/// What the reference says of `null_values`.
+/// Returns the text of the reference for `null_values`.
 std::string_view csvNullsDoc();
 
 }  // namespace millrace::spec

@@ -483,7 +483,7 @@ class Batch:
 
     @property
     def features(self) -> dict[str, Any]:
-        """What the model gets, by name: "dense", vectors, ids, lists, weighted lists, sequences (`NAME.COLUMN`)."""
+        """The inputs of the model, by name: "dense", vectors, ids, lists, weighted lists, sequences (`NAME.COLUMN`)."""
         return self._of_role(*_FEATURES)
 
     @property

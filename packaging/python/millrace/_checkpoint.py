@@ -85,7 +85,7 @@ def checkpoint(content: str | os.PathLike[str] | bytes, step: int | None = None)
     """Stores a checkpoint of the run at the step whose batch the loop got last: the next attempt continues from it.
 
     content
-        What the script needs to continue: the path of a file, which is copied, or its bytes. The stream's position is
+        State that lets the script continue: the path of a file, which is copied, or its bytes. The stream's position is
         added by itself.
     step
         `stream.step`, for a script that counts for itself: another one is refused. In a run without a dataset the step that the

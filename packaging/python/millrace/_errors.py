@@ -6,10 +6,10 @@ from typing import Any
 
 
 class MillraceError(RuntimeError):
-    """What Millrace has to say: a sentence. Base of the others."""
+    """An error of Millrace, as one sentence. Base of the others."""
 
     exit_code: int = 1
-    """What the command line ends with where it says this."""
+    """The exit code of the command line for this error."""
 
     def __init__(self, *arguments: Any, message: str | None = None) -> None:
         """`message`: the parameter needs this name, because torch's DataLoader then re-creates the exceptions of its
@@ -23,7 +23,7 @@ class MillraceError(RuntimeError):
 
     @property
     def hint(self) -> str:
-        """What would be right, where the sentence says so behind a semicolon; else ""."""
+        """The remedy: the part of the sentence after its semicolon; "" without one."""
         return str(self).partition("; ")[2]
 
 

@@ -20,7 +20,7 @@ _ROUNDING = 1e-6  # a prediction may be beyond 0 and 1 by what float32 rounds
 
 
 class Figures(Dict[str, float]):
-    """What an evaluation came to: `eval.auc` and its like by name, as docs/reference/metrics.md lists them."""
+    """The figures of an evaluation: `eval.auc` and its like by name, as docs/reference/metrics.md lists them."""
 
     hash: str = ""
     """Equal in all evaluations of rows at the same positions of their files: what `millrace compare` shows."""

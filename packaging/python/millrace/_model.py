@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def load_model(run: str | os.PathLike[str] | Run, step: int | None = None, *, best: bool = False,
                host: str | None = None, check_features: bool = True) -> BuiltIn:
-    """What a run of the built-in trainer has learnt (all models), as a torch module with the same numbers.
+    """A model that a run of the built-in trainer has learnt, of any type, as a torch module with the same numbers.
 
     run
         A checkpoint's file (`step-00000400.a1.safetensors`); or a run, by id, name, the beginning of one, or a `Run`: then

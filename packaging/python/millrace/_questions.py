@@ -12,7 +12,7 @@ from ._errors import MisuseError, SpecError
 
 
 class Estimate(NamedTuple):
-    """What `preview` makes of a stream from some of its splits: kept rows of an epoch, and steps of all epochs, with
+    """An estimate of a stream from some of its splits: kept rows of an epoch, and steps of all epochs, with
     the bounds of a 95 % interval (None if one split says nothing about the others)."""
 
     rows: float
@@ -58,7 +58,7 @@ def ask(program: str, *arguments: str) -> Any:
 
 
 def check(spec: str | os.PathLike[str], variation: str | None = None, set: Any = None) -> dict[str, Any]:
-    """What is wrong with a spec, and what it resolves to: the document of `millrace check --json`.
+    """Checks a spec and resolves it. Returns the document of `millrace check --json`.
 
     `ok`, `errors` (message, place in the file) and `runs`: of each variation the resolved spec, hashes, rows, warnings.
     """
@@ -66,12 +66,12 @@ def check(spec: str | os.PathLike[str], variation: str | None = None, set: Any =
 
 
 def preview(spec: str | os.PathLike[str], variation: str | None = None, set: Any = None) -> dict[str, Any]:
-    """What a spec would keep and cost, from some of its splits, in seconds: the document of `millrace preview --json`."""
+    """Estimates in seconds, from some splits, what a spec keeps and costs. Returns the document of `millrace preview --json`."""
     return ask("millrace", "preview", os.fspath(spec), *settings(variation, set))
 
 
 def dataset(path: str | os.PathLike[str], profile: bool = False) -> dict[str, Any]:
-    """What a dataset is: the document of `millrace dataset --json`: format, files, rows, columns with types.
+    """Describes a dataset. Returns the document of `millrace dataset --json`: format, files, rows, columns with types.
 
     `profile=True` reads some of it: distinct values, quantiles, what its files cost to read.
     """

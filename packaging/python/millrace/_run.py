@@ -18,7 +18,7 @@ from ._errors import MillraceError
 
 
 class Run:
-    """What the launcher says of the run, and of this rank of it."""
+    """The run and this rank of it, as the launcher describes them."""
 
     def __init__(self, path: str, job: dict[str, Any]) -> None:
         folder = os.path.dirname(path)

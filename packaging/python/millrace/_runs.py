@@ -55,7 +55,7 @@ class Run:
     """queued, starting, running, stopping, finished, failed or cancelled."""
     exit_reason: str | None
     trouble: str | None
-    """What is wrong while it goes on; None: nothing."""
+    """A problem of the run that has not ended it; None: no problem."""
     progress: Progress
     metrics: dict[str, float]
     """Name to newest value."""
@@ -131,7 +131,7 @@ class RunDetails(Run):
     spec_file: str | None = None
     params: dict[str, str] = field(default_factory=dict)
     receipt: dict[str, Any] | None = None
-    """What it was trained on: files, rows in and out of each step, hashes. None: not known yet."""
+    """The record of the data that it was trained on: files, rows in and out of each step, hashes. None: not known yet."""
     checkpoints: list[Checkpoint] = field(default_factory=list)
     metric_names: list[str] = field(default_factory=list)
     directory: str | None = None

@@ -648,7 +648,7 @@ def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapp
         files, as in `{"eval.dataset": {"path": "today.parquet"}}`. These two take `copy`, the ranks' options, `as_numpy` and
         `join` of the options below, and their batches are in host memory.
     last
-        What becomes of an epoch's last step where it has fewer rows than the others. "drop" leaves it out, in every
+        Handling of an epoch's last step if it has fewer rows than the others. "drop" leaves it out, in every
         rank alike, and counts it (`rows_left_out`); "keep" gives every rank the same number of steps, where need be
         with a batch of 0 rows (`batch.scale`).
     copy
