@@ -1,6 +1,6 @@
 #pragma once
-// Receipt: the record of the rows that a run read, for the daemon and the CLI. It is made from a plan
-// and the state of a rank's position.
+// Receipt: the record of the rows that a run read, for the daemon and the CLI. It is made from a
+// plan and the state of a rank's position.
 //
 // Threads: a value.
 #include <cstdint>
