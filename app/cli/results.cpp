@@ -42,19 +42,19 @@ std::string rowsText(std::int64_t rows) {
     return rows > 0 ? formatCount(rows) : "-";
 }
 
+bool isEvaluated(const values::RunSummary& run) {
+    return !run.evalOrderHash.empty();
+}
+
 /// The versions of the runs' evaluation hashes.
 std::set<int> hashVersions(const std::vector<values::RunSummary>& runs) {
     std::set<int> versions;
     for (const values::RunSummary& run : runs) {
-        if (!run.evalOrderHash.empty()) {
+        if (isEvaluated(run)) {
             versions.insert(run.orderHashVersion);
         }
     }
     return versions;
-}
-
-bool isEvaluated(const values::RunSummary& run) {
-    return !run.evalOrderHash.empty();
 }
 
 // "r-a has 291 rows with a label, r-b has 241"; "" if all that were evaluated have as many.
@@ -126,7 +126,7 @@ std::string worseThanMean(const std::vector<values::RunSummary>& runs, const Ter
 void EvaluatedRows::take(std::string_view name, double value) {
     if (name == metric::kEvalRows) {
         rows_ = value;
-    } else if (name == "eval.positives") {
+    } else if (name == metric::kEvalPositives) {
         positives_ = value;
     }
 }
@@ -145,7 +145,7 @@ SameRows evaluatedOnSameRows(const std::vector<values::RunSummary>& runs,
     std::set<std::string> hashes;
     int known = 0;
     for (const values::RunSummary& run : runs) {
-        if (!run.evalOrderHash.empty()) {
+        if (isEvaluated(run)) {
             hashes.insert(run.evalOrderHash);
             ++known;
         }

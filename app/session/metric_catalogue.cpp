@@ -33,7 +33,7 @@ constexpr MetricEntry kEntries[] = {
      "mean prediction over the mean label: 1 is right"},
     {metric::kEvalRows, "rows", "", Unit::kCount, Origin::kEvaluation, Show::kNever, Chart::kOwn, "rows",
      "rows with a label"},
-    {"eval.positives", "positive rows", "", Unit::kCount, Origin::kEvaluation, Show::kNever, Chart::kOwn, "rows",
+    {metric::kEvalPositives, "positive rows", "", Unit::kCount, Origin::kEvaluation, Show::kNever, Chart::kOwn, "rows",
      "of these, rows with label 1 (the sum of the labels): AUC depends on few of them"},
     {"eval.rows_without_label", "rows without label", "", Unit::kCount, Origin::kEvaluation, Show::kUnlessZero, Chart::kOwn, "rows",
      "rows that were left out"},

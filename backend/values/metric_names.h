@@ -33,6 +33,7 @@ inline constexpr char kRowsWithoutLabel[] = "rows_without_label";
 inline constexpr char kEvalAuc[] = "eval.auc";
 inline constexpr char kEvalNormalizedEntropy[] = "eval.normalized_entropy";
 inline constexpr char kEvalRows[] = "eval.rows";
+inline constexpr char kEvalPositives[] = "eval.positives";
 
 // Metrics that a worker measures of itself.
 inline constexpr char kInputStallPercent[] = "input_stall_percent";
