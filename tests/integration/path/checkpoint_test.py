@@ -29,8 +29,8 @@ class CheckpointTest(unittest.TestCase):
         self.place = Place()
         self.addCleanup(self.place.close)
 
-    def start(self, epochs=6, every=20, keep=3, restarts=20):
-        self.place.up()
+    def start(self, epochs=40, every=100, keep=3, restarts=20):
+        self.place.up()  # a trainer takes some 600 steps a second, an epoch has 158
         edit(self.place.spec, ("epochs: 3", f"epochs: {epochs}"), ("max_restarts: 3", f"max_restarts: {restarts}"),
              ("every_steps: 100, keep: 3", f"every_steps: {every}, keep: {keep}"))
         return self.place.submit()[0]
@@ -73,7 +73,7 @@ class CheckpointTest(unittest.TestCase):
         return ended
 
     def test_a_long_time_without_a_daemon_costs_no_more_than_the_way_since_the_newest_file(self):
-        run = self.start(epochs=12)
+        run = self.start()
         known = wait_for("three checkpoints", lambda: (c := self.place.show(run)["checkpoints"]) and len(c) >= 3 and c)
         self.kill_daemon()
         last = known[-1]["step"]
@@ -89,7 +89,7 @@ class CheckpointTest(unittest.TestCase):
         wait_for("three files are left", lambda: len(self.steps(run)) == 3, 20)
 
     def test_with_one_kept_a_kill_at_any_moment_goes_on_from_a_checkpoint(self):
-        run = self.start(epochs=10, every=10, keep=1, restarts=50)
+        run = self.start(every=50, keep=1, restarts=50)
         wait_for("a first file", lambda: self.steps(run))
         for attempt in range(1, 6):
             before = self.steps(run)[-1]
@@ -131,7 +131,7 @@ class CheckpointTest(unittest.TestCase):
         self.ends_whole(run)
 
     def test_checkpoints_that_cannot_be_read_stop_the_run_and_cut_nothing(self):
-        run = self.start(epochs=4)
+        run = self.start()
         wait_for("a checkpoint", lambda: self.place.show(run)["checkpoints"])
         trainer = self.trainer()
         os.kill(trainer, signal.SIGSTOP)
@@ -152,7 +152,7 @@ class CheckpointTest(unittest.TestCase):
         self.assertEqual(self.started_from(run, 2), newest)
 
     def test_a_run_whose_checkpoints_are_gone_does_not_begin_again_by_itself(self):
-        run = self.start(epochs=3)
+        run = self.start()
         wait_for("a checkpoint", lambda: self.place.show(run)["checkpoints"])
         trainer = self.trainer()
         os.kill(trainer, signal.SIGSTOP)
@@ -173,7 +173,7 @@ class CheckpointTest(unittest.TestCase):
         self.assertEqual(self.started_from(run, 2), 0)
 
     def test_a_rewind_whose_daemon_dies_keeps_to_its_course(self):
-        run = self.start(epochs=3, every=20, keep=50)
+        run = self.start(epochs=20, keep=50)
         first = self.ends_whole(run)
         steps = [c["step"] for c in first["checkpoints"]]
         middle = steps[len(steps) // 2]
@@ -189,7 +189,7 @@ class CheckpointTest(unittest.TestCase):
         self.assertTrue(any(n.endswith(".void") for n in os.listdir(self.folder(run))))
 
     def test_a_worker_cannot_have_other_files_removed(self):
-        run = self.start(epochs=12, every=0, keep=1)
+        run = self.start(every=0, keep=1)
         wait_for("it runs", lambda: self.place.show(run)["state"] == "running")
         mine = self.place.dir / "step-00000001.ckpt"
         mine.write_text("mine")
@@ -212,7 +212,7 @@ class CheckpointTest(unittest.TestCase):
         self.assertTrue((self.folder(run).parent / "events.jsonl").exists())
 
     def test_a_gang_that_cannot_be_read_is_not_taken_for_ended(self):
-        run = self.start(epochs=12)
+        run = self.start()
         wait_for("a checkpoint", lambda: self.place.show(run)["checkpoints"])
         trainer = self.trainer()
         record = self.folder(run).parent / "a1" / "gang.json"

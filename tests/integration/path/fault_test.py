@@ -21,7 +21,8 @@ from harness import Place, command_of, edit, wait_for  # noqa: E402
 
 MB = 1_000_000
 DISK_MB = 120  # room for three checkpoints of 15 MB, one more on its way, and the store
-FREQUENT = ("every_steps: 100, keep: 3", "every_steps: 40, keep: 3")
+# A trainer takes some 600 steps a second, an epoch has 158.
+LONG = ("epochs: 3", "epochs: 40")
 
 
 class FullDiskTest(unittest.TestCase):
@@ -89,7 +90,7 @@ class FullDiskTest(unittest.TestCase):
 
     def test_a_run_outlives_a_disk_that_is_full_for_a_while(self):
         place = self.place.up()
-        edit(place.spec, ("epochs: 3", "epochs: 12"), FREQUENT)
+        edit(place.spec, LONG)
         run = place.submit()[0]
         wait_for("a checkpoint", lambda: place.show(run)["checkpoints"])
         daemon = place.daemon_pid()
@@ -117,7 +118,7 @@ class FullDiskTest(unittest.TestCase):
 
     def test_a_checkpoint_that_does_not_fit_is_named_and_the_run_can_go_on_later(self):
         place = self.place.up()
-        edit(place.spec, ("epochs: 3", "epochs: 1"), FREQUENT, ("max_restarts: 3", "max_restarts: 0"))
+        edit(place.spec, ("epochs: 3", "epochs: 1"), ("max_restarts: 3", "max_restarts: 0"))
         self.fill(leave_mb=8)
         run = place.submit()[0]
         ended = place.wait(run, "finished", "failed")
@@ -133,7 +134,7 @@ class FullDiskTest(unittest.TestCase):
 
     def test_an_attempt_waits_for_room_on_the_disk(self):
         place = self.place.up()
-        edit(place.spec, ("epochs: 3", "epochs: 12"), FREQUENT)
+        edit(place.spec, LONG)
         run = place.submit()[0]
         wait_for("a checkpoint", lambda: place.show(run)["checkpoints"])
         self.fill()
@@ -168,7 +169,7 @@ class FullDiskTest(unittest.TestCase):
 
     def test_a_run_that_cannot_be_stored_or_started_says_so(self):
         place = self.place.up()
-        edit(place.spec, ("epochs: 3", "epochs: 12"), FREQUENT)
+        edit(place.spec, LONG)
         first, second = place.submit()[0], place.submit("--set", "batch.epochs=1")[0]
         wait_for("20 steps", lambda: (place.show(first)["progress"]["step"] or 0) >= 20)
         wait_for("the store has no room", lambda: self.fill() or self.warnings())
@@ -185,7 +186,7 @@ class FullDiskTest(unittest.TestCase):
 
     def test_a_disk_that_is_full_to_the_end_of_the_run_costs_no_metric(self):
         place = self.place.up()
-        edit(place.spec, ("epochs: 3", "epochs: 4"), FREQUENT, ("max_restarts: 3", "max_restarts: 0"))
+        edit(place.spec, ("epochs: 3", "epochs: 20"), ("max_restarts: 3", "max_restarts: 0"))
         run = place.submit()[0]
         wait_for("a checkpoint", lambda: place.show(run)["checkpoints"])
         with self.kept_full():
@@ -216,7 +217,7 @@ class KillTest(unittest.TestCase):
 
     def test_whatever_is_killed_the_run_ends_whole_and_nothing_is_left(self):
         place = self.place.up()
-        edit(place.spec, ("epochs: 3", "epochs: 30"), FREQUENT, ("max_restarts: 3", "max_restarts: 50"))
+        edit(place.spec, ("epochs: 3", "epochs: 60"), ("max_restarts: 3", "max_restarts: 50"))
         run = place.submit()[0]
         chance = random.Random(7)
         rounds = ["daemon", "trainer", "feed", "guardian of feed", "guardian of rank0", "daemon"]
@@ -261,7 +262,7 @@ class ChangedDataTest(unittest.TestCase):
         self.planned = self.ratings.read_bytes()
         middle = len(self.planned) // 2
         self.other = self.planned[:middle] + self.planned[middle:].replace(b",5.0,", b",0.5,")
-        edit(self.place.spec, ("epochs: 3", "epochs: 200"), FREQUENT)
+        edit(self.place.spec, ("epochs: 3", "epochs: 200"))
 
     def run_into(self, change, what):
         place = self.place.up()

@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import ROOT, Place, command_of, edit, wait_for  # noqa: E402
 
 # Slow enough to be stopped in the middle, small enough to end in seconds.
-LONG = ("epochs: 3", "epochs: 12")
+LONG = ("epochs: 3", "epochs: 24")
 FREQUENT = ("every_steps: 100, keep: 3", "every_steps: 40, keep: 100")
 
 
@@ -79,7 +79,7 @@ class PathTest(unittest.TestCase):
 
     def test_a_stopped_run_resumes_to_the_same_weights(self):
         place = self.place.up()
-        edit(place.spec, FREQUENT)
+        edit(place.spec, LONG, FREQUENT)
         whole = place.wait(place.submit()[0], "finished")
         stopped = place.submit()[0]
         wait_for("40 steps", lambda: (place.show(stopped)["progress"]["step"] or 0) >= 40)
@@ -96,7 +96,7 @@ class PathTest(unittest.TestCase):
 
     def test_two_ranks_stop_and_go_on_as_one(self):
         place = self.place.up()
-        edit(place.spec, FREQUENT)
+        edit(place.spec, ("epochs: 3", "epochs: 5"), FREQUENT)
         whole = place.wait(place.submit()[0], "finished")
         both = place.submit("--set", "train.ranks=2")[0]
         wait_for("40 steps", lambda: (place.show(both)["progress"]["step"] or 0) >= 40)
