@@ -15,10 +15,10 @@
 
 #include "backend/core/build_id.h"
 #include "backend/core/clock.h"
-#include "backend/core/directories.h"
 #include "backend/core/exit_codes.h"
 #include "backend/core/log.h"
 #include "backend/core/standard_output.h"
+#include "backend/filesystem/directories.h"
 #include "daemon/agent/head.h"
 #include "daemon/config/background.h"
 #include "daemon/config/daemon_config.h"

@@ -16,7 +16,7 @@
 #include "app/tui/charts.h"
 #include "app/tui/figures.h"
 #include "app/tui/glyphs.h"
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::cli {
 namespace {

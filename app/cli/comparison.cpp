@@ -5,8 +5,8 @@
 
 #include "app/session/pairs.h"
 #include "app/tui/figures.h"
-#include "backend/core/json.h"
-#include "backend/core/text.h"
+#include "backend/text/json.h"
+#include "backend/text/text.h"
 
 namespace millrace::cli {
 namespace {

@@ -9,9 +9,9 @@
 #include "app/cli/parse.h"
 #include "app/cli/remote/remote_commands.h"
 #include "app/tui/figures.h"
-#include "backend/core/files.h"
-#include "backend/core/text.h"
+#include "backend/filesystem/files.h"
 #include "backend/system/subprocess.h"
+#include "backend/text/text.h"
 
 namespace millrace::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "app/cli/results.h"
 #include "app/session/follower.h"
 #include "app/tui/watch_view.h"
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::cli {
 namespace {

@@ -16,10 +16,10 @@
 #include "app/session/words.h"
 #include "app/tui/figures.h"
 #include "backend/core/exit_codes.h"
-#include "backend/core/files.h"
-#include "backend/core/text.h"
+#include "backend/filesystem/files.h"
 #include "backend/system/network_interface.h"
 #include "backend/system/subprocess.h"
+#include "backend/text/text.h"
 
 namespace millrace::cli {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::cli {
 namespace {

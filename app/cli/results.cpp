@@ -11,7 +11,7 @@
 #include "app/session/words.h"
 #include "app/tui/charts.h"
 #include "app/tui/figures.h"
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::cli {
 namespace {

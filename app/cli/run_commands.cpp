@@ -11,7 +11,7 @@
 #include "app/session/run_names.h"
 #include "app/session/submission.h"
 #include "app/tui/figures.h"
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::cli {
 namespace {

@@ -11,8 +11,8 @@
 #include <string>
 
 #include "app/client/daemon_client.h"
-#include "backend/core/paths.h"
 #include "backend/core/unique_fd.h"
+#include "backend/filesystem/paths.h"
 
 namespace millrace::client {
 

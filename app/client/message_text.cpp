@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "backend/core/utf8.h"
+#include "backend/text/utf8.h"
 
 namespace millrace::client {
 namespace {

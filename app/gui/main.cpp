@@ -19,8 +19,8 @@
 #include "app/session/host_book.h"
 #include "app/session/remote_place.h"
 #include "app/ssh/askpass.h"
-#include "backend/core/paths.h"
 #include "backend/core/standard_output.h"
+#include "backend/filesystem/paths.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <QPixmap>
 #include <algorithm>
 
-#include "backend/core/json.h"
+#include "backend/text/json.h"
 
 namespace millrace::gui {
 namespace {

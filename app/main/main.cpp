@@ -15,8 +15,8 @@
 #include "app/session/host_book.h"
 #include "app/ssh/askpass.h"
 #include "backend/core/build_id.h"
-#include "backend/core/paths.h"
 #include "backend/core/standard_output.h"
+#include "backend/filesystem/paths.h"
 
 namespace {
 

@@ -10,7 +10,7 @@
 
 #include "backend/core/clock.h"
 #include "backend/core/status.h"
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::session {
 namespace {

@@ -9,10 +9,10 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "backend/core/files.h"
-#include "backend/core/json.h"
-#include "backend/core/text.h"
 #include "backend/core/unique_fd.h"
+#include "backend/filesystem/files.h"
+#include "backend/text/json.h"
+#include "backend/text/text.h"
 
 namespace millrace::session {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/core/paths.h"
 #include "backend/core/status.h"
+#include "backend/filesystem/paths.h"
 
 namespace millrace::session {
 

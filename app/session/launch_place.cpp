@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "app/session/submission.h"
-#include "backend/core/utf8.h"
+#include "backend/text/utf8.h"
 
 namespace millrace::session {
 namespace {

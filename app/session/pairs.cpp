@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "app/session/figures.h"
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::session {
 namespace {

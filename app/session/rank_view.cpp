@@ -4,7 +4,7 @@
 
 #include "app/session/figures.h"
 #include "backend/core/status.h"
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 #include "backend/values/metric_names.h"
 
 namespace millrace::session {

@@ -5,8 +5,8 @@
 
 #include "app/session/host_book.h"
 #include "app/session/submission.h"
-#include "backend/core/files.h"
-#include "backend/core/text.h"
+#include "backend/filesystem/files.h"
+#include "backend/text/text.h"
 
 namespace millrace::session {
 namespace {

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "app/session/live_model.h"
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::session {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "app/session/figures.h"
 #include "backend/core/status.h"
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::session {
 bool isGoing(const values::RunSummary& run) {

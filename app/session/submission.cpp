@@ -7,11 +7,11 @@
 #include <pwd.h>
 #include <unistd.h>
 
-#include "backend/core/files.h"
 #include "backend/core/ids.h"
-#include "backend/core/text.h"
-#include "backend/core/utf8.h"
+#include "backend/filesystem/files.h"
 #include "backend/system/subprocess.h"
+#include "backend/text/text.h"
+#include "backend/text/utf8.h"
 
 namespace millrace::session {
 namespace {

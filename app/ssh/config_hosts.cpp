@@ -9,8 +9,8 @@
 
 #include <glob.h>
 
-#include "backend/core/files.h"
 #include "backend/core/status.h"
+#include "backend/filesystem/files.h"
 
 namespace millrace::ssh {
 namespace {

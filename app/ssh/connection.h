@@ -25,9 +25,9 @@
 #include "app/ssh/askpass.h"
 #include "app/ssh/remote_look.h"
 #include "backend/core/mutex.h"
-#include "backend/core/paths.h"
 #include "backend/core/status.h"
 #include "backend/core/unique_fd.h"
+#include "backend/filesystem/paths.h"
 #include "backend/system/subprocess.h"
 
 namespace millrace::ssh {

@@ -9,8 +9,8 @@
 
 #include <absl/strings/numbers.h>
 
-#include "backend/core/files.h"
-#include "backend/core/paths.h"
+#include "backend/filesystem/files.h"
+#include "backend/filesystem/paths.h"
 
 namespace millrace::ssh {
 namespace {

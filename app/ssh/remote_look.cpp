@@ -10,7 +10,7 @@ constexpr std::string_view kLastLine = "millrace-look end";
 
 // Does not rely on a login shell's PATH: also looks where pip, --install and packages put programs.
 // `millrace socket-path` prints the daemon's socket; without the program, assumes this user's
-// default (backend/core/paths.h).
+// default (backend/filesystem/paths.h).
 constexpr std::string_view kLookScript = R"sh(
 PATH="$PATH:$HOME/.local/bin:/usr/local/bin:/opt/millrace/bin"; export PATH
 echo 'millrace-look 1'

@@ -10,8 +10,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "backend/core/files.h"
 #include "backend/core/ids.h"
+#include "backend/filesystem/files.h"
 #include "backend/system/pipe.h"
 
 namespace millrace::ssh {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "app/tui/glyphs.h"
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::tui {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "backend/core/text.h"
-#include "backend/core/utf8.h"
+#include "backend/text/text.h"
+#include "backend/text/utf8.h"
 
 namespace millrace::tui {
 namespace {

@@ -14,7 +14,7 @@
 #include "app/tui/figures.h"
 #include "app/tui/glyphs.h"
 #include "app/tui/watch_view.h"
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::tui {
 namespace {

@@ -16,7 +16,7 @@
 #include <arrow/util/decimal.h>
 
 #include "backend/arrays/arrow_bridge.h"
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::arrays {
 namespace {

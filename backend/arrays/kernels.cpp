@@ -8,7 +8,7 @@
 #include <climits>
 
 #include "backend/arrays/arrow_bridge.h"
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::arrays {
 namespace {

@@ -13,7 +13,7 @@
 #include <arrow/type.h>
 
 #include "backend/arrays/arrow_bridge.h"
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::arrays {
 namespace {

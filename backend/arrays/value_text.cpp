@@ -13,7 +13,7 @@
 #include <arrow/type.h>
 
 #include "backend/arrays/integer_at.h"
-#include "backend/core/utf8.h"
+#include "backend/text/utf8.h"
 
 namespace millrace::arrays {
 namespace {

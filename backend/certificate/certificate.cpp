@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 
 namespace millrace::certificate {
 namespace {

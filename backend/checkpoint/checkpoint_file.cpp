@@ -6,8 +6,8 @@
 #include <tuple>
 
 #include "backend/checkpoint/checkpoint_header.h"
-#include "backend/core/files.h"
 #include "backend/core/hash.h"
+#include "backend/filesystem/files.h"
 
 namespace millrace::checkpoint {
 namespace {

@@ -14,8 +14,8 @@
 
 #include "backend/checkpoint/file_bytes.h"
 #include "backend/checkpoint/safetensors.h"
-#include "backend/core/json_bounds.h"
 #include "backend/core/status.h"
+#include "backend/text/json_bounds.h"
 
 namespace millrace::checkpoint {
 

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backend/core/directories.h"
 #include "backend/core/hash.h"
+#include "backend/filesystem/directories.h"
 
 namespace millrace::checkpoint {
 namespace {

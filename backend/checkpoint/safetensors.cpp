@@ -5,7 +5,7 @@
 #include <set>
 #include <tuple>
 
-#include "backend/core/json.h"
+#include "backend/text/json.h"
 
 namespace millrace::checkpoint {
 namespace {

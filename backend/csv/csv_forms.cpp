@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "backend/arrays/value_text.h"
-#include "backend/core/text.h"
-#include "backend/core/utf8.h"
 #include "backend/csv/csv_fast.h"
 #include "backend/csv/csv_types.h"
+#include "backend/text/text.h"
+#include "backend/text/utf8.h"
 
 namespace millrace::csv {
 namespace {

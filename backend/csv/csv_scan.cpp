@@ -10,7 +10,6 @@
 #include <xxhash.h>
 
 #include "backend/core/hash.h"
-#include "backend/core/text.h"
 #include "backend/csv/csv_blocks.h"
 #include "backend/csv/csv_forms.h"
 #include "backend/csv/csv_input.h"
@@ -18,6 +17,7 @@
 #include "backend/csv/csv_target.h"
 #include "backend/csv/csv_types.h"
 #include "backend/files/packed_content.h"
+#include "backend/text/text.h"
 
 namespace millrace::csv {
 namespace {

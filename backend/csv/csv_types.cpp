@@ -6,10 +6,10 @@
 #include <map>
 #include <utility>
 
-#include "backend/core/json.h"
-#include "backend/core/text.h"
 #include "backend/csv/csv_records.h"
 #include "backend/csv/csv_values.h"
+#include "backend/text/json.h"
+#include "backend/text/text.h"
 
 namespace millrace::csv {
 namespace {

@@ -11,11 +11,11 @@
 #include <xxhash.h>
 
 #include "backend/core/bounded_queue.h"
-#include "backend/core/directories.h"
 #include "backend/core/hash.h"
 #include "backend/core/mutex.h"
 #include "backend/core/thread.h"
 #include "backend/files/file_identity.h"
+#include "backend/filesystem/directories.h"
 #include "backend/objects/object_store.h"
 
 namespace millrace::dataset {

@@ -4,9 +4,7 @@
 #include <set>
 
 #include "backend/core/hash.h"
-#include "backend/core/json.h"
 #include "backend/core/parallel.h"
-#include "backend/core/text.h"
 #include "backend/csv/csv_types.h"
 #include "backend/csv/gzip_text.h"
 #include "backend/dataset/description.h"
@@ -15,6 +13,8 @@
 #include "backend/objects/object_store.h"
 #include "backend/pages/parquet_footers.h"
 #include "backend/spec/data_format.h"
+#include "backend/text/json.h"
+#include "backend/text/text.h"
 
 namespace millrace::dataset {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "backend/core/json.h"
 #include "backend/core/status.h"
 #include "backend/dataset/dataset.h"
+#include "backend/text/json.h"
 
 namespace millrace::dataset {
 

@@ -9,13 +9,13 @@
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/arrays/same_numbers.h"
-#include "backend/core/text.h"
 #include "backend/dataset/decoders.h"
 #include "backend/dataset/read_ahead.h"
 #include "backend/dataset/split_facts.h"
 #include "backend/objects/object_store.h"
 #include "backend/pages/page_decoder.h"
 #include "backend/pages/page_index.h"
+#include "backend/text/text.h"
 
 namespace millrace::dataset {
 

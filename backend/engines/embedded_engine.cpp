@@ -5,15 +5,15 @@
 
 #include <unistd.h>
 
-#include "backend/core/files.h"
 #include "backend/core/log.h"
-#include "backend/core/text.h"
 #include "backend/engines/embedded_job.h"
+#include "backend/filesystem/files.h"
 #include "backend/job/log_files.h"
 #include "backend/job/log_text.h"
 #include "backend/system/machine_cores.h"
 #include "backend/system/machine_memory.h"
 #include "backend/system/worker_group.h"
+#include "backend/text/text.h"
 
 namespace millrace::engines {
 namespace {

@@ -4,11 +4,11 @@
 #include <csignal>
 
 #include "backend/core/exit_codes.h"
-#include "backend/core/files.h"
 #include "backend/core/log.h"
 #include "backend/core/transient.h"
-#include "backend/core/utf8.h"
+#include "backend/filesystem/files.h"
 #include "backend/system/subprocess.h"
+#include "backend/text/utf8.h"
 
 namespace millrace::engines {
 namespace {

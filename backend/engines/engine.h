@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "backend/core/json.h"
 #include "backend/core/status.h"
 #include "backend/schedule/node_fit.h"
+#include "backend/text/json.h"
 #include "backend/values/hand_over.h"
 
 namespace millrace::engines {

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "backend/core/clock.h"
-#include "backend/core/files.h"
-#include "backend/core/json_bounds.h"
 #include "backend/core/unique_fd.h"
+#include "backend/filesystem/files.h"
 #include "backend/job/attempt_paths.h"
+#include "backend/text/json_bounds.h"
 
 namespace millrace::engines {
 namespace {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "backend/core/json.h"
 #include "backend/core/unique_fd.h"
 #include "backend/engines/gang_files.h"
+#include "backend/text/json.h"
 
 namespace millrace::engines {
 

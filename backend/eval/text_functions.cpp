@@ -10,9 +10,9 @@
 #include <arrow/scalar.h>
 #include <arrow/type.h>
 
-#include "backend/core/utf8.h"
 #include "backend/eval/function_calls.h"
 #include "backend/eval/text_writer.h"
+#include "backend/text/utf8.h"
 
 namespace millrace::eval {
 namespace {

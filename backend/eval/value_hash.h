@@ -11,7 +11,7 @@
 #include <cstring>
 #include <vector>
 
-#include "backend/core/first_bytes.h"
+#include "backend/text/first_bytes.h"
 
 namespace millrace::eval {
 

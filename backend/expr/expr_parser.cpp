@@ -7,10 +7,10 @@
 #include <optional>
 #include <set>
 
-#include "backend/core/text.h"
 #include "backend/expr/expr_lexer.h"
 #include "backend/expr/expr_node.h"
 #include "backend/expr/expression.h"
+#include "backend/text/text.h"
 
 namespace millrace::expr {
 namespace {

@@ -4,11 +4,11 @@
 
 #include <absl/strings/str_join.h>
 
-#include "backend/core/text.h"
-#include "backend/core/time_zone.h"
 #include "backend/expr/expr_conversion.h"
 #include "backend/expr/expr_node.h"
 #include "backend/expr/expression.h"
+#include "backend/expr/time_zone.h"
+#include "backend/text/text.h"
 
 namespace millrace::expr {
 namespace {

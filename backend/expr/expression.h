@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "backend/core/status.h"
-#include "backend/core/time_zone.h"
 #include "backend/expr/functions.h"
 #include "backend/expr/schema.h"
+#include "backend/expr/time_zone.h"
 
 namespace millrace::expr {
 

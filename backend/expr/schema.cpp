@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::expr {
 namespace {

@@ -1,6 +1,6 @@
 // Converts the CSV-specific facts to text and back.
-#include "backend/core/json.h"
 #include "backend/files/file_facts.h"
+#include "backend/text/json.h"
 
 namespace millrace::files {
 namespace {

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "backend/core/file_cache.h"
-#include "backend/core/files.h"
 #include "backend/core/hash.h"
+#include "backend/filesystem/file_cache.h"
+#include "backend/filesystem/files.h"
 
 namespace millrace::files {
 namespace {

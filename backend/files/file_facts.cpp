@@ -1,6 +1,6 @@
 #include "backend/files/file_facts.h"
 
-#include "backend/core/json.h"
+#include "backend/text/json.h"
 
 namespace millrace::files {
 namespace {

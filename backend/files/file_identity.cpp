@@ -5,7 +5,7 @@
 
 #include <sys/stat.h>
 
-#include "backend/core/directories.h"
+#include "backend/filesystem/directories.h"
 #include "backend/objects/object_store.h"
 
 namespace millrace::files {

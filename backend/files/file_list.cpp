@@ -11,8 +11,8 @@
 
 #include <sys/stat.h>
 
-#include "backend/core/files.h"
 #include "backend/files/file_identity.h"
+#include "backend/filesystem/files.h"
 #include "backend/objects/object_store.h"
 #include "backend/spec/data_format.h"
 

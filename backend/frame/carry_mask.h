@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/core/text.h"
 #include "backend/frame/frame.h"
+#include "backend/text/text.h"
 
 namespace millrace::frame {
 

@@ -2,8 +2,8 @@
 
 #include <filesystem>
 
-#include "backend/core/files.h"
-#include "backend/core/json_slices.h"
+#include "backend/filesystem/files.h"
+#include "backend/text/json_slices.h"
 
 namespace millrace::job {
 namespace {

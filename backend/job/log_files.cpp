@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "backend/core/unique_fd.h"
-#include "backend/core/utf8.h"
 #include "backend/job/attempt_paths.h"
 #include "backend/job/log_text.h"
+#include "backend/text/utf8.h"
 
 namespace millrace::job {
 namespace {

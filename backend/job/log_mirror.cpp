@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backend/core/files.h"
 #include "backend/core/unique_fd.h"
+#include "backend/filesystem/files.h"
 #include "backend/job/attempt_paths.h"
 #include "backend/job/log_files.h"
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <map>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 
 namespace millrace::objects {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::options {
 namespace {

@@ -9,9 +9,9 @@
 #include <arrow/type.h>
 
 #include "backend/arrays/arrow_bridge.h"
-#include "backend/core/text.h"
 #include "backend/profile/measure.h"
 #include "backend/table/external_sort.h"
+#include "backend/text/text.h"
 
 namespace millrace::profile {
 

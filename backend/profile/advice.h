@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "backend/core/json.h"
 #include "backend/dataset/description.h"
 #include "backend/profile/request_guess.h"
+#include "backend/text/json.h"
 
 namespace arrow {
 class RecordBatch;

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::profile {
 namespace {

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/core/json.h"
 #include "backend/expr/schema.h"
 #include "backend/profile/sketches.h"
+#include "backend/text/json.h"
 
 namespace arrow {
 class Array;

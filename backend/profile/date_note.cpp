@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "backend/core/text.h"
 #include "backend/profile/spec_split.h"
+#include "backend/text/text.h"
 
 namespace millrace::profile {
 namespace {

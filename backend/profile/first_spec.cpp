@@ -8,11 +8,11 @@
 #include <span>
 #include <utility>
 
-#include "backend/core/json.h"
-#include "backend/core/text.h"
 #include "backend/profile/date_note.h"
 #include "backend/profile/first_training.h"
 #include "backend/profile/spec_split.h"
+#include "backend/text/json.h"
+#include "backend/text/text.h"
 
 namespace millrace::profile {
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "backend/core/json.h"
 #include "backend/core/status.h"
 #include "backend/dataset/dataset.h"
+#include "backend/text/json.h"
 
 namespace millrace::profile {
 

@@ -16,12 +16,12 @@
 #include <string>
 #include <vector>
 
-#include "backend/core/json.h"
 #include "backend/dataset/dataset.h"
 #include "backend/dataset/description.h"
 #include "backend/profile/advice.h"
 #include "backend/profile/column_profile.h"
 #include "backend/profile/request_guess.h"
+#include "backend/text/json.h"
 
 namespace millrace::profile {
 

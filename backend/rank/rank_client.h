@@ -16,8 +16,8 @@
 
 #include "backend/core/status.h"
 #include "backend/core/unique_fd.h"
+#include "backend/feed/link/page_link.h"
 #include "backend/rank/rank_line.h"
-#include "backend/ring/link/page_link.h"
 
 namespace millrace::rank {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "backend/core/json_bounds.h"
+#include "backend/text/json_bounds.h"
 
 namespace millrace::rank {
 namespace {

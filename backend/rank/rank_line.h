@@ -11,8 +11,8 @@
 #include <string_view>
 #include <variant>
 
-#include "backend/core/json.h"
 #include "backend/core/status.h"
+#include "backend/text/json.h"
 #include "backend/values/phase_times.h"
 
 namespace millrace::rank {

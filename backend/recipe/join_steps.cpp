@@ -9,13 +9,13 @@
 #include <arrow/util/byte_size.h>
 
 #include "backend/arrays/arrow_bridge.h"
-#include "backend/core/text.h"
 #include "backend/eval/evaluator.h"
 #include "backend/expr/expression.h"
 #include "backend/recipe/as_of_table.h"
 #include "backend/recipe/gather_rows.h"
 #include "backend/recipe/join_table.h"
 #include "backend/recipe/side_rows.h"
+#include "backend/text/text.h"
 
 namespace millrace::recipe {
 namespace {

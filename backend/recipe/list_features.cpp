@@ -7,9 +7,9 @@
 
 #include <arrow/array/array_primitive.h>
 
-#include "backend/core/text.h"
 #include "backend/eval/evaluator.h"
 #include "backend/recipe/as_of_table.h"
+#include "backend/text/text.h"
 
 namespace millrace::recipe {
 namespace {

@@ -4,8 +4,8 @@
 #include <variant>
 #include <vector>
 
-#include "backend/core/text.h"
 #include "backend/expr/expression.h"
+#include "backend/text/text.h"
 
 namespace millrace::recipe {
 namespace {

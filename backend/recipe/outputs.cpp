@@ -18,12 +18,12 @@
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/arrays/null_rows.h"
 #include "backend/arrays/value_text.h"
-#include "backend/core/text.h"
 #include "backend/eval/evaluation_pool.h"
 #include "backend/eval/evaluator.h"
 #include "backend/eval/list_view.h"
 #include "backend/recipe/own_time.h"
 #include "backend/recipe/row_keys.h"
+#include "backend/text/text.h"
 
 namespace millrace::recipe {
 namespace {

@@ -12,8 +12,8 @@
 #include <arrow/array/array_binary.h>
 #include <arrow/array/array_primitive.h>
 
-#include "backend/core/first_bytes.h"
 #include "backend/recipe/key_rows.h"
+#include "backend/text/first_bytes.h"
 
 namespace millrace::recipe {
 

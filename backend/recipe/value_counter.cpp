@@ -9,8 +9,8 @@
 #include <arrow/type.h>
 
 #include "backend/arrays/arrow_bridge.h"
-#include "backend/core/text.h"
 #include "backend/eval/value_reader.h"
+#include "backend/text/text.h"
 
 namespace millrace::recipe {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "backend/core/json.h"
-#include "backend/core/json_bounds.h"
-#include "backend/core/json_slices.h"
+#include "backend/text/json.h"
+#include "backend/text/json_bounds.h"
+#include "backend/text/json_slices.h"
 
 namespace millrace::ring {
 namespace {

@@ -11,11 +11,11 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
-#include "backend/core/json.h"
 #include "backend/core/log.h"
 #include "backend/core/mutex.h"
 #include "backend/core/thread.h"
 #include "backend/system/unix_socket.h"
+#include "backend/text/json.h"
 
 namespace millrace::ring {
 namespace {

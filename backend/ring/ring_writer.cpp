@@ -12,9 +12,9 @@
 #include "backend/core/exit_codes.h"
 #include "backend/core/log.h"
 #include "backend/core/mutex.h"
-#include "backend/core/text.h"
 #include "backend/ring/writer_ring.h"
 #include "backend/stream/state/record_bytes.h"
+#include "backend/text/text.h"
 
 namespace millrace::ring {
 namespace {

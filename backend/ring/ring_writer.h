@@ -14,8 +14,8 @@
 
 #include "backend/core/memory_budget.h"
 #include "backend/core/unique_fd.h"
+#include "backend/feed/ring_layout.h"
 #include "backend/ring/frame_sink.h"
-#include "backend/ring/ring_layout.h"
 #include "backend/stream/state/step_mark.h"
 
 namespace millrace::ring {

@@ -16,7 +16,7 @@
 #include "backend/core/memory_budget.h"
 #include "backend/core/status.h"
 #include "backend/core/unique_fd.h"
-#include "backend/ring/ring_layout.h"
+#include "backend/feed/ring_layout.h"
 
 namespace millrace::ring {
 

@@ -9,7 +9,7 @@
 
 #include "backend/core/thread.h"
 #include "backend/core/transient.h"
-#include "backend/core/utf8.h"
+#include "backend/text/utf8.h"
 
 namespace millrace::runs {
 namespace {

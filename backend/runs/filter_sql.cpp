@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "backend/core/text.h"
 #include "backend/search/attributes.h"
+#include "backend/text/text.h"
 
 namespace millrace::runs {
 namespace {

@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "backend/core/json.h"
+#include "backend/text/json.h"
 
 namespace millrace::runs {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "backend/core/hash.h"
-#include "backend/core/utf8.h"
 #include "backend/runs/database.h"
 #include "backend/runs/run_rows.h"
 #include "backend/runs/store_file.h"
+#include "backend/text/utf8.h"
 
 namespace millrace::runs {
 namespace {

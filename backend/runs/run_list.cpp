@@ -6,11 +6,11 @@
 #include <unordered_map>
 
 #include "backend/core/hash.h"
-#include "backend/core/json.h"
 #include "backend/runs/database.h"
 #include "backend/runs/filter_sql.h"
 #include "backend/runs/run_rows.h"
 #include "backend/runs/store_file.h"
+#include "backend/text/json.h"
 
 namespace millrace::runs {
 namespace {

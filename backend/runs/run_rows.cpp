@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <functional>
 
-#include "backend/core/json.h"
-#include "backend/core/json_slices.h"
+#include "backend/text/json.h"
+#include "backend/text/json_slices.h"
 
 namespace millrace::runs {
 namespace {

@@ -2,13 +2,13 @@
 
 #include "backend/core/hash.h"
 #include "backend/core/ids.h"
-#include "backend/core/json.h"
 #include "backend/runs/database.h"
 #include "backend/runs/line_writer.h"
 #include "backend/runs/metric_table.h"
 #include "backend/runs/params.h"
 #include "backend/runs/run_rows.h"
 #include "backend/runs/store_file.h"
+#include "backend/text/json.h"
 
 namespace millrace::runs {
 namespace {

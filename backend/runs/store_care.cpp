@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "backend/core/json.h"
 #include "backend/runs/database.h"
 #include "backend/runs/metric_table.h"
 #include "backend/runs/run_rows.h"
 #include "backend/runs/store_file.h"
+#include "backend/text/json.h"
 
 namespace millrace::runs {
 namespace {

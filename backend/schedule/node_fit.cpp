@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "backend/core/status.h"
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::schedule {
 namespace {

@@ -12,9 +12,9 @@
 
 #include <zstd.h>
 
-#include "backend/core/files.h"
 #include "backend/core/hash.h"
-#include "backend/core/text.h"
+#include "backend/filesystem/files.h"
+#include "backend/text/text.h"
 
 namespace millrace::scores {
 namespace {

@@ -6,9 +6,9 @@
 #include <set>
 #include <utility>
 
-#include "backend/core/text.h"
 #include "backend/search/attributes.h"
 #include "backend/search/time_text.h"
+#include "backend/text/text.h"
 #include "backend/values/run_state.h"
 
 namespace millrace::search {

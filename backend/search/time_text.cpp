@@ -4,7 +4,7 @@
 #include <string>
 
 #include "backend/core/clock.h"
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::search {
 namespace {

@@ -11,7 +11,7 @@
 
 #include <arrow/status.h>
 
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::segment {
 

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "backend/core/log.h"
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::segment {
 

@@ -1,9 +1,9 @@
 #include "backend/segment/layout.h"
 
-#include "backend/core/text.h"
 #include "backend/frame/carry_mask.h"
 #include "backend/spec/bind.h"
 #include "backend/spec/column_origins.h"
+#include "backend/text/text.h"
 
 namespace millrace::segment {
 

@@ -6,10 +6,10 @@
 
 #include <arrow/api.h>
 
-#include "backend/core/text.h"
 #include "backend/segment/key_order.h"
 #include "backend/segment/objects_ahead.h"
 #include "backend/segment/requests.h"
+#include "backend/text/text.h"
 
 namespace millrace::segment {
 namespace {

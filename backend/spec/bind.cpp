@@ -6,9 +6,9 @@
 #include <set>
 #include <utility>
 
-#include "backend/core/text.h"
 #include "backend/spec/spec_checks.h"
 #include "backend/spec/step_typing.h"
+#include "backend/text/text.h"
 
 namespace millrace::spec {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "backend/core/text.h"
 #include "backend/spec/run_spec.h"
 #include "backend/spec/spec_checks.h"
+#include "backend/text/text.h"
 
 namespace millrace::spec {
 namespace {

@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "backend/core/json.h"
 #include "backend/core/status.h"
 #include "backend/spec/batch_spec.h"
 #include "backend/spec/embedding_spec.h"
@@ -23,6 +22,7 @@
 #include "backend/spec/step.h"
 #include "backend/spec/table_ref.h"
 #include "backend/spec/train_spec.h"
+#include "backend/text/json.h"
 
 namespace millrace::spec {
 

@@ -7,10 +7,10 @@
 
 #include <absl/strings/str_join.h>
 
-#include "backend/core/text.h"
 #include "backend/spec/data_format.h"
 #include "backend/spec/training/optimisation.h"
 #include "backend/spec/tree_reader.h"
+#include "backend/text/text.h"
 
 namespace millrace::spec {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "backend/core/json.h"
 #include "backend/spec/run_spec.h"
 #include "backend/spec/spec_reader.h"
+#include "backend/text/json.h"
 
 namespace millrace::spec {
 

@@ -8,13 +8,13 @@
 #include <absl/strings/str_join.h>
 #include <absl/strings/str_replace.h>
 
-#include "backend/core/text.h"
 #include "backend/spec/change.h"
 #include "backend/spec/column_origins.h"
 #include "backend/spec/data_format.h"
 #include "backend/spec/given_dataset.h"
 #include "backend/spec/spec_checks.h"
 #include "backend/spec/tree_reader.h"
+#include "backend/text/text.h"
 
 namespace millrace::spec {
 namespace {

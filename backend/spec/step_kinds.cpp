@@ -4,12 +4,12 @@
 #include <functional>
 #include <utility>
 
-#include "backend/core/json.h"
 #include "backend/expr/schema.h"
 #include "backend/spec/spec_checks.h"
 #include "backend/spec/step.h"
 #include "backend/spec/step_typing.h"
 #include "backend/spec/yaml_text.h"
+#include "backend/text/json.h"
 
 namespace millrace::spec {
 namespace {

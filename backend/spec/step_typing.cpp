@@ -3,8 +3,8 @@
 #include <utility>
 #include <variant>
 
-#include "backend/core/text.h"
 #include "backend/spec/bind.h"
+#include "backend/text/text.h"
 
 namespace millrace::spec {
 namespace {

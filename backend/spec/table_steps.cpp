@@ -3,10 +3,10 @@
 #include <string_view>
 #include <utility>
 
-#include "backend/core/json.h"
 #include "backend/spec/step_kinds.h"
 #include "backend/spec/step_typing.h"
 #include "backend/spec/yaml_text.h"
+#include "backend/text/json.h"
 
 namespace millrace::spec {
 namespace {

@@ -8,11 +8,11 @@
 #include <absl/strings/match.h>
 #include <absl/strings/str_replace.h>
 
-#include "backend/core/text.h"
 #include "backend/expr/expression.h"
 #include "backend/spec/bind.h"
 #include "backend/spec/spec_checks.h"
 #include "backend/spec/training/optimisation.h"
+#include "backend/text/text.h"
 
 namespace millrace::spec {
 namespace {

@@ -7,8 +7,8 @@
 #include <absl/strings/str_join.h>
 #include <absl/strings/str_replace.h>
 
-#include "backend/core/text.h"
 #include "backend/spec/yaml_text.h"
+#include "backend/text/text.h"
 
 namespace millrace::spec {
 namespace {

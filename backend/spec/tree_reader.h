@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/core/json.h"
 #include "backend/spec/key_table.h"
 #include "backend/spec/params/params.h"
 #include "backend/spec/spec_reader.h"
 #include "backend/spec/yaml_tree.h"
+#include "backend/text/json.h"
 
 namespace millrace::spec {
 

@@ -4,8 +4,8 @@
 
 #include <absl/strings/str_join.h>
 
-#include "backend/core/text.h"
 #include "backend/spec/change.h"
+#include "backend/text/text.h"
 
 namespace millrace::spec {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "backend/core/json.h"
 #include "backend/spec/step_defaults.h"
+#include "backend/text/json.h"
 
 namespace millrace::spec {
 

@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/core/json.h"
 #include "backend/core/status.h"
 #include "backend/spec/key_table.h"
 #include "backend/spec/table_ref.h"
+#include "backend/text/json.h"
 
 namespace millrace::spec {
 

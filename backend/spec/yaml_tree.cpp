@@ -10,8 +10,8 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
-#include "backend/core/text.h"
-#include "backend/core/utf8.h"
+#include "backend/text/text.h"
+#include "backend/text/utf8.h"
 
 namespace millrace::spec {
 namespace {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "backend/core/json.h"
-#include "backend/core/json_slices.h"
+#include "backend/text/json.h"
+#include "backend/text/json_slices.h"
 
 namespace millrace::stream {
 namespace {

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <string>
 
-#include "backend/core/json.h"
 #include "backend/core/status.h"
 #include "backend/stream/state/segment_record.h"
+#include "backend/text/json.h"
 
 namespace millrace::stream {
 

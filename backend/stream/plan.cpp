@@ -4,8 +4,8 @@
 #include <unordered_set>
 
 #include "backend/core/hash.h"
-#include "backend/core/json_text.h"
 #include "backend/stream/json_read.h"
+#include "backend/text/json_text.h"
 
 namespace millrace::stream {
 namespace {

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/core/json.h"
 #include "backend/core/status.h"
 #include "backend/expr/schema.h"
+#include "backend/text/json.h"
 
 namespace millrace::stream {
 

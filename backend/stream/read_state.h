@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/core/json.h"
 #include "backend/core/status.h"
 #include "backend/stream/state/stream_state.h"
+#include "backend/text/json.h"
 
 namespace millrace::stream {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "backend/core/json.h"
 #include "backend/stream/plan.h"
 #include "backend/stream/state/stream_state.h"
+#include "backend/text/json.h"
 
 namespace millrace::stream {
 

@@ -2,7 +2,7 @@
 
 #include <ctime>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 
 namespace millrace {
 

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 
 namespace millrace {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <sched.h>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 
 namespace millrace {
 namespace {

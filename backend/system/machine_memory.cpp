@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "backend/system/control_groups.h"
 
 namespace millrace {

@@ -8,7 +8,7 @@
 
 #include <sched.h>
 
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace {
 

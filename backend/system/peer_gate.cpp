@@ -8,9 +8,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "backend/core/files.h"
 #include "backend/core/log.h"
 #include "backend/core/thread.h"
+#include "backend/filesystem/files.h"
 #include "backend/system/unix_socket.h"
 
 namespace millrace {

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backend/core/files.h"
-#include "backend/core/utf8.h"
+#include "backend/filesystem/files.h"
 #include "backend/system/boot.h"
+#include "backend/text/utf8.h"
 
 namespace millrace {
 namespace {

@@ -9,7 +9,7 @@
 
 #include <sys/types.h>
 
-#include "backend/core/json.h"
+#include "backend/text/json.h"
 
 namespace millrace {
 

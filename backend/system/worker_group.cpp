@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backend/core/files.h"
 #include "backend/core/hash.h"
 #include "backend/core/unique_fd.h"
+#include "backend/filesystem/files.h"
 
 namespace millrace {
 namespace {

@@ -14,8 +14,8 @@
 #include <parquet/schema.h>
 
 #include "backend/arrays/arrow_bridge.h"
-#include "backend/core/text.h"
 #include "backend/table/parquet_chunk.h"
+#include "backend/text/text.h"
 
 namespace millrace::table {
 

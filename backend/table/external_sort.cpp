@@ -13,9 +13,9 @@
 #include <arrow/util/byte_size.h>
 
 #include "backend/arrays/arrow_bridge.h"
-#include "backend/core/files.h"
 #include "backend/core/in_order.h"
 #include "backend/core/parallel.h"
+#include "backend/filesystem/files.h"
 #include "backend/table/row_gather.h"
 #include "backend/table/row_places.h"
 #include "backend/table/sort_key.h"

@@ -12,10 +12,10 @@
 #include <arrow/type_traits.h>
 
 #include "backend/arrays/arrow_bridge.h"
-#include "backend/core/text.h"
 #include "backend/dataset/stored_types.h"
 #include "backend/frame/carry_mask.h"
 #include "backend/spec/column_origins.h"
+#include "backend/text/text.h"
 
 namespace millrace::table {
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "backend/core/text.h"
 #include "backend/core/thread.h"
+#include "backend/text/text.h"
 
 namespace millrace::table {
 

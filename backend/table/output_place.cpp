@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backend/core/files.h"
 #include "backend/core/unique_fd.h"
+#include "backend/filesystem/files.h"
 
 namespace millrace::table {
 

@@ -19,9 +19,9 @@
 #include <parquet/schema.h>
 
 #include "backend/arrays/arrow_bridge.h"
-#include "backend/core/text.h"
 #include "backend/table/chunk_values.h"
 #include "backend/table/hybrid_indices.h"
+#include "backend/text/text.h"
 
 namespace millrace::table {
 

@@ -15,13 +15,13 @@
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/arrays/cut_rows.h"
-#include "backend/core/paths.h"
-#include "backend/core/text.h"
 #include "backend/core/thread.h"
 #include "backend/dataset/side_table.h"
 #include "backend/dataset/stored_types.h"
+#include "backend/filesystem/paths.h"
 #include "backend/spec/bind.h"
 #include "backend/table/frame_table.h"
+#include "backend/text/text.h"
 
 namespace millrace::table {
 

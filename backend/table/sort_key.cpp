@@ -10,7 +10,7 @@
 #include <arrow/type_traits.h>
 
 #include "backend/arrays/integer_at.h"
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::table {
 

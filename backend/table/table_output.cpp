@@ -12,7 +12,7 @@
 #include <arrow/util/byte_size.h>
 
 #include "backend/arrays/arrow_bridge.h"
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 
 namespace millrace::table {
 

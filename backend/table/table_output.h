@@ -14,12 +14,12 @@
 #include <string>
 #include <vector>
 
-#include "backend/core/json.h"
 #include "backend/core/unique_fd.h"
 #include "backend/table/group_pipeline.h"
 #include "backend/table/output_place.h"
 #include "backend/table/shared_work.h"
 #include "backend/table/table_writer.h"
+#include "backend/text/json.h"
 
 namespace millrace::table {
 

@@ -18,8 +18,8 @@
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/arrays/value_text.h"
 #include "backend/core/parallel.h"
-#include "backend/core/text.h"
 #include "backend/table/parquet_groups.h"
+#include "backend/text/text.h"
 
 namespace millrace::table {
 

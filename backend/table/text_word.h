@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "backend/core/first_bytes.h"
+#include "backend/text/first_bytes.h"
 
 namespace millrace::table {
 

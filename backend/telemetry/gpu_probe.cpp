@@ -4,8 +4,8 @@
 #include <dlfcn.h>
 
 #include "backend/core/status.h"
-#include "backend/core/utf8.h"
 #include "backend/telemetry/probes.h"
+#include "backend/text/utf8.h"
 
 namespace millrace::telemetry {
 namespace {

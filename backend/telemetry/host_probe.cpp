@@ -5,11 +5,11 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "backend/core/utf8.h"
 #include "backend/system/machine_cores.h"
 #include "backend/system/machine_memory.h"
 #include "backend/telemetry/probes.h"
 #include "backend/telemetry/proc_files.h"
+#include "backend/text/utf8.h"
 
 namespace millrace::telemetry {
 namespace {

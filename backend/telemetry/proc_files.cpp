@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 
 namespace millrace::telemetry {
 namespace {

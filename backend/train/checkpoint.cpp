@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "backend/checkpoint/checkpoint_file.h"
-#include "backend/core/files.h"
 #include "backend/core/hash.h"
 #include "backend/core/unique_fd.h"
+#include "backend/filesystem/files.h"
 
 namespace millrace::train {
 namespace {

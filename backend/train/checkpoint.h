@@ -12,8 +12,8 @@
 
 #include "backend/checkpoint/checkpoint_name.h"
 #include "backend/checkpoint/safetensors.h"
-#include "backend/core/json.h"
 #include "backend/core/status.h"
+#include "backend/text/json.h"
 
 namespace millrace::train {
 

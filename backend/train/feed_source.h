@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/ring/feed_reader.h"
+#include "backend/feed/feed_reader.h"
 #include "backend/train/batch_source.h"
 
 namespace millrace::train {

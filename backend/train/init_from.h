@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/core/json.h"
 #include "backend/core/status.h"
+#include "backend/text/json.h"
 #include "backend/train/checkpoint.h"
 
 namespace millrace::train {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 #include "backend/train/network_shape.h"
 #include "backend/train/target_mean.h"
 #include "backend/train/torch_learner.h"

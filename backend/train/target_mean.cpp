@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::train {
 namespace {

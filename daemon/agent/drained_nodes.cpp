@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "backend/core/files.h"
-#include "backend/core/json.h"
+#include "backend/filesystem/files.h"
+#include "backend/text/json.h"
 
 namespace millrace::agent {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <unistd.h>
 
-#include "backend/core/files.h"
 #include "backend/core/log.h"
+#include "backend/filesystem/files.h"
 #include "backend/system/network_interface.h"
 
 namespace millrace::agent {

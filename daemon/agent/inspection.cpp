@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
-#include "backend/core/text.h"
 #include "backend/stream/file_changes.h"
+#include "backend/text/text.h"
 #include "daemon/agent/run/run_directory.h"
 
 namespace millrace::agent {

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <optional>
 
-#include "backend/core/json_slices.h"
-#include "backend/core/text.h"
-#include "backend/core/utf8.h"
 #include "backend/runs/params.h"
+#include "backend/text/json_slices.h"
+#include "backend/text/text.h"
+#include "backend/text/utf8.h"
 
 namespace millrace::agent {
 namespace {

@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "backend/core/json.h"
 #include "backend/core/status.h"
 #include "backend/runs/run_table.h"
 #include "backend/spec/spec_reader.h"
 #include "backend/system/subprocess.h"
+#include "backend/text/json.h"
 
 namespace millrace::agent {
 

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "backend/certificate/certificate.h"
-#include "backend/core/files.h"
 #include "backend/core/ids.h"
-#include "backend/core/json.h"
 #include "backend/core/log.h"
+#include "backend/filesystem/files.h"
+#include "backend/text/json.h"
 
 namespace millrace::agent {
 namespace {

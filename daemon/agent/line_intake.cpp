@@ -5,7 +5,7 @@
 
 #include "backend/checkpoint/checkpoint_name.h"
 #include "backend/core/log.h"
-#include "backend/core/utf8.h"
+#include "backend/text/utf8.h"
 #include "daemon/agent/run/worker_door.h"
 
 namespace millrace::agent {

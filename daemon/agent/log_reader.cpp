@@ -5,10 +5,10 @@
 #include <cstring>
 
 #include "backend/core/clock.h"
-#include "backend/core/json.h"
-#include "backend/core/utf8.h"
 #include "backend/job/attempt_paths.h"
 #include "backend/job/log_text.h"
+#include "backend/text/json.h"
+#include "backend/text/utf8.h"
 
 namespace millrace::agent {
 namespace {

@@ -6,11 +6,11 @@
 #include <absl/strings/str_join.h>
 
 #include "backend/core/clock.h"
-#include "backend/core/json_slices.h"
 #include "backend/core/log.h"
-#include "backend/core/text.h"
 #include "backend/runs/params.h"
 #include "backend/search/run_filter.h"
+#include "backend/text/json_slices.h"
+#include "backend/text/text.h"
 #include "daemon/agent/crew/gang.h"
 #include "daemon/agent/inspection.h"
 #include "daemon/agent/rank_change.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "backend/core/json.h"
+#include "backend/text/json.h"
 
 namespace millrace::agent {
 

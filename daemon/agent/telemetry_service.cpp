@@ -1,7 +1,7 @@
 #include "daemon/agent/telemetry_service.h"
 
-#include "backend/core/json.h"
 #include "backend/core/thread.h"
+#include "backend/text/json.h"
 
 namespace millrace::agent {
 namespace {

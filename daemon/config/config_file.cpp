@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "backend/core/text.h"
 #include "backend/spec/settings/settings_file.h"
+#include "backend/text/text.h"
 
 namespace millrace::config {
 namespace {

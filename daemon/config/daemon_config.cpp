@@ -9,9 +9,9 @@
 
 #include <unistd.h>
 
-#include "backend/core/files.h"
-#include "backend/core/text.h"
+#include "backend/filesystem/files.h"
 #include "backend/system/network_interface.h"
+#include "backend/text/text.h"
 #include "daemon/config/config_file.h"
 
 namespace millrace::config {

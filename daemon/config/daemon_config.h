@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/core/paths.h"
 #include "backend/core/status.h"
+#include "backend/filesystem/paths.h"
 #include "daemon/config/client_roles.h"
 
 namespace millrace::config {

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "backend/core/log.h"
-#include "backend/core/paths.h"
+#include "backend/filesystem/paths.h"
 #include "backend/system/subprocess.h"
 
 namespace millrace::config {

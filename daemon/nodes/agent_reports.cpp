@@ -3,8 +3,8 @@
 #include <map>
 #include <utility>
 
-#include "backend/core/files.h"
 #include "backend/core/log.h"
+#include "backend/filesystem/files.h"
 #include "backend/job/attempt_paths.h"
 #include "backend/job/log_mirror.h"
 #include "daemon/nodes/messages.h"

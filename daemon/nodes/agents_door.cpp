@@ -12,8 +12,8 @@
 
 #include "backend/core/log.h"
 #include "backend/core/mutex.h"
-#include "backend/core/paths.h"
 #include "backend/core/thread.h"
+#include "backend/filesystem/paths.h"
 #include "backend/job/attempt_paths.h"
 #include "backend/system/unix_socket.h"
 #include "daemon/nodes/agent_reports.h"

@@ -10,10 +10,10 @@
 
 #include "backend/checkpoint/checkpoint_directory.h"
 #include "backend/checkpoint/partial_file.h"
-#include "backend/core/files.h"
 #include "backend/core/hash.h"
 #include "backend/core/log.h"
 #include "backend/core/unique_fd.h"
+#include "backend/filesystem/files.h"
 #include "backend/job/job_file.h"
 #include "backend/scores/score_file.h"
 

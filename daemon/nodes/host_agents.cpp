@@ -4,9 +4,9 @@
 
 #include "backend/core/log.h"
 #include "backend/core/thread.h"
-#include "backend/core/utf8.h"
 #include "backend/system/agent_script.h"
 #include "backend/system/subprocess.h"
+#include "backend/text/utf8.h"
 #include "daemon/nodes/start_pace.h"
 
 namespace millrace::nodes {

@@ -14,7 +14,7 @@
 
 #include "backend/core/clock.h"
 #include "backend/core/mutex.h"
-#include "backend/core/paths.h"
+#include "backend/filesystem/paths.h"
 #include "daemon/agent/join_tokens.h"
 #include "daemon/agent/node_table.h"
 

@@ -4,8 +4,8 @@
 
 #include <unistd.h>
 
-#include "backend/core/files.h"
 #include "backend/core/transient.h"
+#include "backend/filesystem/files.h"
 #include "backend/job/attempt_paths.h"
 #include "backend/job/job_file.h"
 #include "daemon/transport/join_file.h"

@@ -9,12 +9,12 @@
 
 #include <unistd.h>
 
-#include "backend/core/files.h"
 #include "backend/core/ids.h"
 #include "backend/core/log.h"
 #include "backend/core/thread.h"
 #include "backend/core/transient.h"
 #include "backend/engines/embedded_engine.h"
+#include "backend/filesystem/files.h"
 #include "backend/job/attempt_paths.h"
 #include "backend/system/pid_scope.h"
 #include "backend/system/pipe.h"

@@ -7,9 +7,9 @@
 
 #include <grpc/grpc_security_constants.h>
 
-#include "backend/core/files.h"
-#include "backend/core/json.h"
-#include "backend/core/utf8.h"
+#include "backend/filesystem/files.h"
+#include "backend/text/json.h"
+#include "backend/text/utf8.h"
 #include "daemon/rpc/call_pool.h"
 
 namespace millrace::rpc {

@@ -2,7 +2,7 @@
 
 #include <google/protobuf/util/json_util.h>
 
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 #include "proto/convert/inspect_convert.h"
 #include "proto/convert/rpc_options.h"
 

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "backend/core/log.h"
-#include "backend/core/utf8.h"
+#include "backend/text/utf8.h"
 #include "daemon/rpc/stream_writer.h"
 #include "proto/convert/daemon_convert.h"
 #include "proto/convert/node_convert.h"

@@ -5,10 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backend/core/files.h"
 #include "backend/core/ids.h"
-#include "backend/core/json.h"
-#include "backend/core/paths.h"
+#include "backend/filesystem/files.h"
+#include "backend/filesystem/paths.h"
+#include "backend/text/json.h"
 
 namespace millrace::transport {
 namespace {

@@ -12,7 +12,7 @@
 #include <grpcpp/security/auth_metadata_processor.h>
 #include <grpcpp/server_posix.h>
 
-#include "backend/core/paths.h"
+#include "backend/filesystem/paths.h"
 #include "backend/system/unix_socket.h"
 
 namespace millrace::transport {

@@ -7,7 +7,7 @@
 // Each macro below is one field of it. Room-private; pure.
 #include <type_traits>
 
-#include "backend/core/utf8.h"
+#include "backend/text/utf8.h"
 
 namespace millrace::convert {
 

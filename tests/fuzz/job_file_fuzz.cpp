@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "backend/core/json.h"
 #include "backend/job/job_file.h"
+#include "backend/text/json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using millrace::job::JobFile;

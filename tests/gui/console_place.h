@@ -20,7 +20,7 @@
 #include "app/session/daemon_door.h"
 #include "app/session/remote_place.h"
 #include "app/ssh/host.h"
-#include "backend/core/paths.h"
+#include "backend/filesystem/paths.h"
 #include "tests/support/daemon_home.h"
 
 namespace millrace::tests {

@@ -24,9 +24,9 @@
 #include "app/gui/pages/watch/watch_page.h"
 #include "app/gui/widgets/notice_stack.h"
 #include "app/gui/widgets/shell/connection_bar.h"
-#include "backend/core/files.h"
-#include "backend/core/json.h"
+#include "backend/filesystem/files.h"
 #include "backend/system/subprocess.h"
+#include "backend/text/json.h"
 #include "tests/gui/console_place.h"
 #include "tests/support/newer_daemon.h"
 

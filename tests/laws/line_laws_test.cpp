@@ -96,7 +96,7 @@ TEST(LineLaws, APageThatRunsAProcessIsSeen) {
 TEST(LineLaws, APageThatOpensAFileIsSeen) {
     for (const char* line :
          {"std::ifstream in(path);", "QFile file(path);", "FILE* f = fopen(path, \"r\");",
-          "const int fd = ::open(path, 0);", "#include \"backend/core/files.h\"",
+          "const int fd = ::open(path, 0);", "#include \"backend/filesystem/files.h\"",
           "const auto text = readFile(path);", "for (auto& e : std::filesystem::path(p)) {"}) {
         EXPECT_EQ(broken("app/gui/pages/a.cpp", line), 1U) << line;
     }
@@ -119,7 +119,7 @@ TEST(LineLaws, AProductThatSleepsIsSeen) {
 TEST(LineLaws, AUmaskAndAParserWithoutBoundsAreSeen) {
     EXPECT_EQ(broken("backend/core/a.cpp", "::umask(0177);"), 1U);
     EXPECT_EQ(broken("daemon/agent/a.cpp", "Json::parse(text);"), 1U);
-    EXPECT_EQ(broken("backend/core/json.cpp", "Json::parse(text);"), 0U);
+    EXPECT_EQ(broken("backend/text/json.cpp", "Json::parse(text);"), 0U);
     EXPECT_EQ(broken("app/cli/a.cpp", "// no umask() here"), 0U);
     EXPECT_EQ(broken("backend/ring/a.cpp", "TinyJson::parse(x, y);"), 0U);
 }

@@ -64,7 +64,7 @@ const std::vector<LineLaw>& productLaws() {
         {"JSON without bounds",
          Language::kCpp,
          products(),
-         {"backend/core/json.cpp"},
+         {"backend/text/json.cpp"},
          Keep::kCode,
          {{"son::parse"}, std::regex("\\b(Json|json)::parse\\s*\\(")},
          "parse JSON within bounds: parseBounded() or parseJson()",

@@ -2,7 +2,7 @@
 // low.
 #include <gtest/gtest.h>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "backend/system/subprocess.h"
 #include "tests/support/temp_dir.h"
 

@@ -55,7 +55,7 @@ const std::vector<LineLaw>& testLaws() {
                  {{"sleep"}, std::regex("(^|[;&|(]|\\bdo|\\bthen)\\s*sleep\\s+[\\d.$]")}),
         portLaw(
             Language::kCpp,
-            {{"tests/unit/core/files_test.cpp", "tcp.port", "only parsed"},
+            {{"tests/unit/filesystem/files_test.cpp", "tcp.port", "only parsed"},
              {"tests/unit/config/daemon_config_test.cpp", "7000", "only parsed"},
              {"tests/unit/objects/s3_signature_test.cpp", "9000", "a part of the signed text"}}),
         portLaw(Language::kPython, {}),

@@ -32,8 +32,8 @@ BROKEN = re.compile(r": (fatal )?error: (?!.*\[-Werror,-Wthread-safety)")
 # Sources per translation unit. They share the parsing of headers, which takes most of the time.
 UNIT = 8
 # Files with other naming rules: peers of the loader's bench, libFuzzer's entry points, C.
-NAMED_OTHERWISE = ("tests/bench/loader/peers/", "tests/fuzz/", "backend/ring/feed_reader.h", "backend/ring/feed_tensors.h", "backend/ring/link/run_link.h",
-                   "backend/ring/feed_python.h", "tests/unit/ring/c_caller.c")
+NAMED_OTHERWISE = ("tests/bench/loader/peers/", "tests/fuzz/", "backend/feed/feed_reader.h", "backend/feed/feed_tensors.h", "backend/feed/link/run_link.h",
+                   "backend/feed/feed_python.h", "tests/unit/ring/c_caller.c")
 # Most seconds of processor time for naming. On a larger branch it checks a part of the files and says so.
 NAMING_SECONDS = 180
 

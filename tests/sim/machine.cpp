@@ -7,8 +7,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "backend/core/files.h"
 #include "backend/engines/gang_files.h"
+#include "backend/filesystem/files.h"
 #include "backend/job/attempt_paths.h"
 #include "backend/values/metric_names.h"
 #include "tests/sim/cluster.h"

@@ -6,7 +6,7 @@
 
 #include "backend/checkpoint/checkpoint_file.h"
 #include "backend/checkpoint/checkpoint_name.h"
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "backend/job/attempt_paths.h"
 #include "backend/stream/state/stream_state.h"
 #include "tests/sim/cluster.h"

@@ -3,8 +3,8 @@
 #include <memory>
 #include <utility>
 
-#include "backend/core/files.h"
 #include "backend/engines/gang_files.h"
+#include "backend/filesystem/files.h"
 #include "tests/sim/cluster.h"
 
 namespace millrace::sim {

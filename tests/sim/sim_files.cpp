@@ -8,9 +8,9 @@
 
 #include "backend/checkpoint/checkpoint_file.h"
 #include "backend/checkpoint/partial_file.h"
-#include "backend/core/files.h"
 #include "backend/core/hash.h"
 #include "backend/core/unique_fd.h"
+#include "backend/filesystem/files.h"
 #include "backend/job/job_file.h"
 #include "daemon/agent/run/checkpoint_catalogue.h"
 #include "tests/sim/cluster_head.h"

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "backend/core/files.h"
-#include "backend/core/json.h"
+#include "backend/filesystem/files.h"
 #include "backend/system/subprocess.h"
+#include "backend/text/json.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::tests {

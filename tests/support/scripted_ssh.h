@@ -7,7 +7,7 @@
 
 #include "app/ssh/host.h"
 #include "app/ssh/remote_look.h"
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::tests {

@@ -3,7 +3,7 @@
 #include "app/cli/data/rows_view.h"
 #include "app/cli/frame/table.h"
 #include "app/tui/figures.h"
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::cli {
 namespace {

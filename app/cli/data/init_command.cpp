@@ -9,9 +9,9 @@
 #include "app/session/figures.h"
 #include "app/session/metric_catalogue.h"
 #include "app/session/words.h"
-#include "backend/core/files.h"
-#include "backend/core/text.h"
+#include "backend/filesystem/files.h"
 #include "backend/system/agent_script.h"
+#include "backend/text/text.h"
 
 namespace millrace::cli {
 namespace {

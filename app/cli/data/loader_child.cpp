@@ -10,7 +10,7 @@
 #include "app/session/remote_place.h"
 #include "app/session/submission.h"
 #include "backend/core/exit_codes.h"
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "backend/system/pipe.h"
 #include "backend/system/subprocess.h"
 

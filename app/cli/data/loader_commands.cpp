@@ -8,8 +8,8 @@
 #include "app/cli/frame/json_shapes.h"
 #include "app/cli/frame/table.h"
 #include "app/session/words.h"
-#include "backend/core/text.h"
 #include "backend/system/subprocess.h"
+#include "backend/text/text.h"
 
 namespace millrace::cli {
 namespace {

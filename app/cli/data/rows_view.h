@@ -3,7 +3,7 @@
 #include <string>
 
 #include "app/cli/frame/table.h"
-#include "backend/core/json.h"
+#include "backend/text/json.h"
 
 namespace millrace::cli {
 

@@ -4,7 +4,7 @@
 
 #include "app/tui/glyphs.h"
 #include "backend/core/status.h"
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::cli {
 namespace {

@@ -15,9 +15,9 @@
 #include "app/ssh/host.h"
 #include "app/tui/screen.h"
 #include "backend/core/clock.h"
-#include "backend/core/json.h"
-#include "backend/core/paths.h"
 #include "backend/core/standard_output.h"
+#include "backend/filesystem/paths.h"
+#include "backend/text/json.h"
 
 namespace millrace::cli {
 

@@ -5,7 +5,7 @@
 #include "app/cli/frame/table.h"
 #include "app/cli/remote/remote_commands.h"
 #include "app/tui/figures.h"
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::cli {
 namespace {

@@ -1,6 +1,6 @@
 #include "app/cli/remote/remote_progress.h"
 
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::cli {
 

@@ -2,7 +2,7 @@
 #include "app/cli/remote/remote_commands.h"
 #include "app/cli/remote/remote_progress.h"
 #include "app/ssh/transfer.h"
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "app/gui/bridge/requests.h"
 #include "app/session/submission.h"
 #include "app/ssh/config_hosts.h"
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 
 namespace millrace::gui {
 namespace {

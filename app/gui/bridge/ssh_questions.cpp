@@ -4,7 +4,7 @@
 #include <deque>
 
 #include "backend/core/mutex.h"
-#include "backend/core/paths.h"
+#include "backend/filesystem/paths.h"
 
 namespace millrace::gui {
 namespace {

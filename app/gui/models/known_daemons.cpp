@@ -3,7 +3,7 @@
 #include <QFileInfo>
 #include <algorithm>
 
-#include "backend/core/paths.h"
+#include "backend/filesystem/paths.h"
 
 namespace millrace::gui {
 namespace {

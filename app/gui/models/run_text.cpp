@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "app/session/figures.h"
-#include "backend/core/text.h"
-#include "backend/core/utf8.h"
+#include "backend/text/text.h"
+#include "backend/text/utf8.h"
 
 namespace millrace::gui {
 namespace {

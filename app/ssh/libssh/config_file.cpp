@@ -7,7 +7,7 @@
 #include <glob.h>
 #include <unistd.h>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 
 namespace millrace::libssh {
 namespace {

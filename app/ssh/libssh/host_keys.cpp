@@ -4,7 +4,7 @@
 
 #include <libssh/callbacks.h>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 
 namespace millrace::libssh {
 namespace {

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "backend/core/mutex.h"
-#include "backend/core/text.h"
 #include "backend/core/thread.h"
 #include "backend/segment/objects_ahead.h"
 #include "backend/segment/segment_runner.h"
 #include "backend/segment/sequence/local_frames.h"
 #include "backend/segment/sequence/segment_coder.h"
 #include "backend/system/numa.h"
+#include "backend/text/text.h"
 
 namespace millrace::segment {
 namespace {

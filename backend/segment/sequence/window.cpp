@@ -5,8 +5,8 @@
 #include <iterator>
 #include <utility>
 
-#include "backend/core/text.h"
 #include "backend/segment/sequence/local_frames.h"
+#include "backend/text/text.h"
 
 namespace millrace::segment {
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <functional>
 
-#include "backend/core/text.h"
 #include "backend/spec/tree_reader.h"
+#include "backend/text/text.h"
 
 namespace millrace::spec {
 namespace {

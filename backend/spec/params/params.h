@@ -11,12 +11,12 @@
 #include <variant>
 #include <vector>
 
-#include "backend/core/json.h"
 #include "backend/core/status.h"
 #include "backend/expr/expression.h"
 #include "backend/expr/param_uses.h"
 #include "backend/spec/spec_reader.h"
 #include "backend/spec/yaml_tree.h"
+#include "backend/text/json.h"
 
 namespace millrace::spec {
 

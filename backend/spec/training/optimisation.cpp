@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "backend/core/text.h"
 #include "backend/spec/spec_checks.h"
+#include "backend/text/text.h"
 
 namespace millrace::spec {
 namespace {

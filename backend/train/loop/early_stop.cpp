@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::train {
 

@@ -8,7 +8,7 @@
 #include <limits>
 #include <string>
 
-#include "backend/core/json.h"
+#include "backend/text/json.h"
 
 namespace millrace::train {
 

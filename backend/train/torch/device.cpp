@@ -8,7 +8,7 @@
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::train {
 namespace {

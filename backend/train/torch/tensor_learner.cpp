@@ -9,7 +9,7 @@
 #include <c10/core/GradMode.h>
 #include <torch/version.h>
 
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 #include "backend/train/network_shape.h"
 #include "backend/train/part_timer.h"
 #include "backend/train/torch/batch_tensors.h"

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "backend/core/exit_codes.h"
-#include "backend/core/files.h"
-#include "backend/core/json.h"
 #include "backend/core/log.h"
+#include "backend/filesystem/files.h"
+#include "backend/text/json.h"
 #include "backend/values/metric_names.h"
 
 namespace millrace::agent {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "backend/core/paths.h"
+#include "backend/filesystem/paths.h"
 #include "backend/job/command.h"
 #include "backend/spec/run_spec.h"
 

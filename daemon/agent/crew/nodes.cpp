@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include "backend/core/text.h"
 #include "backend/job/attempt_paths.h"
+#include "backend/text/text.h"
 
 namespace millrace::agent {
 namespace {

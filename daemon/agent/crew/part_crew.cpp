@@ -7,8 +7,8 @@
 #include <signal.h>
 
 #include "backend/core/exit_codes.h"
-#include "backend/core/files.h"
-#include "backend/core/json.h"
+#include "backend/filesystem/files.h"
+#include "backend/text/json.h"
 
 namespace millrace::agent {
 namespace {

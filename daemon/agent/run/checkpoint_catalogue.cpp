@@ -5,7 +5,7 @@
 
 #include "backend/core/log.h"
 #include "backend/core/transient.h"
-#include "backend/ring/link/step_page.h"
+#include "backend/feed/link/step_page.h"
 #include "backend/scores/score_file.h"
 #include "daemon/agent/run/run_directory.h"
 

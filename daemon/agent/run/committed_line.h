@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "backend/core/text.h"
 #include "backend/rank/rank_line.h"
 #include "backend/rank/rank_server.h"
+#include "backend/text/text.h"
 
 namespace millrace::agent {
 

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "backend/core/log.h"
-#include "backend/ring/link/step_page.h"
+#include "backend/feed/link/step_page.h"
 #include "backend/stream/state/stream_state.h"
 #include "daemon/agent/crew/gang.h"
 

@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "backend/core/clock.h"
-#include "backend/core/json.h"
 #include "backend/rank/rank_line.h"
+#include "backend/text/json.h"
 #include "daemon/agent/run/receipts.h"
 #include "daemon/agent/run/run_directory.h"
 #include "daemon/agent/run/run_health.h"

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "backend/core/clock.h"
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::agent {
 namespace {

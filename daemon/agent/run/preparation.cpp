@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "backend/checkpoint/checkpoint_directory.h"
-#include "backend/core/files.h"
-#include "backend/core/json.h"
-#include "backend/core/text.h"
+#include "backend/filesystem/files.h"
+#include "backend/text/json.h"
+#include "backend/text/text.h"
 
 namespace millrace::agent {
 namespace {

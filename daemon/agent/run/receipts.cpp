@@ -2,9 +2,9 @@
 
 #include <optional>
 
-#include "backend/core/json_slices.h"
 #include "backend/stream/read_state.h"
 #include "backend/stream/receipt.h"
+#include "backend/text/json_slices.h"
 
 namespace millrace::agent {
 namespace {

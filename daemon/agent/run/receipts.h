@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/core/json.h"
 #include "backend/core/status.h"
+#include "backend/text/json.h"
 #include "backend/values/receipt.h"
 
 namespace millrace::agent {

@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "backend/core/clock.h"
-#include "backend/core/directories.h"
-#include "backend/core/files.h"
 #include "backend/core/ids.h"
-#include "backend/core/text.h"
 #include "backend/core/unique_fd.h"
+#include "backend/filesystem/directories.h"
+#include "backend/filesystem/files.h"
+#include "backend/text/text.h"
 
 namespace millrace::agent {
 namespace {

@@ -12,10 +12,10 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/core/json.h"
 #include "backend/core/status.h"
 #include "backend/job/attempt_paths.h"
 #include "backend/rank/rank_line.h"
+#include "backend/text/json.h"
 #include "backend/values/run_detail.h"
 
 namespace millrace::agent {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "backend/core/files.h"
-#include "backend/core/text.h"
+#include "backend/filesystem/files.h"
 #include "backend/job/attempt_paths.h"
+#include "backend/text/text.h"
 #include "backend/values/metric_names.h"
 #include "daemon/agent/run/worker_door.h"
 

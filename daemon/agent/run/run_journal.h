@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "backend/core/json.h"
 #include "backend/runs/run_store.h"
+#include "backend/text/json.h"
 #include "daemon/agent/run/run_directory.h"
 #include "daemon/agent/run/workplace.h"
 

@@ -5,8 +5,8 @@
 
 #include "backend/core/clock.h"
 #include "backend/core/status.h"
-#include "backend/core/text.h"
 #include "backend/job/attempt_paths.h"
+#include "backend/text/text.h"
 #include "daemon/agent/crew/gang.h"
 
 namespace millrace::agent {

@@ -2,8 +2,8 @@
 
 #include <variant>
 
-#include "backend/core/utf8.h"
 #include "backend/job/attempt_paths.h"
+#include "backend/text/utf8.h"
 
 namespace millrace::agent {
 namespace {

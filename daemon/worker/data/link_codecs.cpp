@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::data {
 

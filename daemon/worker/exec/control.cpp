@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "backend/core/json_bounds.h"
+#include "backend/text/json_bounds.h"
 
 namespace millrace::exec {
 namespace {

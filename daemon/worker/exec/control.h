@@ -15,9 +15,9 @@
 
 #include <poll.h>
 
-#include "backend/core/json.h"
 #include "backend/core/unique_fd.h"
 #include "backend/system/unix_listener.h"
+#include "backend/text/json.h"
 
 namespace millrace::exec {
 

@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "backend/core/clock.h"
-#include "backend/core/directories.h"
-#include "backend/core/files.h"
-#include "backend/core/json.h"
+#include "backend/filesystem/directories.h"
+#include "backend/filesystem/files.h"
 #include "backend/system/boot.h"
 #include "backend/system/pid_scope.h"
+#include "backend/text/json.h"
 
 namespace millrace::exec {
 namespace {

@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "backend/core/exit_codes.h"
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "daemon/worker/exec/guardian.h"
 
 namespace millrace::exec {

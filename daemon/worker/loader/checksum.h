@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "backend/feed/feed_reader.h"
 #include "backend/frame/frame.h"
-#include "backend/ring/feed_reader.h"
 
 namespace millrace::loader {
 

@@ -8,13 +8,13 @@
 
 #include <absl/strings/escaping.h>
 
-#include "backend/core/file_cache.h"
-#include "backend/core/files.h"
 #include "backend/core/hash.h"
-#include "backend/core/json.h"
 #include "backend/core/memory_budget.h"
-#include "backend/core/text.h"
+#include "backend/filesystem/file_cache.h"
+#include "backend/filesystem/files.h"
 #include "backend/recipe/value_counter.h"
+#include "backend/text/json.h"
+#include "backend/text/text.h"
 #include "daemon/worker/loader/bare_spec.h"
 #include "daemon/worker/loader/memory.h"
 #include "daemon/worker/loader/progress.h"

@@ -4,10 +4,10 @@
 #include <limits>
 
 #include "backend/core/memory_budget.h"
-#include "backend/core/text.h"
 #include "backend/segment/segment_runner.h"
 #include "backend/segment/stream_input.h"
 #include "backend/spec/trainable.h"
+#include "backend/text/text.h"
 #include "daemon/worker/loader/bare_spec.h"
 
 namespace millrace::loader {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::loader {
 namespace {

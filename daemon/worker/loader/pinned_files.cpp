@@ -4,10 +4,10 @@
 
 #include <fcntl.h>
 
-#include "backend/core/files.h"
-#include "backend/core/json.h"
 #include "backend/core/unique_fd.h"
+#include "backend/filesystem/files.h"
 #include "backend/system/write_all.h"
+#include "backend/text/json.h"
 
 namespace millrace::loader {
 namespace {

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 
 namespace millrace::loader {
 namespace {

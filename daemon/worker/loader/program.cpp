@@ -14,7 +14,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "backend/core/paths.h"
+#include "backend/filesystem/paths.h"
 #include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/feed/feed.h"
 #include "daemon/worker/loader/feed/job.h"

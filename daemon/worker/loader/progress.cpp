@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "backend/core/clock.h"
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 #include "daemon/worker/loader/process.h"
 #include "daemon/worker/loader/stream/explain.h"
 

@@ -5,11 +5,9 @@
 #include <filesystem>
 #include <set>
 
-#include "backend/core/files.h"
-#include "backend/core/json.h"
-#include "backend/core/paths.h"
-#include "backend/core/text.h"
 #include "backend/dataset/plan_builder.h"
+#include "backend/filesystem/files.h"
+#include "backend/filesystem/paths.h"
 #include "backend/job/job_file.h"
 #include "backend/recipe/compiled_recipe.h"
 #include "backend/recipe/mixed_columns.h"
@@ -17,6 +15,8 @@
 #include "backend/stream/steps.h"
 #include "backend/system/machine_memory.h"
 #include "backend/telemetry/probes.h"
+#include "backend/text/json.h"
+#include "backend/text/text.h"
 #include "daemon/worker/loader/counting.h"
 #include "daemon/worker/loader/labels.h"
 #include "daemon/worker/loader/memory.h"

@@ -4,8 +4,8 @@
 // Threads: pure functions.
 #include <string>
 
-#include "backend/core/json.h"
 #include "backend/dataset/plan_builder.h"
+#include "backend/text/json.h"
 
 namespace millrace::loader {
 

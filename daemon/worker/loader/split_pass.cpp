@@ -3,8 +3,8 @@
 #include <thread>
 #include <utility>
 
-#include "backend/core/text.h"
 #include "backend/core/thread.h"
+#include "backend/text/text.h"
 
 namespace millrace::loader {
 

@@ -6,7 +6,7 @@
 
 #include "backend/core/log.h"
 #include "backend/core/thread.h"
-#include "backend/ring/ring_layout.h"
+#include "backend/feed/ring_layout.h"
 #include "backend/system/unix_socket.h"
 #include "daemon/transport/transport.h"
 #include "daemon/worker/relay/follow_link.h"

@@ -16,7 +16,7 @@
 #include <grpcpp/support/proto_buffer_reader.h>
 
 #include "backend/core/status.h"
-#include "backend/ring/ring_layout.h"
+#include "backend/feed/ring_layout.h"
 #include "millrace/v1/data.pb.h"
 
 namespace millrace::relay {

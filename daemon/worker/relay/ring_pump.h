@@ -15,7 +15,7 @@
 
 #include "backend/core/mutex.h"
 #include "backend/core/unique_fd.h"
-#include "backend/ring/feed_link.h"
+#include "backend/feed/feed_link.h"
 #include "daemon/transport/duplex.h"
 #include "daemon/worker/relay/ring_entries.h"
 

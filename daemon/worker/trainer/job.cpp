@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "backend/job/attempt_paths.h"
 #include "backend/spec/column_origins.h"
 #include "backend/spec/trainable.h"

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "app/gui/bridge/daemon_bridge.h"
-#include "backend/core/json.h"
 #include "backend/core/thread.h"
+#include "backend/text/json.h"
 #include "tests/support/fake_daemon_client.h"
 #include "tests/support/poll.h"
 

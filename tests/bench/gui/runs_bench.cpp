@@ -26,7 +26,7 @@
 #include "app/gui/pages/runs/runs_page.h"
 #include "app/gui/pages/runs/runs_view.h"
 #include "app/gui/widgets/theme.h"
-#include "backend/core/json.h"
+#include "backend/text/json.h"
 #include "tests/support/runs_scene.h"
 
 namespace millrace::gui {

@@ -11,9 +11,9 @@
 
 #include "app/session/daemon_door.h"
 #include "app/session/follower.h"
-#include "backend/core/json.h"
-#include "backend/core/paths.h"
+#include "backend/filesystem/paths.h"
 #include "backend/job/attempt_paths.h"
+#include "backend/text/json.h"
 #include "tests/bench/console/bench_clock.h"
 #include "tests/support/poll.h"
 #include "tests/support/runs_server.h"

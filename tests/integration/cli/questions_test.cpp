@@ -3,8 +3,8 @@
 
 #include <gmock/gmock.h>
 
-#include "backend/core/json.h"
 #include "backend/system/subprocess.h"
+#include "backend/text/json.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace {

@@ -5,9 +5,9 @@
 
 #include <gmock/gmock.h>
 
-#include "backend/core/files.h"
-#include "backend/core/json.h"
+#include "backend/filesystem/files.h"
 #include "backend/system/subprocess.h"
+#include "backend/text/json.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace {

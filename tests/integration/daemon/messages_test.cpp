@@ -1,7 +1,7 @@
 // The agent's values as messages: large values stay within a message's limit.
 #include <gtest/gtest.h>
 
-#include "backend/core/json.h"
+#include "backend/text/json.h"
 #include "daemon/agent/run/receipts.h"
 #include "daemon/agent/run_service.h"
 #include "proto/convert/detail_convert.h"

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backend/core/files.h"
-#include "backend/ring/feed_reader.h"
+#include "backend/feed/feed_reader.h"
+#include "backend/filesystem/files.h"
 #include "backend/stream/read_state.h"
 #include "tests/integration/loader/loader_program.h"
 #include "tests/support/poll.h"

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/core/mutex.h"
-#include "backend/ring/feed_reader.h"
+#include "backend/feed/feed_reader.h"
 
 namespace millrace {
 

@@ -1,7 +1,7 @@
 // The role count: rows and steps of epochs, and what the cache keeps of them.
 #include <filesystem>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "tests/integration/loader/loader_program.h"
 
 namespace millrace {

@@ -1,8 +1,8 @@
 #pragma once
 // Fixture: the built feed between a daemon's rank socket and a rank that reads the ring.
 #include "backend/core/mutex.h"
+#include "backend/feed/feed_reader.h"
 #include "backend/rank/rank_server.h"
-#include "backend/ring/feed_reader.h"
 #include "tests/integration/loader/loader_program.h"
 #include "tests/support/poll.h"
 

@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "backend/spec/key_table.h"
 #include "tests/integration/loader/loader_program.h"
 

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/core/json.h"
 #include "backend/system/subprocess.h"
+#include "backend/text/json.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <regex>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "tests/integration/loader/feed_program.h"
 
 namespace millrace {

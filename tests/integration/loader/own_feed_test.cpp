@@ -10,7 +10,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "backend/ring/feed_reader.h"
+#include "backend/feed/feed_reader.h"
 #include "backend/stream/read_state.h"
 #include "tests/support/poll.h"
 

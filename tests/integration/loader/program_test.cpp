@@ -6,7 +6,7 @@
 
 #include <signal.h>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "tests/integration/loader/loader_program.h"
 
 namespace millrace {

@@ -12,7 +12,7 @@
 #include <gmock/gmock.h>
 
 #include "backend/core/exit_codes.h"
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "tests/integration/loader/loader_program.h"
 
 namespace millrace {

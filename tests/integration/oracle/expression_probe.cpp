@@ -9,11 +9,11 @@
 #include <arrow/array/array_nested.h>
 #include <arrow/array/array_primitive.h>
 
-#include "backend/core/json.h"
 #include "backend/dataset/dataset.h"
 #include "backend/dataset/split_reader.h"
 #include "backend/eval/evaluator.h"
 #include "backend/eval/value_reader.h"
+#include "backend/text/json.h"
 
 namespace millrace {
 namespace {

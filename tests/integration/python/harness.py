@@ -33,7 +33,7 @@ def environment(**more):
             if not name.startswith(("TORCHELASTIC_", "MILLRACE_", "MASTER_")) and name not in ("RANK", "WORLD_SIZE", "LOCAL_RANK")}
     return {**kept, "MILLRACE_BIN_DIR": BIN, "MILLRACE_FEED_LIBRARY": LIBRARY, "MILLRACE_DEPS_DIR": DEPS,
             "MILLRACE_CLOCK_SHIFT": os.environ.get("MILLRACE_CLOCK_SHIFT", os.path.join(BIN, "../tests/integration/python/libclock_shift.so")),
-            "PYTHONPATH": os.pathsep.join([os.path.join(ROOT, "packaging/python"), HERE, os.path.join(ROOT, "tests/support"),
+            "PYTHONPATH": os.pathsep.join([os.path.join(ROOT, "app/python"), HERE, os.path.join(ROOT, "tests/support"),
                                            wheels, os.path.join(DEPS, "wheels")]),
             "LD_LIBRARY_PATH": os.pathsep.join(libraries), "PYTHONDONTWRITEBYTECODE": "",
             "OMP_NUM_THREADS": "1", **more}

@@ -13,10 +13,10 @@ import millrace
 
 class Reference(unittest.TestCase):
     def test_the_page_is_made_of_the_docstrings(self):
-        made = subprocess.run([sys.executable, os.path.join(ROOT, "packaging/python/reference.py")], capture_output=True,
+        made = subprocess.run([sys.executable, os.path.join(ROOT, "app/python/reference.py")], capture_output=True,
                               text=True, check=True).stdout
         with open(os.path.join(ROOT, "docs/reference/python.md"), encoding="utf-8") as file:
-            self.assertEqual(file.read(), made, "run packaging/python/reference.py > docs/reference/python.md")
+            self.assertEqual(file.read(), made, "run app/python/reference.py > docs/reference/python.md")
 
     def test_every_public_name_says_what_it_is(self):
         for name in millrace.__all__:

@@ -463,7 +463,7 @@ class Runs(SshCase):
                   f"run = client.launch({spec!r})[0]; print(client.wait(run)[0].state, len(client.list()))")
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, stdin=subprocess.DEVNULL,
                               env={**self.env, "MILLRACE_BIN_DIR": BIN, "PYTHONDONTWRITEBYTECODE": "1",
-                                   "PYTHONPATH": os.path.join(ROOT, "packaging/python")}, check=False)
+                                   "PYTHONPATH": os.path.join(ROOT, "app/python")}, check=False)
         self.assertEqual((done.returncode, done.stdout), (0, "finished 1\n"), done.stderr)
 
     def test_the_live_views_have_the_terminal(self):

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "backend/job/log_files.h"
 #include "daemon/agent/node_table.h"
 #include "tests/support/fake_clock.h"

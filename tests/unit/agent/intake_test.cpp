@@ -1,7 +1,7 @@
 // Lines on their way into the store, also while it cannot commit.
 #include <sqlite3.h>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "tests/unit/agent/fakes.h"
 
 namespace millrace::agent {

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::agent {

@@ -1,5 +1,5 @@
 // Workers' logs: merged, cut and continued.
-#include "backend/core/utf8.h"
+#include "backend/text/utf8.h"
 #include "tests/unit/agent/fakes.h"
 
 namespace millrace::agent {

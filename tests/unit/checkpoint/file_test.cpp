@@ -6,8 +6,8 @@
 
 #include "backend/checkpoint/checkpoint_file.h"
 #include "backend/checkpoint/checkpoint_header.h"
-#include "backend/core/files.h"
 #include "backend/core/unique_fd.h"
+#include "backend/filesystem/files.h"
 #include "tests/support/checkpoint_file.h"
 #include "tests/support/temp_dir.h"
 

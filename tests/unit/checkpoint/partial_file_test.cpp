@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 
 #include "backend/checkpoint/checkpoint_file.h"
-#include "backend/core/files.h"
 #include "backend/core/hash.h"
+#include "backend/filesystem/files.h"
 #include "tests/support/checkpoint_file.h"
 #include "tests/support/temp_dir.h"
 

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "app/cli/data/profile_view.h"
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 #include "tests/support/metric_lines.h"
 #include "tests/support/poll.h"
 #include "tests/support/temp_dir.h"

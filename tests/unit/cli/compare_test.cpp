@@ -1,7 +1,7 @@
 // `compare`: runs side by side, and runs that cannot be compared.
 #include <gmock/gmock.h>
 
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 #include "tests/unit/cli/commands_fixture.h"
 
 namespace millrace::cli {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "app/cli/help.h"
-#include "backend/core/files.h"
-#include "backend/core/text.h"
+#include "backend/filesystem/files.h"
+#include "backend/text/text.h"
 
 namespace millrace::cli {
 namespace {

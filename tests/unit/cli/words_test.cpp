@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 #include "tests/unit/cli/commands_fixture.h"
 
 namespace millrace::cli {

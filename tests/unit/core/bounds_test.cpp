@@ -12,11 +12,11 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/core/directories.h"
 #include "backend/core/exit_codes.h"
-#include "backend/core/files.h"
-#include "backend/core/json_bounds.h"
-#include "backend/core/paths.h"
+#include "backend/filesystem/directories.h"
+#include "backend/filesystem/files.h"
+#include "backend/filesystem/paths.h"
+#include "backend/text/json_bounds.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace {

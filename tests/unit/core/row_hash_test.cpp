@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-// Python computes the same (packaging/python/millrace/_rows_hash.py): its test has the same
+// Python computes the same (app/python/millrace/_rows_hash.py): its test has the same
 // figures.
 TEST(RowHash, IsWhatIsWrittenDown) {
     EXPECT_EQ(rowKey(0, 0), 0x48218226ff3cd4bfU);

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/core/hash.h"
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::dataset {

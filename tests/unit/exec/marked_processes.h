@@ -15,7 +15,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/core/json.h"
+#include "backend/text/json.h"
 #include "tests/support/poll.h"
 
 namespace millrace::test {

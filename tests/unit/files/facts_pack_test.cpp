@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "tests/unit/dataset/data_files.h"
 
 namespace millrace::files {

@@ -5,10 +5,10 @@
 #include <gmock/gmock.h>
 
 #include "backend/checkpoint/checkpoint_file.h"
-#include "backend/core/files.h"
-#include "backend/core/text.h"
+#include "backend/filesystem/files.h"
 #include "backend/frame/codec.h"
 #include "backend/runs/run_store.h"
+#include "backend/text/text.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/formats/golden_values.h"

@@ -6,7 +6,7 @@
 
 #include <sqlite3.h>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "backend/frame/codec.h"
 #include "backend/runs/run_store.h"
 #include "tests/support/fake_clock.h"

@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backend/core/files.h"
-#include "backend/core/json.h"
+#include "backend/filesystem/files.h"
+#include "backend/text/json.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::job {

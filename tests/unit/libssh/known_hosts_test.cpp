@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "app/ssh/libssh/host_keys.h"
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::libssh {

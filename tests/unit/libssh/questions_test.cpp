@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::libssh {

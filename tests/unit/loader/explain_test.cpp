@@ -5,8 +5,8 @@
 
 #include <gmock/gmock.h>
 
-#include "backend/core/text.h"
 #include "backend/segment/segment_runner.h"
+#include "backend/text/text.h"
 #include "daemon/worker/loader/feed/metrics.h"
 #include "daemon/worker/loader/progress.h"
 

@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "daemon/worker/loader/resolve.h"
 #include "tests/support/temp_dir.h"
 

@@ -5,8 +5,8 @@
 
 #include <gmock/gmock.h>
 
-#include "backend/core/files.h"
 #include "backend/dataset/plan_builder.h"
+#include "backend/filesystem/files.h"
 #include "backend/spec/bind.h"
 #include "backend/spec/spec_reader.h"
 #include "tests/support/temp_dir.h"

@@ -6,9 +6,9 @@
 #include <gmock/gmock.h>
 
 #include "backend/checkpoint/partial_file.h"
-#include "backend/core/files.h"
 #include "backend/core/hash.h"
 #include "backend/core/row_hash.h"
+#include "backend/filesystem/files.h"
 #include "backend/job/job_file.h"
 #include "backend/job/log_files.h"
 #include "backend/scores/score_file.h"

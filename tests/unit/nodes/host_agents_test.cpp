@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "backend/job/log_files.h"
 #include "daemon/nodes/start_pace.h"
 #include "tests/support/poll.h"

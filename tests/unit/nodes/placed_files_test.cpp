@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "backend/job/job_file.h"
 #include "daemon/nodes/messages.h"
 #include "daemon/transport/join_file.h"

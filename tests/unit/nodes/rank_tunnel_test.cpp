@@ -14,8 +14,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backend/core/files.h"
 #include "backend/core/mutex.h"
+#include "backend/filesystem/files.h"
 #include "backend/job/log_files.h"
 #include "backend/rank/rank_client.h"
 #include "backend/rank/rank_server.h"

@@ -1,10 +1,10 @@
 // Reading pages through a page index, and page indexes with wrong content.
 #include <arrow/array/array_base.h>
 
-#include "backend/core/text.h"
 #include "backend/dataset/dataset.h"
 #include "backend/dataset/split_reader.h"
 #include "backend/pages/row_wish.h"
+#include "backend/text/text.h"
 #include "tests/unit/dataset/data_files.h"
 #include "tests/unit/pages/page_files.h"
 

@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backend/ring/reader_ring.h"
+#include "backend/feed/reader_ring.h"
 #include "daemon/transport/raw_buffer.h"
 #include "daemon/worker/relay/ring_entries.h"
 

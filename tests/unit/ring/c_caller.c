@@ -1,7 +1,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "backend/ring/feed_reader.h"
+#include "backend/feed/feed_reader.h"
 
 /* Reads a stream to its end as rank 0 of 1. Returns 0, or the result that ended it. *state: the
  * state at the last step, from malloc(). */

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/ring/ring_layout.h"
+#include "backend/feed/ring_layout.h"
 #include "tests/unit/ring/random_stream.h"
 
 namespace millrace::ring {

@@ -13,8 +13,8 @@
 
 #include <gtest/gtest.h>
 
+#include "backend/feed/feed_reader.h"
 #include "backend/frame/frame.h"
-#include "backend/ring/feed_reader.h"
 #include "backend/ring/feed_server.h"
 #include "backend/ring/ring_sink.h"
 #include "tests/support/temp_dir.h"

@@ -15,11 +15,11 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/core/files.h"
 #include "backend/core/mutex.h"
-#include "backend/ring/dlpack.h"
-#include "backend/ring/feed_python.h"
-#include "backend/ring/reader_ring.h"
+#include "backend/feed/dlpack.h"
+#include "backend/feed/feed_python.h"
+#include "backend/feed/reader_ring.h"
+#include "backend/filesystem/files.h"
 #include "tests/unit/ring/whole_epoch.h"
 
 extern "C" int readStream(const char* socket_path, std::uint64_t* rows, char** state);

@@ -1,4 +1,4 @@
-#include "backend/ring/feed_progress.h"
+#include "backend/feed/feed_progress.h"
 
 #include <random>
 

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/core/mutex.h"
-#include "backend/ring/ring_layout.h"
+#include "backend/feed/ring_layout.h"
 #include "tests/unit/ring/whole_epoch.h"
 
 namespace millrace::ring {

@@ -1,6 +1,6 @@
 // Lines of a worker in memory and in their file: the order holds for any order of acknowledgements,
 // and the file takes no more of the disk than its lines.
-#include "backend/ring/link/line_spool.h"
+#include "backend/feed/link/line_spool.h"
 
 #include <filesystem>
 #include <random>

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/ring/feed_progress.h"
+#include "backend/feed/feed_progress.h"
 #include "backend/stream/open_rest.h"
 #include "tests/unit/ring/feed_fixture.h"
 

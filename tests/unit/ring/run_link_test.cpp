@@ -1,6 +1,6 @@
 // The C library's link to a run's daemon, tested with the daemon's side of the rank socket; its
 // checkpoint file, read with backend/checkpoint.
-#include "backend/ring/link/run_link.h"
+#include "backend/feed/link/run_link.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -18,12 +18,12 @@
 #include <gtest/gtest.h>
 
 #include "backend/checkpoint/checkpoint_file.h"
-#include "backend/core/files.h"
 #include "backend/core/unique_fd.h"
+#include "backend/feed/feed_reader.h"
+#include "backend/feed/link/line_link.h"
+#include "backend/feed/link/step_page.h"
+#include "backend/filesystem/files.h"
 #include "backend/rank/rank_server.h"
-#include "backend/ring/feed_reader.h"
-#include "backend/ring/link/line_link.h"
-#include "backend/ring/link/step_page.h"
 #include "backend/system/unix_socket.h"
 #include "tests/support/poll.h"
 #include "tests/support/temp_dir.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/ring/feed_progress.h"
+#include "backend/feed/feed_progress.h"
 #include "tests/unit/ring/entry_ring.h"
 
 namespace millrace::ring {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "millrace/v1/daemon.pb.h"
 #include "millrace/v1/inspect.pb.h"
 #include "millrace/v1/nodes.pb.h"

@@ -6,9 +6,9 @@
 
 #include <gmock/gmock.h>
 
-#include "backend/core/files.h"
 #include "backend/core/row_hash.h"
 #include "backend/core/unique_fd.h"
+#include "backend/filesystem/files.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::scores {

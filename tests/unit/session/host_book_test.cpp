@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "app/session/remote_place.h"
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::session {

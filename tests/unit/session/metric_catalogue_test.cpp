@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 
 namespace millrace::session {
 namespace {

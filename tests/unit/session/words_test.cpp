@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "app/session/metric_catalogue.h"
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 
 namespace millrace::session {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/core/files.h"
 #include "backend/expr/functions.h"
+#include "backend/filesystem/files.h"
 #include "backend/spec/spec_reader.h"
 
 namespace millrace::spec {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "backend/spec/bind.h"
 #include "tests/unit/spec/movielens_spec.h"
 

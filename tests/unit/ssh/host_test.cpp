@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "backend/system/unix_socket.h"
 #include "tests/support/poll.h"
 #include "tests/support/scripted_ssh.h"

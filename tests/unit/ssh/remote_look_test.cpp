@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "backend/system/subprocess.h"
 #include "backend/system/unix_socket.h"
 #include "tests/support/temp_dir.h"

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "backend/system/pid_scope.h"
 #include "backend/system/subprocess.h"
 #include "tests/support/temp_dir.h"

@@ -12,8 +12,8 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/core/files.h"
 #include "backend/core/log.h"
+#include "backend/filesystem/files.h"
 #include "backend/system/unix_listener.h"
 #include "backend/system/unix_socket.h"
 #include "tests/support/temp_dir.h"

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "tests/support/poll.h"
 #include "tests/support/temp_dir.h"
 

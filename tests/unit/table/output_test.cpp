@@ -9,10 +9,10 @@
 #include <parquet/file_reader.h>
 #include <parquet/metadata.h>
 
-#include "backend/core/files.h"
 #include "backend/core/thread.h"
 #include "backend/dataset/dataset.h"
 #include "backend/dataset/split_reader.h"
+#include "backend/filesystem/files.h"
 #include "backend/frame/frame.h"
 #include "backend/spec/run_spec.h"
 #include "backend/table/frame_table.h"

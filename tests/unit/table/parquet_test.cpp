@@ -14,7 +14,7 @@
 #include <parquet/page_index.h>
 #include <parquet/statistics.h>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "backend/table/table_output.h"
 #include "tests/support/temp_dir.h"
 

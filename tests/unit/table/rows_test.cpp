@@ -6,14 +6,14 @@
 #include <parquet/file_reader.h>
 #include <parquet/metadata.h>
 
-#include "backend/core/files.h"
-#include "backend/core/text.h"
 #include "backend/dataset/plan_builder.h"
+#include "backend/filesystem/files.h"
 #include "backend/spec/bind.h"
 #include "backend/spec/spec_reader.h"
 #include "backend/table/row_stream.h"
 #include "backend/table/table_output.h"
 #include "backend/table/table_writer.h"
+#include "backend/text/text.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::table {

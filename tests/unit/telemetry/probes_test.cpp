@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/core/utf8.h"
+#include "backend/text/utf8.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/poll.h"
 

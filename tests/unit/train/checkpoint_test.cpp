@@ -11,7 +11,7 @@
 
 #include <gmock/gmock.h>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "backend/train/init_from.h"
 #include "tests/unit/train/fakes.h"
 

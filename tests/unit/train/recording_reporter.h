@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backend/core/status.h"
-#include "backend/ring/link/step_page.h"
+#include "backend/feed/link/step_page.h"
 #include "backend/train/reporter.h"
 #include "tests/unit/train/scratch.h"
 

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/core/files.h"
 #include "backend/core/ids.h"
+#include "backend/filesystem/files.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::transport {

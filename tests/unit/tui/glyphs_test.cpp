@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 
 namespace millrace::tui {
 namespace {

@@ -6,7 +6,7 @@
 #include "app/session/words.h"
 #include "app/tui/top_view.h"
 #include "app/tui/watch_view.h"
-#include "backend/core/text.h"
+#include "backend/text/text.h"
 #include "tests/support/fake_client.h"
 #include "tests/support/metric_lines.h"
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "app/gui/models/run_text.h"
-#include "backend/core/json.h"
+#include "backend/text/json.h"
 
 namespace millrace::gui {
 namespace {

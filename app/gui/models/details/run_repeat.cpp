@@ -6,9 +6,9 @@
 
 #include "app/gui/models/details/run_cli.h"
 #include "app/gui/models/run_text.h"
-#include "backend/core/json.h"
 #include "backend/spec/hash_keys.h"
 #include "backend/spec/run_spec.h"
+#include "backend/text/json.h"
 
 namespace millrace::gui {
 namespace {

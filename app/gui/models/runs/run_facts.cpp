@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "app/gui/models/run_text.h"
-#include "backend/core/json.h"
+#include "backend/text/json.h"
 
 namespace millrace::gui {
 namespace {

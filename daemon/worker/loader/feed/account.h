@@ -5,8 +5,8 @@
 // Threads: functions. Failure: none.
 #include <string>
 
-#include "backend/core/json.h"
 #include "backend/frame/frame.h"
+#include "backend/text/json.h"
 #include "daemon/worker/loader/elsewhere.h"
 
 namespace millrace::loader {

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "backend/checkpoint/checkpoint_name.h"
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "backend/job/attempt_paths.h"
 #include "backend/job/job_file.h"
 #include "backend/spec/column_origins.h"

@@ -5,13 +5,13 @@
 #include <optional>
 #include <utility>
 
-#include "backend/core/files.h"
 #include "backend/core/memory_budget.h"
-#include "backend/core/paths.h"
-#include "backend/core/text.h"
+#include "backend/filesystem/files.h"
+#include "backend/filesystem/paths.h"
 #include "backend/job/job_file.h"
 #include "backend/segment/stream_input.h"
 #include "backend/spec/spec_reader.h"
+#include "backend/text/text.h"
 #include "daemon/worker/loader/bare_spec.h"
 #include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/memory.h"

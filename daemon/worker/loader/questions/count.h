@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/core/json.h"
 #include "backend/core/status.h"
+#include "backend/text/json.h"
 #include "daemon/worker/loader/resolve.h"
 
 namespace millrace::loader {

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "backend/core/json.h"
+#include "backend/text/json.h"
 
 namespace millrace::loader {
 

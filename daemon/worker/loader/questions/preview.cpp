@@ -7,10 +7,10 @@
 
 #include <time.h>
 
-#include "backend/core/json.h"
-#include "backend/core/text.h"
 #include "backend/segment/frame_gatherer.h"
 #include "backend/segment/segment_runner.h"
+#include "backend/text/json.h"
+#include "backend/text/text.h"
 #include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/labels.h"
 #include "daemon/worker/loader/memory.h"

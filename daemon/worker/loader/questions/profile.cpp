@@ -4,11 +4,11 @@
 #include <filesystem>
 #include <optional>
 
-#include "backend/core/json.h"
 #include "backend/profile/first_spec.h"
 #include "backend/profile/profiler.h"
 #include "backend/spec/given_dataset.h"
 #include "backend/spec/yaml_text.h"
+#include "backend/text/json.h"
 #include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/process.h"
 #include "daemon/worker/loader/progress.h"

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "backend/core/json.h"
+#include "backend/text/json.h"
 #include "daemon/worker/loader/resolve.h"
 
 namespace millrace::loader {

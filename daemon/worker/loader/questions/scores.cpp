@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <iostream>
 
-#include "backend/core/json.h"
 #include "backend/scores/pairing.h"
 #include "backend/scores/score_file.h"
+#include "backend/text/json.h"
 #include "daemon/worker/loader/exit.h"
 
 namespace millrace::loader {

@@ -8,7 +8,7 @@
 // document.
 #include <string>
 
-#include "backend/core/json.h"
+#include "backend/text/json.h"
 
 namespace millrace::loader {
 

@@ -9,10 +9,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "backend/core/files.h"
 #include "backend/core/mutex.h"
-#include "backend/core/paths.h"
 #include "backend/core/unique_fd.h"
+#include "backend/filesystem/files.h"
+#include "backend/filesystem/paths.h"
 #include "backend/job/attempt_paths.h"
 #include "backend/job/job_file.h"
 #include "backend/rank/rank_server.h"

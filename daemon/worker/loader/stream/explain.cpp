@@ -5,8 +5,8 @@
 #include <cstdio>
 
 #include "backend/core/status.h"
-#include "backend/core/text.h"
 #include "backend/segment/segment_runner.h"
+#include "backend/text/text.h"
 
 namespace millrace::loader {
 

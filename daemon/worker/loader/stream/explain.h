@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/core/json.h"
 #include "backend/segment/stage_counters.h"
+#include "backend/text/json.h"
 
 namespace millrace::loader {
 

@@ -3,8 +3,8 @@
 #include <cstdio>
 
 #include "backend/core/clock.h"
-#include "backend/core/text.h"
 #include "backend/stream/read_state.h"
+#include "backend/text/text.h"
 #include "daemon/worker/loader/segments.h"
 
 namespace millrace::loader {

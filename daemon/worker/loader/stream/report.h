@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "backend/core/json.h"
 #include "backend/dataset/plan_builder.h"
 #include "backend/segment/sequence/sequencer.h"
 #include "backend/segment/stage_counters.h"
 #include "backend/table/table_output.h"
+#include "backend/text/json.h"
 #include "daemon/worker/loader/stream/explain.h"
 
 namespace millrace::loader {

@@ -7,13 +7,13 @@
 #include <optional>
 #include <vector>
 
-#include "backend/core/files.h"
-#include "backend/core/json.h"
 #include "backend/core/mutex.h"
 #include "backend/core/thread.h"
-#include "backend/ring/feed_reader.h"
+#include "backend/feed/feed_reader.h"
+#include "backend/filesystem/files.h"
 #include "backend/stream/read_state.h"
 #include "backend/stream/state/order_hash.h"
+#include "backend/text/json.h"
 #include "daemon/worker/loader/checksum.h"
 #include "daemon/worker/loader/exit.h"
 

@@ -6,15 +6,15 @@
 #include <unistd.h>
 
 #include "backend/core/bounded_queue.h"
-#include "backend/core/files.h"
-#include "backend/core/json.h"
-#include "backend/core/paths.h"
 #include "backend/core/unique_fd.h"
+#include "backend/filesystem/files.h"
+#include "backend/filesystem/paths.h"
 #include "backend/ring/feed_server.h"
 #include "backend/ring/ring_sink.h"
 #include "backend/stream/state/stream_state.h"
 #include "backend/system/pipe.h"
 #include "backend/system/subprocess.h"
+#include "backend/text/json.h"
 #include "daemon/worker/loader/process.h"
 #include "daemon/worker/loader/scratch.h"
 

@@ -6,15 +6,15 @@
 #include <unistd.h>
 
 #include "backend/core/clock.h"
-#include "backend/core/files.h"
-#include "backend/core/text.h"
 #include "backend/dataset/column_cost.h"
+#include "backend/filesystem/files.h"
 #include "backend/profile/page_probe.h"
 #include "backend/segment/segment_runner.h"
 #include "backend/segment/sequence/sequencer.h"
 #include "backend/stream/read_state.h"
 #include "backend/stream/steps.h"
 #include "backend/table/row_stream.h"
+#include "backend/text/text.h"
 #include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/labels.h"
 #include "daemon/worker/loader/memory.h"

@@ -8,7 +8,7 @@
 
 #include <gmock/gmock.h>
 
-#include "backend/core/files.h"
+#include "backend/filesystem/files.h"
 #include "tests/support/checkpoint_file.h"
 #include "tests/unit/runs/fixture.h"
 

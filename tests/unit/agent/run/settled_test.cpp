@@ -2,7 +2,7 @@
 // when they are finished.
 #include <fstream>
 
-#include "backend/ring/link/step_page.h"
+#include "backend/feed/link/step_page.h"
 #include "backend/stream/state/stream_state.h"
 #include "tests/unit/agent/fakes.h"
 
