@@ -22,9 +22,9 @@
 #include "daemon/agent/head.h"
 #include "daemon/config/background.h"
 #include "daemon/config/daemon_config.h"
+#include "daemon/config/daemon_locks.h"
 #include "daemon/config/installed_program.h"
-#include "daemon/config/premises.h"
-#include "daemon/nodes/agents_door.h"
+#include "daemon/nodes/agent_listener.h"
 #include "daemon/nodes/head_link.h"
 #include "daemon/nodes/host_agents.h"
 #include "daemon/nodes/slot.h"
@@ -113,24 +113,24 @@ Result<sigset_t> beginServing(const config::DaemonConfig& config, const config::
 // `isLogging`: stderr has become the log file.
 Status serve(const config::DaemonConfig& asked, config::ReadyNotice& notice, bool& isLogging) {
     config::DaemonConfig config = asked;
-    ASSIGN_OR_RETURN(config::Premises premises, config::takePremises(config));
+    ASSIGN_OR_RETURN(config::DaemonLocks daemonLocks, config::takeDaemonLocks(config));
     const bool wasListening = nodes::listenAsBefore(config);
     if (!config.trainsHere && config.nodesListen.empty()) {
         return invalidArgument(
             "--no-train-here (here.train: false): there would be nowhere to run; give "
             "--nodes-listen too, where agents of other nodes come");
     }
-    ASSIGN_OR_RETURN(const sigset_t signals, beginServing(config, premises.state, isLogging));
-    const config::Heartbeat heartbeat(premises.state, config::StateLock::kBeat, &leaveAtOnce);
+    ASSIGN_OR_RETURN(const sigset_t signals, beginServing(config, daemonLocks.state, isLogging));
+    const config::Heartbeat heartbeat(daemonLocks.state, config::StateLock::kBeat, &leaveAtOnce);
     const SystemClock clock;
     ASSIGN_OR_RETURN(const auto head, agent::Head::open(config, clock));
     ASSIGN_OR_RETURN(auto server, rpc::RpcServer::start(
                                       {config, head->runs(), head->controller(), head->telemetry(),
                                        head->nodes(), head->tokens(), head->inspection(),
                                        head->inspector(), head->store(), clock, &endThisProcess}));
-    std::unique_ptr<nodes::AgentsDoor> agents;
+    std::unique_ptr<nodes::AgentListener> agents;
     if (!config.nodesListen.empty()) {
-        ASSIGN_OR_RETURN(agents, nodes::AgentsDoor::open(
+        ASSIGN_OR_RETURN(agents, nodes::AgentListener::open(
                                      config, std::string(buildId()), head->nodes(), head->tokens(),
                                      clock, [&head](const auto& run, const auto& checkpoint) {
                                          return head->checkpoints().add(run, checkpoint);
@@ -264,7 +264,7 @@ int failureCode(bool isSlot, const Status& why) {
 
 int run(const std::vector<std::string>& arguments) {
     const Result<config::CommandLine> line =
-        config::parseCommandLine(arguments, config::Surroundings::ofThisProcess(buildId()));
+        config::parseCommandLine(arguments, config::ProcessEnvironment::ofThisProcess(buildId()));
     if (!line.ok()) {
         std::fprintf(stderr, "millraced: %s\n", std::string(messageOf(line.status())).c_str());
         return kUsage;

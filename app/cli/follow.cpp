@@ -67,7 +67,7 @@ Outcome followInLines(CliContext& context, client::DaemonClient& daemon, const F
     session::Follower follower(daemon, context.clock, optionsOf(job));
     const int interruptsBefore = context.interrupts.load();
     const std::int64_t startNs = context.clock.steadyNs();
-    Absence absence(daemon);
+    ConnectionTimeout absence(daemon);
     for (;;) {
         const auto event = follower.next(std::chrono::milliseconds(100));
         const std::int64_t nowNs = context.clock.steadyNs();
@@ -154,10 +154,10 @@ FollowForm followForm(const CliContext& context, bool isJson, bool isPlain) {
     return hasScreen ? FollowForm::kScreen : FollowForm::kLines;
 }
 
-Absence::Absence(const client::DaemonClient& daemon)
+ConnectionTimeout::ConnectionTimeout(const client::DaemonClient& daemon)
     : mostNs_(daemon.address().rfind("ssh://", 0) == 0 ? kAwayOverSshNs : kAwayNs) {}
 
-bool Absence::isTooLong(const session::Link& link, std::int64_t nowNs) {
+bool ConnectionTimeout::isTooLong(const session::Link& link, std::int64_t nowNs) {
     const bool isAway = link.state == session::LinkState::kReconnecting;
     sinceNs_ = !isAway ? 0 : sinceNs_ == 0 ? nowNs : sinceNs_;
     return isAway && nowNs - sinceNs_ > mostNs_;

@@ -26,9 +26,9 @@ FollowForm followForm(const CliContext& context, bool isJson, bool isPlain);
 /// Limits how long a daemon may be unreachable before lines and JSON end: two minutes. Behind ssh a
 /// day: a laptop is closed or a network is down, and the host and its runs continue. The full
 /// screen waits forever.
-class Absence {
+class ConnectionTimeout {
  public:
-    explicit Absence(const client::DaemonClient& daemon);
+    explicit ConnectionTimeout(const client::DaemonClient& daemon);
     /// Call with the connection's state at `nowNs`. Returns true once the daemon is away too long.
     bool isTooLong(const session::Link& link, std::int64_t nowNs);
 

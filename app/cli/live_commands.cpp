@@ -34,7 +34,7 @@ int streamLogs(CliContext& context, client::DaemonClient& daemon,
     session::Follower follower(daemon, context.clock, options);
     const int interruptsBefore = context.interrupts.load();
     bool hasLines = false;
-    Absence absence(daemon);
+    ConnectionTimeout absence(daemon);
     session::Link link;
     while (context.interrupts.load() == interruptsBefore) {
         if (context.isOutputLost()) {

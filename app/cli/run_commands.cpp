@@ -89,7 +89,7 @@ Result<values::SubmitRequest> requestOf(CliContext& context, const ParsedArgs& a
     request.packages["millrace"] = kVersion;
     RETURN_IF_ERROR(takeTags(args, request));
     if (daemon.address.isSsh) {
-        session::RemoteWishes wishes;
+        session::RemoteRequests wishes;
         wishes.remoteDir = args.text("--remote-dir", daemon.remoteDir);
         wishes.uploads = args.list("--upload");
         wishes.environment = args.list("--env");
@@ -350,7 +350,7 @@ int runResume(CliContext& context, const ParsedArgs& args) {
     if (!found.ok()) {
         return fail(context, found.status());
     }
-    const values::RankWish wish{args.number("--ranks", 0), args.number("--nodes", 0)};
+    const values::RankCount wish{args.number("--ranks", 0), args.number("--nodes", 0)};
     const std::int64_t step =
         args.has("--from-start") ? values::kFromStart : args.number("--step", values::kFromLast);
     Result<RunSummary> run = (*daemon)->resume(found->summary.id, step, wish);

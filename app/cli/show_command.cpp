@@ -391,7 +391,7 @@ std::string packagesText(const std::map<std::string, std::string>& packages) {
 }
 
 void showScript(Page& page, const RunDetail& detail) {
-    const values::ScriptFacts& script = detail.script;
+    const values::ScriptInfo& script = detail.script;
     const Result<Json> spec = parseJson(detail.resolvedSpec, "spec");
     std::string command;
     for (const Json& word : spec.ok() ? jsonMember(*spec, "command") : Json()) {

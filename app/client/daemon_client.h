@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "backend/core/status.h"
-#include "backend/values/daemon_facts.h"
+#include "backend/values/daemon_info.h"
 #include "backend/values/inspection.h"
 #include "backend/values/log_line.h"
 #include "backend/values/metric_line.h"
 #include "backend/values/node.h"
-#include "backend/values/rank_wish.h"
+#include "backend/values/rank_count.h"
 #include "backend/values/run_list.h"
 
 namespace millrace::client {
@@ -65,7 +65,7 @@ class DaemonClient {
                                             const std::string& reason) = 0;
     /// `step`: of a checkpoint; 0: the last one; -1: from the start, ignoring all checkpoints.
     virtual Result<values::RunSummary> resume(const std::string& run, std::int64_t step,
-                                              const values::RankWish& wish) = 0;
+                                              const values::RankCount& wish) = 0;
     /// Hides a run that has ended; `isForGood`: frees its storage, which cannot be undone.
     virtual Result<values::RemovedRun> remove(const std::string& run, bool isForGood) = 0;
     virtual Result<values::RunSummary> restore(const std::string& run) = 0;

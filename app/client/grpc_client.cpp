@@ -260,7 +260,7 @@ class GrpcClient final : public DaemonClient {
     }
 
     Result<values::RunSummary> resume(const std::string& run, std::int64_t step,
-                                      const values::RankWish& wish) override {
+                                      const values::RankCount& wish) override {
         v1::ResumeRunRequest request;
         request.set_run(run);
         request.set_step(step);

@@ -151,12 +151,13 @@ Result<std::string> DirectoriesThere::standsFor(const std::string& address,
 
 Status DirectoriesThere::complete(const std::string& address, values::SubmitRequest& request) {
     ASSIGN_OR_RETURN(const Address parsed, Address::parse(address));
-    RemoteWishes wishes;
+    RemoteRequests wishes;
     ASSIGN_OR_RETURN(wishes.remoteDir, standsFor(address, request.baseDir));
     return completeThere(hosts_.at(parsed), wishes, request);
 }
 
-Status completeThere(ssh::Host& host, const RemoteWishes& wishes, values::SubmitRequest& request) {
+Status completeThere(ssh::Host& host, const RemoteRequests& wishes,
+                     values::SubmitRequest& request) {
     for (const std::string& file : wishes.uploads) {
         RETURN_IF_ERROR(checkUpload(file));
         RETURN_IF_ERROR(withPath(request.specText, file, file).status());

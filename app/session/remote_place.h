@@ -17,7 +17,7 @@
 
 namespace millrace::session {
 
-struct RemoteWishes {
+struct RemoteRequests {
     std::string remoteDir;                 ///< base of relative paths; "" or relative: in the home
     std::vector<std::string> uploads;      ///< files of this machine that the spec names
     std::vector<std::string> environment;  ///< --env
@@ -29,7 +29,7 @@ struct RemoteWishes {
 /// Sets the parts of `request` that depend on the host: base directory, launch place, and the
 /// spec's text if it names uploaded files. `request` comes from readSubmission(), or has its
 /// fileName set if isSpecThere.
-Status completeThere(ssh::Host& host, const RemoteWishes& wishes, values::SubmitRequest& request);
+Status completeThere(ssh::Host& host, const RemoteRequests& wishes, values::SubmitRequest& request);
 
 /// The absolute path there of `remoteDir` ("" or relative: in the home).
 Result<std::string> directoryThere(ssh::Host& host, const std::string& remoteDir);

@@ -72,8 +72,8 @@ Status checkSpecText(const std::string& text, const std::string& path) {
                                   : "'iconv -f latin1 -t UTF-8' converts a Latin-1 file");
 }
 
-values::GitFacts gitFactsOf(const std::string& directory) {
-    values::GitFacts facts;
+values::GitInfo gitFactsOf(const std::string& directory) {
+    values::GitInfo facts;
     facts.commit = git(directory, {"rev-parse", "HEAD"});
     if (facts.commit.empty()) {
         return facts;

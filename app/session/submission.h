@@ -13,7 +13,7 @@ namespace millrace::session {
 
 /// Commit, branch, remote and whether tracked files are changed, for the repository around
 /// `directory`.
-values::GitFacts gitFactsOf(const std::string& directory);
+values::GitInfo gitFactsOf(const std::string& directory);
 
 /// The current directory, and the variables of this process that a script may need: an allow-list
 /// (PATH, VIRTUAL_ENV, LANG, OMP_*, CUDA_*, ...) and `more`, further names. A name that is not set,

@@ -101,35 +101,35 @@ QuestionKind kindOf(std::string_view text, std::string_view hint) {
     return isCode && !isHidden ? QuestionKind::kCode : QuestionKind::kSecret;
 }
 
-Result<std::unique_ptr<AskpassDoor>> AskpassDoor::open(const std::string& directory,
-                                                       std::string host, Ask ask) {
+Result<std::unique_ptr<AskpassListener>> AskpassListener::open(const std::string& directory,
+                                                               std::string host, Ask ask) {
     const std::string path = directory + "/ask";
     ASSIGN_OR_RETURN(UniqueFd listener, listenUnix(path, 8));
     UniqueFd wakeRead, wakeWrite;
     RETURN_IF_ERROR(makePipe(wakeRead, wakeWrite));
-    std::unique_ptr<AskpassDoor> door(
-        new AskpassDoor(path, std::move(listener), std::move(host), std::move(ask)));
-    door->wakeRead_ = std::move(wakeRead);
-    door->wakeWrite_ = std::move(wakeWrite);
-    door->thread_ = startThread(
-        "mr-askpass", [raw = door.get()](std::stop_token stop) { raw->run(std::move(stop)); });
-    return door;
+    std::unique_ptr<AskpassListener> made(
+        new AskpassListener(path, std::move(listener), std::move(host), std::move(ask)));
+    made->wakeRead_ = std::move(wakeRead);
+    made->wakeWrite_ = std::move(wakeWrite);
+    made->thread_ = startThread(
+        "mr-askpass", [raw = made.get()](std::stop_token stop) { raw->run(std::move(stop)); });
+    return made;
 }
 
-AskpassDoor::AskpassDoor(std::string path, UniqueFd listener, std::string host, Ask ask)
+AskpassListener::AskpassListener(std::string path, UniqueFd listener, std::string host, Ask ask)
     : path_(std::move(path)),
       host_(std::move(host)),
       ask_(std::move(ask)),
       listener_(std::move(listener)) {}
 
-AskpassDoor::~AskpassDoor() {
+AskpassListener::~AskpassListener() {
     thread_.request_stop();
     wakeWrite_.reset();
     thread_.join();
     ::unlink(path_.c_str());
 }
 
-std::vector<std::string> AskpassDoor::environment(const std::string& program) const {
+std::vector<std::string> AskpassListener::environment(const std::string& program) const {
     // ssh before 8.4 does not know SSH_ASKPASS_REQUIRE; it asks the program only if DISPLAY is set.
     const char* display = std::getenv("DISPLAY");
     return {"SSH_ASKPASS=" + program, "SSH_ASKPASS_REQUIRE=force",
@@ -137,7 +137,7 @@ std::vector<std::string> AskpassDoor::environment(const std::string& program) co
             strCat(kSocketVariable, "=", path_)};
 }
 
-void AskpassDoor::run(std::stop_token stop) {
+void AskpassListener::run(std::stop_token stop) {
     while (!stop.stop_requested()) {
         pollfd fds[2] = {{listener_.get(), POLLIN, 0}, {wakeRead_.get(), POLLIN, 0}};
         if (::poll(fds, 2, -1) < 0 && errno != EINTR) {
@@ -161,7 +161,7 @@ void AskpassDoor::run(std::stop_token stop) {
     }
 }
 
-void AskpassDoor::serve(UniqueFd peer, const std::stop_token& stop) {
+void AskpassListener::serve(UniqueFd peer, const std::stop_token& stop) {
     const std::string said = readQuestion(peer.get(), wakeRead_.get());
     if (stop.stop_requested()) {
         return;
@@ -202,12 +202,12 @@ std::optional<int> answerAsAskpass(int argc, char** argv) {
     }
     std::signal(SIGPIPE, SIG_IGN);
     const char* hint = std::getenv("SSH_ASKPASS_PROMPT");
-    const Result<UniqueFd> door = connectOwnUnix(socket);
-    if (!door.ok() || !writeAll(door->get(), strCat(hint == nullptr ? "" : hint, "\n", argv[1])) ||
-        ::shutdown(door->get(), SHUT_WR) != 0) {
+    const Result<UniqueFd> made = connectOwnUnix(socket);
+    if (!made.ok() || !writeAll(made->get(), strCat(hint == nullptr ? "" : hint, "\n", argv[1])) ||
+        ::shutdown(made->get(), SHUT_WR) != 0) {
         return 1;
     }
-    const std::optional<Secret> answer = readAnswer(door->get());
+    const std::optional<Secret> answer = readAnswer(made->get());
     if (!answer.has_value()) {
         return 1;
     }

@@ -1,7 +1,8 @@
 #pragma once
-// AskpassDoor: brings ssh's questions to the process that owns the connection. ssh runs the program
-// of SSH_ASKPASS with the question as its argument and reads the answer from its output (ssh(1)).
-// That program is this one again, which sends the question over a socket to the owning process.
+// AskpassListener: brings ssh's questions to the process that owns the connection. ssh runs the
+// program of SSH_ASKPASS with the question as its argument and reads the answer from its output
+// (ssh(1)). That program is this one again, which sends the question over a socket to the owning
+// process.
 //
 // Listens in a directory that only this user can enter, and rejects peers of other users. Threads:
 // one ("mr-askpass"), which calls Ask; joined by the destructor. Failure: a question without an
@@ -19,14 +20,14 @@
 
 namespace millrace::ssh {
 
-class AskpassDoor {
+class AskpassListener {
  public:
     /// Listens in `directory` (0700).
-    static Result<std::unique_ptr<AskpassDoor>> open(const std::string& directory, std::string host,
-                                                     Ask ask);
-    ~AskpassDoor();
-    AskpassDoor(const AskpassDoor&) = delete;
-    AskpassDoor& operator=(const AskpassDoor&) = delete;
+    static Result<std::unique_ptr<AskpassListener>> open(const std::string& directory,
+                                                         std::string host, Ask ask);
+    ~AskpassListener();
+    AskpassListener(const AskpassListener&) = delete;
+    AskpassListener& operator=(const AskpassListener&) = delete;
 
     /// The variables that ssh's environment needs; `program`: the path of this program.
     std::vector<std::string> environment(const std::string& program) const;
@@ -36,7 +37,7 @@ class AskpassDoor {
     bool wasGivenUp() const { return wasGivenUp_; }
 
  private:
-    AskpassDoor(std::string path, UniqueFd listener, std::string host, Ask ask);
+    AskpassListener(std::string path, UniqueFd listener, std::string host, Ask ask);
     void run(std::stop_token stop);
     void serve(UniqueFd peer, const std::stop_token& stop);
 

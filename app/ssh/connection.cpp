@@ -141,7 +141,7 @@ Status Connection::start() {
     child.newSession = true;  // no terminal: its questions come through the askpass socket
     child.argv = masterArguments();
     if (options_.ask != nullptr && !options_.isStrict) {
-        ASSIGN_OR_RETURN(askpass_, AskpassDoor::open(directory_, host_, options_.ask));
+        ASSIGN_OR_RETURN(askpass_, AskpassListener::open(directory_, host_, options_.ask));
         child.environment = askpass_->environment(options_.askpassProgram);
     }
     UniqueFd theirInput, theirOutput, theirErrors;

@@ -57,7 +57,7 @@ class Connection {
     /// The program that makes the connection: "ssh" or "millrace-ssh".
     std::string programName() const;
     /// The facts found on the host when the connection was opened.
-    const RemoteFacts& facts() const { return facts_; }
+    const RemoteHostInfo& facts() const { return facts_; }
     /// A connected socket that ends at the unix socket `path` there. If nothing listens there, the
     /// socket is closed at its first use.
     Result<UniqueFd> dial(const std::string& path) MR_EXCLUDES(forwardMutex_);
@@ -89,10 +89,10 @@ class Connection {
 
     const ConnectionOptions options_;
     std::string host_, directory_;
-    std::unique_ptr<AskpassDoor> askpass_;
+    std::unique_ptr<AskpassListener> askpass_;
     std::optional<Subprocess> program_;
     UniqueFd input_, output_, errors_, wakeRead_, wakeWrite_;
-    RemoteFacts facts_;
+    RemoteHostInfo facts_;
 
     mutable Mutex mutex_;
     mutable CondVar changed_;

@@ -134,7 +134,7 @@ Result<std::shared_ptr<Connection>> Host::connection(const std::stop_token& stop
     return made;
 }
 
-Result<RemoteFacts> Host::look(const std::string& path, const std::stop_token& stop) {
+Result<RemoteHostInfo> Host::look(const std::string& path, const std::stop_token& stop) {
     ASSIGN_OR_RETURN(const auto link, connection(stop));
     ASSIGN_OR_RETURN(const SubprocessOutput output,
                      link->run(lookScript(path), kLookTimeout, stop));
@@ -159,7 +159,7 @@ Result<UniqueFd> Host::dial(const std::string& path, const std::stop_token& stop
     if (!known.empty()) {
         return link->dial(known);
     }
-    ASSIGN_OR_RETURN(const RemoteFacts facts, look(path, stop));
+    ASSIGN_OR_RETURN(const RemoteHostInfo facts, look(path, stop));
     if (!facts.hasSocket) {
         return noDaemonThere(facts, address_.text());
     }
@@ -179,7 +179,7 @@ Status Host::whyClosed(const std::string& path, const std::stop_token& stop) {
             RETURN_IF_ERROR(connection_->state());
         }
     }
-    ASSIGN_OR_RETURN(const RemoteFacts facts, look(path, stop));
+    ASSIGN_OR_RETURN(const RemoteHostInfo facts, look(path, stop));
     return noDaemonThere(facts, address_.text());
 }
 

@@ -57,7 +57,7 @@ class Host {
     /// Why a socket from dial() was closed without an error.
     Status whyClosed(const std::string& path, const std::stop_token& stop = {}) MR_EXCLUDES(mutex_);
     /// Reads the present facts of the host, such as program and socket.
-    Result<RemoteFacts> look(const std::string& path, const std::stop_token& stop = {})
+    Result<RemoteHostInfo> look(const std::string& path, const std::stop_token& stop = {})
         MR_EXCLUDES(mutex_);
     void forgive() MR_EXCLUDES(mutex_);
 

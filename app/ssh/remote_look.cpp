@@ -57,7 +57,7 @@ bool isWholeLook(std::string_view output) {
     return output.find(strCat("\n", kLastLine, "\n")) != std::string_view::npos;
 }
 
-Result<RemoteFacts> parseFacts(std::string_view output, std::string_view host) {
+Result<RemoteHostInfo> parseFacts(std::string_view output, std::string_view host) {
     const std::size_t begin = output.find(kFirstLine);
     if (begin == std::string_view::npos || !isWholeLook(output)) {
         return failedPrecondition(host, " does not run a command for sh; it said: ",
@@ -74,7 +74,7 @@ Result<RemoteFacts> parseFacts(std::string_view output, std::string_view host) {
         values.emplace(line.substr(0, equals), line.substr(std::min(equals + 1, line.size())));
         rest.remove_prefix(std::min(end + 1, rest.size()));
     }
-    RemoteFacts facts;
+    RemoteHostInfo facts;
     facts.user = values["user"];
     facts.home = values["home"];
     facts.system = values["system"];
@@ -86,7 +86,7 @@ Result<RemoteFacts> parseFacts(std::string_view output, std::string_view host) {
     return facts;
 }
 
-Status noDaemonThere(const RemoteFacts& facts, std::string_view host) {
+Status noDaemonThere(const RemoteHostInfo& facts, std::string_view host) {
     const bool isOthers =
         !facts.owner.empty() && facts.owner != facts.user && facts.owner != "root";
     if (isOthers && facts.user != "root") {

@@ -15,7 +15,7 @@ namespace millrace::ssh {
 /// The command that reads a script.
 inline constexpr std::string_view kReadScript = "sh -s";
 
-struct RemoteFacts {
+struct RemoteHostInfo {
     std::string user, home, system;  ///< "alice", "/home/alice", "Linux x86_64"
     std::string program;             ///< path of millrace; "" not found
     std::string version;             ///< of that program
@@ -34,9 +34,9 @@ std::string lookScript(std::string_view socket);
 
 /// Whether the output includes a look's last line; parseFacts() can then parse all of it.
 bool isWholeLook(std::string_view output);
-Result<RemoteFacts> parseFacts(std::string_view output, std::string_view host);
+Result<RemoteHostInfo> parseFacts(std::string_view output, std::string_view host);
 
 /// Explains why no daemon answers, and what to do.
-Status noDaemonThere(const RemoteFacts& facts, std::string_view host);
+Status noDaemonThere(const RemoteHostInfo& facts, std::string_view host);
 
 }  // namespace millrace::ssh

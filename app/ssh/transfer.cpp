@@ -310,7 +310,7 @@ Result<Programs> programsIn(const std::string& directory, const std::string& ver
 
 Result<Installed> install(Connection& connection, const Programs& programs,
                           const Progress& progress, const std::stop_token& stop) {
-    const RemoteFacts& facts = connection.facts();
+    const RemoteHostInfo& facts = connection.facts();
     if (facts.system != programs.system) {
         return failedPrecondition("the programs here are for ", programs.system, ", the host is ",
                                   facts.system, ": there are none for it");

@@ -71,21 +71,21 @@ Result<UniqueFd> CheckpointDirectory::openFile(const std::string& name) const {
     return fd;
 }
 
-Result<CheckpointFacts> CheckpointDirectory::facts(const CheckpointName& name) const {
+Result<CheckpointInfo> CheckpointDirectory::facts(const CheckpointName& name) const {
     ASSIGN_OR_RETURN(const UniqueFd fd, openFile(name.text()));
     return readFacts(fd.get(), pathOf(name));
 }
 
-Result<CheckpointFacts> CheckpointDirectory::bestFacts() const {
+Result<CheckpointInfo> CheckpointDirectory::bestFacts() const {
     ASSIGN_OR_RETURN(const UniqueFd fd, openFile(kBestName));
     return readFacts(fd.get(), strCat(path_, "/", kBestName));
 }
 
-Result<CheckpointFacts> CheckpointDirectory::verify(const CheckpointName& name,
-                                                    const ReadWatch& watch) const {
+Result<CheckpointInfo> CheckpointDirectory::verify(const CheckpointName& name,
+                                                   const ReadWatch& watch) const {
     ASSIGN_OR_RETURN(const UniqueFd fd, openFile(name.text()));
     const std::string place = pathOf(name);
-    ASSIGN_OR_RETURN(CheckpointFacts facts, checkpoint::verify(fd.get(), place, watch));
+    ASSIGN_OR_RETURN(CheckpointInfo facts, checkpoint::verify(fd.get(), place, watch));
     if (facts.step != name.step || facts.attempt != name.attempt) {
         return damaged(
             place, strCat("its content is of step ", facts.step, " and attempt ", facts.attempt));
@@ -134,9 +134,9 @@ Status CheckpointDirectory::linkAsBest(const CheckpointName& name) const {
     return ::fsync(fd_.get()) == 0 ? okStatus() : errnoStatus(errno, path_);
 }
 
-Status CheckpointDirectory::replaceBest(const CheckpointFacts& facts, std::string_view why,
+Status CheckpointDirectory::replaceBest(const CheckpointInfo& facts, std::string_view why,
                                         const std::optional<CheckpointName>& next) const {
-    const Result<CheckpointFacts> now = bestFacts();
+    const Result<CheckpointInfo> now = bestFacts();
     if (!now.ok() || now->step != facts.step || now->attempt != facts.attempt) {
         return okStatus();  // a trainer has given the name to a newer file
     }

@@ -27,9 +27,9 @@ class CheckpointDirectory {
 
     /// Newest step first, then newest attempt. Skips other files.
     Result<std::vector<CheckpointName>> list() const;
-    Result<CheckpointFacts> facts(const CheckpointName& name) const;
+    Result<CheckpointInfo> facts(const CheckpointName& name) const;
     /// Reads the whole file and verifies it against its name.
-    Result<CheckpointFacts> verify(const CheckpointName& name, const ReadWatch& watch) const;
+    Result<CheckpointInfo> verify(const CheckpointName& name, const ReadWatch& watch) const;
 
     /// Succeeds if the file does not exist.
     Status remove(const CheckpointName& name) const;
@@ -39,10 +39,10 @@ class CheckpointDirectory {
     /// takes no space while the first exists.
     Status linkAsBest(const CheckpointName& name) const;
     /// Facts of the file named kBestName.
-    Result<CheckpointFacts> bestFacts() const;
+    Result<CheckpointInfo> bestFacts() const;
     /// Removes the name kBestName from the file with these facts, and gives it to `next`. A file
     /// without another name becomes NAME.WHY. Does nothing if another file has the name by now.
-    Status replaceBest(const CheckpointFacts& facts, std::string_view why,
+    Status replaceBest(const CheckpointInfo& facts, std::string_view why,
                        const std::optional<CheckpointName>& next) const;
     /// Removes what killed writers left; call it only while none writes.
     Status removeLeftovers() const;

@@ -40,9 +40,9 @@ std::optional<Judgement> judgementOf(const Json& meta) {
 }
 
 /// Everything except the hash.
-CheckpointFacts factsOf(const Json& meta, const FileBytes& file) {
+CheckpointInfo factsOf(const Json& meta, const FileBytes& file) {
     const Json& identity = jsonMember(meta, "identity");
-    CheckpointFacts facts;
+    CheckpointInfo facts;
     facts.step = jsonInt(meta, "step");
     facts.epoch = jsonInt(meta, "epoch");
     facts.attempt = jsonInt(meta, "attempt");
@@ -224,13 +224,13 @@ Result<CheckpointContent> readContent(const FileBytes& file, const ReadWatch& wa
     return readFile(file, &watch);
 }
 
-Result<CheckpointFacts> readFacts(int fd, const std::string& place) {
+Result<CheckpointInfo> readFacts(int fd, const std::string& place) {
     ASSIGN_OR_RETURN(const FileBytes file, FileBytes::ofFile(fd, place));
     ASSIGN_OR_RETURN(CheckpointContent content, readFile(file, nullptr));
     return std::move(content.facts);
 }
 
-Result<CheckpointFacts> verify(int fd, const std::string& place, const ReadWatch& watch) {
+Result<CheckpointInfo> verify(int fd, const std::string& place, const ReadWatch& watch) {
     ASSIGN_OR_RETURN(const FileBytes file, FileBytes::ofFile(fd, place));
     ASSIGN_OR_RETURN(CheckpointContent content, readFile(file, &watch));
     return std::move(content.facts);

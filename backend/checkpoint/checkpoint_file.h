@@ -50,7 +50,7 @@ struct Judgement {
 };
 
 /// Facts about a checkpoint from the file itself.
-struct CheckpointFacts {
+struct CheckpointInfo {
     std::int64_t step = 0, epoch = 0, attempt = 0;
     std::string run, streamHash;         ///< the run that it belongs to
     std::string state;                   ///< stream::StreamState text
@@ -71,16 +71,16 @@ struct StoredTensor {
 
 /// Everything in a file except the tensors' values.
 struct CheckpointContent {
-    CheckpointFacts facts;
+    CheckpointInfo facts;
     Json meta;  ///< as written
     std::vector<StoredTensor> tensors;
 };
 
 /// Reads the facts from an open file's header; ignores the tensors' values.
-Result<CheckpointFacts> readFacts(int fd, const std::string& place);
+Result<CheckpointInfo> readFacts(int fd, const std::string& place);
 /// Reads a whole file: returns its content if it is intact. `place` names it in messages.
 Result<CheckpointContent> readContent(const FileBytes& file, const ReadWatch& watch = {});
 /// Reads a whole open file: returns its facts if it is intact.
-Result<CheckpointFacts> verify(int fd, const std::string& place, const ReadWatch& watch = {});
+Result<CheckpointInfo> verify(int fd, const std::string& place, const ReadWatch& watch = {});
 
 }  // namespace millrace::checkpoint

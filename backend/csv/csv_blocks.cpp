@@ -13,8 +13,8 @@ constexpr std::size_t kBlocksPerThread = 2;
 
 }  // namespace
 
-CsvBlocks::CsvBlocks(const CsvLooker& looker, int threads)
-    : looker_(looker), most_(kBlocksPerThread * static_cast<std::size_t>(std::max(threads, 1))) {
+CsvBlocks::CsvBlocks(const CsvSniffer& sniffer, int threads)
+    : sniffer_(sniffer), most_(kBlocksPerThread * static_cast<std::size_t>(std::max(threads, 1))) {
     for (int t = 1; t < threads; ++t) {
         helpers_.push_back(startThread("csv-look", [this](std::stop_token) { help(); }));
     }
@@ -74,7 +74,7 @@ CsvBlocks::Entry* CsvBlocks::waitingLocked() {
 }
 
 void CsvBlocks::lookAt(Entry& entry) {
-    looker_.look(*entry.block);
+    sniffer_.look(*entry.block);
     MutexLock lock(mutex_);
     entry.state = State::kDone;
     changed_.notifyAll();

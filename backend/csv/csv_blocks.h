@@ -19,8 +19,8 @@ class CsvBlocks {
  public:
     using BlockPtr = std::unique_ptr<CsvBlock>;
 
-    /// `looker` outlives the blocks. `threads`: analysing threads, including the owner's.
-    CsvBlocks(const CsvLooker& looker, int threads);
+    /// `sniffer` outlives the blocks. `threads`: analysing threads, including the owner's.
+    CsvBlocks(const CsvSniffer& sniffer, int threads);
     ~CsvBlocks();
     CsvBlocks(const CsvBlocks&) = delete;
     CsvBlocks& operator=(const CsvBlocks&) = delete;
@@ -41,7 +41,7 @@ class CsvBlocks {
     void lookAt(Entry& entry);
     void help();
 
-    const CsvLooker& looker_;
+    const CsvSniffer& sniffer_;
     const std::size_t most_;
     mutable Mutex mutex_;
     CondVar changed_;

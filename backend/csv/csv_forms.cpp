@@ -29,12 +29,12 @@ constexpr std::array<bool, 256> kBeginsText = [] {
     return begins;
 }();
 
-bool looksLikeFraction(std::string_view value, CsvLook& look) {
+bool looksLikeFraction(std::string_view value, CsvValueForm& look) {
     look.form = Form::kDouble;
     return fast::isFraction(value.data(), value.size());
 }
 
-bool looksLikeTime(std::string_view value, CsvLook& look) {
+bool looksLikeTime(std::string_view value, CsvValueForm& look) {
     std::int64_t micros = 0;
     look.form = value.size() == 10 ? Form::kDate : Form::kTime;
     return fast::time(value.data(), value.size(), micros);
@@ -42,7 +42,7 @@ bool looksLikeTime(std::string_view value, CsvLook& look) {
 
 /// Like lookOf(), if the form can be recognized fast; 16 bytes after the value must be readable.
 /// `expected`: the form tried first; a text has only one form.
-bool lookFast(std::string_view value, bool hasDecimalComma, Form expected, CsvLook& look) {
+bool lookFast(std::string_view value, bool hasDecimalComma, Form expected, CsvValueForm& look) {
     if (kBeginsText[static_cast<unsigned char>(value[0])]) {
         look.form = Form::kText;
         return true;
@@ -66,22 +66,22 @@ bool lookFast(std::string_view value, bool hasDecimalComma, Form expected, CsvLo
 
 }  // namespace
 
-CsvLooker::CsvLooker(std::string path, const files::ReadOptions& options,
-                     const expr::Schema& schema)
+CsvSniffer::CsvSniffer(std::string path, const files::ReadOptions& options,
+                       const expr::Schema& schema)
     : path_(std::move(path)), options_(options), schema_(schema), nulls_(options) {
     for (const expr::Field& field : schema_.fields) {
         kinds_.push_back(csvKindGiven(options_, field.name));
     }
 }
 
-Status CsvLooker::notUtf8(std::int64_t line, std::string_view what,
-                          std::string_view encoding) const {
+Status CsvSniffer::notUtf8(std::int64_t line, std::string_view what,
+                           std::string_view encoding) const {
     return invalidArgument(path_, ":", line, ": not UTF-8 (", what,
                            "); convert it, from the encoding that it has: iconv -f ", encoding,
                            " -t UTF-8 '", path_, "' > utf8.csv");
 }
 
-Status CsvLooker::checkEncoding(const CsvBlock& block, const CsvRecord& record) const {
+Status CsvSniffer::checkEncoding(const CsvBlock& block, const CsvRecord& record) const {
     const std::string_view bytes = block.text.substr(record.begin, record.end - record.begin);
     const std::size_t valid = utf8Prefix(bytes);
     if (valid == bytes.size()) {
@@ -92,7 +92,7 @@ Status CsvLooker::checkEncoding(const CsvBlock& block, const CsvRecord& record) 
     return notUtf8(block.line + record.line, strCat("byte ", byte), "WINDOWS-1252");
 }
 
-void CsvLooker::look(CsvBlock& block) const {
+void CsvSniffer::look(CsvBlock& block) const {
     block.bad.clear();
     block.error = checkRecords(block);
     block.columns.assign(kinds_.size(), {});
@@ -102,7 +102,7 @@ void CsvLooker::look(CsvBlock& block) const {
     }
 }
 
-Status CsvLooker::checkRecords(CsvBlock& block) const {
+Status CsvSniffer::checkRecords(CsvBlock& block) const {
     std::string memory;
     bool hasLong = false;
     const auto records = block.records.records();
@@ -128,7 +128,7 @@ Status CsvLooker::checkRecords(CsvBlock& block) const {
 }
 
 /// Returns the hint for an error about a record's number of fields.
-std::string CsvLooker::wayOut() const {
+std::string CsvSniffer::wayOut() const {
     const std::string hint = delimiterHint(options_, schema_);
     const bool mayBeTitle = schema_.fields.size() == 1 && options_.csvHasHeader;
     const std::string skip =
@@ -142,8 +142,8 @@ std::string CsvLooker::wayOut() const {
 }
 
 /// Empty when the record is a row. Values are looked at only where bad ones are left out.
-std::string CsvLooker::whatIsWrong(const CsvBlock& block, const CsvRecord& record,
-                                   std::string& memory) const {
+std::string CsvSniffer::whatIsWrong(const CsvBlock& block, const CsvRecord& record,
+                                    std::string& memory) const {
     if (record.fields != kinds_.size()) {
         const bool hasRowNames = options_.csvHasHeader && schema_.fields[0].name == kRowNames;
         return strCat(record.fields, record.fields == 1 ? " field, but the " : " fields, but the ",
@@ -165,7 +165,7 @@ std::string CsvLooker::whatIsWrong(const CsvBlock& block, const CsvRecord& recor
     return "";
 }
 
-void CsvLooker::lookAtColumn(CsvBlock& block, std::size_t column, std::string& memory) const {
+void CsvSniffer::lookAtColumn(CsvBlock& block, std::size_t column, std::string& memory) const {
     files::CsvColumn& seen = block.columns[column];
     const CsvText text(block.text.data(), block.records.quote());
     const auto records = block.records.records();
@@ -196,7 +196,7 @@ void CsvLooker::lookAtColumn(CsvBlock& block, std::size_t column, std::string& m
             }
             continue;
         }
-        CsvLook look;
+        CsvValueForm look;
         if (value.data() == memory.data() ||
             !lookFast(value, options_.csvHasDecimalComma, expected, look)) {
             look = lookOf(value, options_.csvHasDecimalComma);

@@ -2,8 +2,8 @@
 // Analysis of a block of records in the first pass: what it shows about the columns. Private to
 // csv.
 //
-// Threads: CsvLooker from any; a block belongs to one. Failure: as in csv_scan.h, for the first bad
-// record.
+// Threads: CsvSniffer from any; a block belongs to one. Failure: as in csv_scan.h, for the first
+// bad record.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,7 +13,7 @@
 #include "backend/csv/csv_records.h"
 #include "backend/csv/csv_values.h"
 #include "backend/files/csv_column.h"
-#include "backend/files/file_facts.h"
+#include "backend/files/file_metadata.h"
 
 namespace millrace::csv {
 
@@ -38,10 +38,10 @@ struct CsvBlock {
     Status error;
 };
 
-class CsvLooker {
+class CsvSniffer {
  public:
     /// `options`, and `schema` with the columns' names, outlive it.
-    CsvLooker(std::string path, const files::ReadOptions& options, const expr::Schema& schema);
+    CsvSniffer(std::string path, const files::ReadOptions& options, const expr::Schema& schema);
 
     /// Fills columns, bad and error.
     void look(CsvBlock& block) const;

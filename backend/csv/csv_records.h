@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "backend/csv/csv_bits.h"
-#include "backend/files/file_facts.h"
+#include "backend/files/file_metadata.h"
 
 namespace millrace::csv {
 

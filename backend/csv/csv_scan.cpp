@@ -37,7 +37,7 @@ class Scanner {
         XXH3_128bits_reset(hash_.get());
     }
 
-    Result<files::FileFacts> scan() {
+    Result<files::FileMetadata> scan() {
         RETURN_IF_ERROR(fill());
         RETURN_IF_ERROR(begin());
         const Status cutting = cutAll();
@@ -84,7 +84,7 @@ class Scanner {
     /// Skips a byte order mark and the lines before the header.
     Status begin() {
         if (text().starts_with("\xff\xfe") || text().starts_with("\xfe\xff")) {
-            return CsvLooker(file_.path, options_, facts_.schema)
+            return CsvSniffer(file_.path, options_, facts_.schema)
                 .notUtf8(1, "it begins as UTF-16", "UTF-16");
         }
         if (text().starts_with("\xef\xbb\xbf")) {
@@ -198,7 +198,7 @@ class Scanner {
     Status header(CsvBlock& block) {
         const CsvRecord& record = block.records.records()[0];
         RETURN_IF_ERROR(
-            CsvLooker(file_.path, options_, facts_.schema).checkEncoding(block, record));
+            CsvSniffer(file_.path, options_, facts_.schema).checkEncoding(block, record));
         const CsvText values(block.text.data(), block.records.quote());
         const std::int64_t line = block.line + record.line;
         std::string memory;
@@ -231,8 +231,8 @@ class Scanner {
         }
         facts_.csv.resize(facts_.schema.fields.size());
         block.firstRow = options_.csvHasHeader ? 1 : 0;
-        looker_.emplace(file_.path, options_, facts_.schema);
-        blocks_.emplace(*looker_, threads_);
+        sniffer_.emplace(file_.path, options_, facts_.schema);
+        blocks_.emplace(*sniffer_, threads_);
         return okStatus();
     }
 
@@ -276,13 +276,13 @@ class Scanner {
 
     void addRow(const CsvBlock& block, const CsvRecord& record) {
         if (facts_.chunks.empty() || facts_.chunks.back().rows == options_.csvSplitRows) {
-            files::ChunkFacts chunk;
+            files::ColumnChunkMetadata chunk;
             chunk.offset = block.offset + record.begin;
             chunk.firstLine = block.line + record.line;
             chunk.decodedBytes.assign(facts_.csv.size(), 0);
             facts_.chunks.push_back(std::move(chunk));
         }
-        files::ChunkFacts& chunk = facts_.chunks.back();
+        files::ColumnChunkMetadata& chunk = facts_.chunks.back();
         const CsvField* const fields = block.records.fields().data() + record.firstField;
         for (std::size_t i = 0; i < facts_.csv.size(); ++i) {
             chunk.decodedBytes[i] += std::int64_t{fields[i].end} - fields[i].begin + 1;
@@ -331,20 +331,20 @@ class Scanner {
     bool isEnd_ = false;
     std::int64_t line_ = 1;
     bool hasLongBad_ = false;
-    files::FileFacts facts_;
+    files::FileMetadata facts_;
     Status rowsStatus_;
     CsvBlocks::BlockPtr spare_;
-    std::optional<CsvLooker> looker_;  ///< set once the header was read
+    std::optional<CsvSniffer> sniffer_;  ///< set once the header was read
     std::optional<CsvBlocks> blocks_;
 };
 
 }  // namespace
 
-Result<files::FileFacts> scanCsv(const files::DataFile& file, const files::ReadOptions& options,
-                                 int threads) {
+Result<files::FileMetadata> scanCsv(const files::DataFile& file, const files::ReadOptions& options,
+                                    int threads) {
     ASSIGN_OR_RETURN(const files::FileSource source, files::FileSource::open(file));
     ASSIGN_OR_RETURN(CsvInput input, CsvInput::open(file.path, source, nullptr));
-    ASSIGN_OR_RETURN(files::FileFacts facts, Scanner(file, options, input, threads).scan());
+    ASSIGN_OR_RETURN(files::FileMetadata facts, Scanner(file, options, input, threads).scan());
     facts.etag = source.etag();
     return facts;
 }

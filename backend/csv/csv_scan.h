@@ -11,12 +11,12 @@
 // threads; few blocks are held at a time.
 // Failure: kInvalidArgument "PATH:LINE: ..." for a row with a wrong number of fields, an
 // unterminated quote, a header with an empty or repeated name, text that is not UTF-8.
-#include "backend/files/file_facts.h"
 #include "backend/files/file_list.h"
+#include "backend/files/file_metadata.h"
 
 namespace millrace::csv {
 
-Result<files::FileFacts> scanCsv(const files::DataFile& file, const files::ReadOptions& options,
-                                 int threads = 1);
+Result<files::FileMetadata> scanCsv(const files::DataFile& file, const files::ReadOptions& options,
+                                    int threads = 1);
 
 }  // namespace millrace::csv

@@ -251,7 +251,7 @@ K csvKindGiven(const files::ReadOptions& options, const std::string& column) {
 }
 
 Result<CsvKinds> csvKinds(const std::vector<files::DataFile>& files,
-                          const std::vector<std::shared_ptr<const files::FileFacts>>& facts,
+                          const std::vector<std::shared_ptr<const files::FileMetadata>>& facts,
                           const files::ReadOptions& options, std::vector<std::string>& notes) {
     std::map<std::string, Totals> columns;
     std::vector<std::string> order;

@@ -14,8 +14,8 @@
 #include "backend/core/status.h"
 #include "backend/expr/schema.h"
 #include "backend/files/csv_column.h"
-#include "backend/files/file_facts.h"
 #include "backend/files/file_list.h"
+#include "backend/files/file_metadata.h"
 
 namespace millrace::csv {
 
@@ -32,7 +32,7 @@ expr::TypeKind csvKindGiven(const files::ReadOptions& options, const std::string
 /// "PATH:LINE: column 'c': 'value' ..." for a bad value, unless bad rows are dropped.
 using CsvKinds = std::map<std::string, expr::TypeKind>;
 Result<CsvKinds> csvKinds(const std::vector<files::DataFile>& files,
-                          const std::vector<std::shared_ptr<const files::FileFacts>>& facts,
+                          const std::vector<std::shared_ptr<const files::FileMetadata>>& facts,
                           const files::ReadOptions& options, std::vector<std::string>& notes);
 
 /// " (--csv SET)" where the options are the dataset's, which `head`, `dataset` and `init` take so.

@@ -115,8 +115,8 @@ bool fractionAt(std::string_view text, std::size_t& at, std::int64_t& micros) {
     return digits > 0 && digits <= 9;
 }
 
-CsvLook lookOfWhole(std::string_view digits) {
-    CsvLook look;
+CsvValueForm lookOfWhole(std::string_view digits) {
+    CsvValueForm look;
     std::int64_t value = 0;
     std::uint64_t large = 0;
     if (parseWhole(digits, value)) {
@@ -132,13 +132,13 @@ CsvLook lookOfWhole(std::string_view digits) {
 }
 
 bool isHeldByDouble(std::string_view digits) {
-    const CsvLook look = lookOfWhole(digits);
+    const CsvValueForm look = lookOfWhole(digits);
     return look.form == files::CsvForm::kInt && !look.isInexact;
 }
 
 }  // namespace
 
-CsvLook lookOf(std::string_view value, bool hasDecimalComma) {
+CsvValueForm lookOf(std::string_view value, bool hasDecimalComma) {
     const std::string_view text = trimmed(value);
     if (text.empty()) {
         return {};
@@ -160,11 +160,11 @@ CsvLook lookOf(std::string_view value, bool hasDecimalComma) {
         if (csvDate(text, days)) {
             return {files::CsvForm::kDate};
         }
-        return csvTime(text, micros) ? CsvLook{files::CsvForm::kTime} : CsvLook{};
+        return csvTime(text, micros) ? CsvValueForm{files::CsvForm::kTime} : CsvValueForm{};
     }
     const bool isWord = text == "true" || text == "false" || text == "True" || text == "False" ||
                         text == "TRUE" || text == "FALSE";
-    return isWord ? CsvLook{files::CsvForm::kBool} : CsvLook{};
+    return isWord ? CsvValueForm{files::CsvForm::kBool} : CsvValueForm{};
 }
 
 bool csvNumber(std::string_view text, double& value) {

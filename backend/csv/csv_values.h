@@ -12,18 +12,18 @@
 
 #include "backend/expr/schema.h"
 #include "backend/files/csv_column.h"
-#include "backend/files/file_facts.h"
+#include "backend/files/file_metadata.h"
 
 namespace millrace::csv {
 
 /// The form of a value (not null). For kInt, `isInexact`: no double can hold it; `isNegative`: it
 /// is below 0.
-struct CsvLook {
+struct CsvValueForm {
     files::CsvForm form = files::CsvForm::kText;
     bool isInexact = false, isNegative = false;
 };
 /// `hasDecimalComma`: numbers are written 1,5, and 1.5 is not a number.
-CsvLook lookOf(std::string_view value, bool hasDecimalComma = false);
+CsvValueForm lookOf(std::string_view value, bool hasDecimalComma = false);
 
 /// "column 'c': 'x' is not of type double".
 std::string csvMisfit(std::string_view column, std::string_view value, const expr::DataType& type);

@@ -74,7 +74,8 @@ class ArrowStreamDecoder : public FileDecoder {
             return okStatus();
         }
         batchOf_ = -1;
-        const files::ChunkFacts& chunk = input_.facts->chunks[static_cast<std::size_t>(index)];
+        const files::ColumnChunkMetadata& chunk =
+            input_.facts->chunks[static_cast<std::size_t>(index)];
         ASSIGN_OR_RETURN(
             auto bytes,
             arrays::fromArrow(input_.file.input()->ReadAt(chunk.offset, chunk.bytes), place));
@@ -131,16 +132,16 @@ Result<bool> isArrowStream(const files::DataFile& file, const files::FileSource&
     return *start == "\xff\xff\xff\xff";  // the marker at the start of every message
 }
 
-Result<files::FileFacts> readArrowStreamFacts(const files::DataFile& file,
-                                              const files::FileSource& source) {
+Result<files::FileMetadata> readArrowStreamFacts(const files::DataFile& file,
+                                                 const files::FileSource& source) {
     arrow::io::RandomAccessFile& input = *source.input();
     arrow::ipc::DictionaryMemo memo;
     ASSIGN_OR_RETURN(const auto schema, readSchema(file.path, input, memo));
-    files::FileFacts facts;
+    files::FileMetadata facts;
     const std::map<std::string, std::size_t> columns = arrays::addColumns(*schema, facts.schema);
     for (;;) {
         const std::string place = strCat(file.path, ": record batch ", facts.chunks.size());
-        files::ChunkFacts chunk;
+        files::ColumnChunkMetadata chunk;
         ASSIGN_OR_RETURN(chunk.offset, arrays::fromArrow(input.Tell(), place));
         const auto message = arrow::ipc::ReadMessage(&input);
         if (!message.ok()) {

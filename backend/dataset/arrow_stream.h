@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "backend/dataset/decoders.h"
-#include "backend/files/file_facts.h"
+#include "backend/files/file_metadata.h"
 #include "backend/files/file_source.h"
 
 namespace arrow {
@@ -22,8 +22,8 @@ namespace millrace::dataset {
 /// Whether the file is a stream instead of an Arrow IPC file.
 Result<bool> isArrowStream(const files::DataFile& file, const files::FileSource& source);
 
-Result<files::FileFacts> readArrowStreamFacts(const files::DataFile& file,
-                                              const files::FileSource& source);
+Result<files::FileMetadata> readArrowStreamFacts(const files::DataFile& file,
+                                                 const files::FileSource& source);
 
 /// Rows of a record batch, with a description of the batch for messages.
 struct BatchRows {

@@ -64,11 +64,11 @@ class CsvDecoder : public FileDecoder {
     /// Null values are 0 already, so floats need no extra step.
     Result<std::vector<ArrayPtr>> readRows(const SplitRange& split,
                                            const std::vector<std::string>& columns,
-                                           const pages::RowWish& wish,
+                                           const pages::RowSelection& selection,
                                            arrow::MemoryPool* pool) override {
         ASSIGN_OR_RETURN(auto arrays, readColumns(split, columns));
         for (ArrayPtr& array : arrays) {
-            ASSIGN_OR_RETURN(array, pages::selectRows(std::move(array), wish, pool));
+            ASSIGN_OR_RETURN(array, pages::selectRows(std::move(array), selection, pool));
         }
         return arrays;
     }
@@ -135,7 +135,7 @@ class CsvDecoder : public FileDecoder {
     /// Approximate bytes of a column's fields in the split. The first pass counted them for the
     /// whole stretch, including a delimiter per field.
     std::int64_t textBytes(const SplitRange& split, std::size_t column) const {
-        const files::ChunkFacts& chunk =
+        const files::ColumnChunkMetadata& chunk =
             input_.facts->chunks[static_cast<std::size_t>(split.chunk)];
         const std::int64_t all = std::max<std::int64_t>(0, chunk.decodedBytes[column] - chunk.rows);
         const double share = static_cast<double>(split.rows) /
@@ -165,7 +165,8 @@ class CsvDecoder : public FileDecoder {
         if (textOf_ == index) {
             return okStatus();
         }
-        const files::ChunkFacts& chunk = input_.facts->chunks[static_cast<std::size_t>(index)];
+        const files::ColumnChunkMetadata& chunk =
+            input_.facts->chunks[static_cast<std::size_t>(index)];
         textOf_ = -1;
         bytes_.reset();
         cut_ = {};
@@ -187,7 +188,7 @@ class CsvDecoder : public FileDecoder {
     }
 
     Status parse(const SplitRange& split, std::int64_t skip, std::vector<Column>& columns) {
-        const files::ChunkFacts& chunk =
+        const files::ColumnChunkMetadata& chunk =
             input_.facts->chunks[static_cast<std::size_t>(split.chunk)];
         std::string_view rest(reinterpret_cast<const char*>(bytes_->data()),
                               static_cast<std::size_t>(chunk.bytes));
@@ -221,7 +222,7 @@ class CsvDecoder : public FileDecoder {
     }
 
     /// Allocates room for a stretch's fields; null if memory is short.
-    Cut cutOf(const files::ChunkFacts& chunk) const {
+    Cut cutOf(const files::ColumnChunkMetadata& chunk) const {
         Cut cut;
         auto room = arrow::AllocateBuffer(
             chunk.rows * static_cast<std::int64_t>(kinds_.size() * sizeof(csv::CsvField)),

@@ -261,7 +261,8 @@ const PartitionColumn* Dataset::partition(std::string_view column) const {
 Result<std::shared_ptr<const Dataset>> Dataset::open(const std::vector<std::string>& paths,
                                                      const std::string& baseDir,
                                                      const files::ReadOptions& options,
-                                                     std::shared_ptr<FactsCache> cache, int threads,
+                                                     std::shared_ptr<MetadataCache> cache,
+                                                     int threads,
                                                      const std::vector<std::string>& only) {
     std::shared_ptr<Dataset> dataset(new Dataset);
     dataset->options_ = options;
@@ -284,7 +285,7 @@ Result<std::shared_ptr<const Dataset>> Dataset::open(const std::vector<std::stri
 
 Result<std::shared_ptr<const Dataset>> Dataset::ofPlan(const std::vector<stream::PlanFile>& files,
                                                        const files::ReadOptions& options,
-                                                       std::shared_ptr<FactsCache> cache,
+                                                       std::shared_ptr<MetadataCache> cache,
                                                        const expr::Schema& schema) {
     if (files.empty()) {
         return invalidArgument("plan: no files");
@@ -309,7 +310,7 @@ Result<std::shared_ptr<const Dataset>> Dataset::ofPlan(const std::vector<stream:
         RETURN_IF_ERROR(dataset->addPartitions());
         return std::shared_ptr<const Dataset>(std::move(dataset));
     }
-    std::vector<std::shared_ptr<const files::FileFacts>> facts(files.size());
+    std::vector<std::shared_ptr<const files::FileMetadata>> facts(files.size());
     for (std::size_t i = 0; i < files.size(); ++i) {
         ASSIGN_OR_RETURN(facts[i], dataset->facts(i));
     }
@@ -319,7 +320,7 @@ Result<std::shared_ptr<const Dataset>> Dataset::ofPlan(const std::vector<stream:
     return std::shared_ptr<const Dataset>(std::move(dataset));
 }
 
-Result<std::shared_ptr<const files::FileFacts>> Dataset::facts(std::size_t file) const {
+Result<std::shared_ptr<const files::FileMetadata>> Dataset::facts(std::size_t file) const {
     {
         MutexLock lock(mutex_);
         if (facts_[file] != nullptr) {
@@ -335,7 +336,7 @@ Result<std::shared_ptr<const files::FileFacts>> Dataset::facts(std::size_t file)
     if (now->bytes != planned.bytes) {
         return files::verifySize(planned, now->bytes);
     }
-    ASSIGN_OR_RETURN(std::shared_ptr<const files::FileFacts> read, cache_->get(*now, options_));
+    ASSIGN_OR_RETURN(std::shared_ptr<const files::FileMetadata> read, cache_->get(*now, options_));
     RETURN_IF_ERROR(files::verifyHash(planned, read->contentHash, plannedHash_[file]));
     now->relativePath = planned.relativePath;
     MutexLock lock(mutex_);
@@ -348,7 +349,7 @@ Result<std::shared_ptr<const files::FileFacts>> Dataset::facts(std::size_t file)
 }
 
 Result<files::DataFile> Dataset::checkedFile(std::size_t file) const {
-    ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileFacts> facts, this->facts(file));
+    ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileMetadata> facts, this->facts(file));
     MutexLock lock(mutex_);
     const auto [at, isNew] = checked_.try_emplace(file, files_[file]);
     if (isNew) {

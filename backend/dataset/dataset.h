@@ -13,10 +13,10 @@
 
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
-#include "backend/dataset/facts_cache.h"
+#include "backend/dataset/metadata_cache.h"
 #include "backend/dataset/partitions.h"
 #include "backend/expr/schema.h"
-#include "backend/files/file_facts.h"
+#include "backend/files/file_metadata.h"
 #include "backend/spec/run_spec.h"
 #include "backend/stream/plan.h"
 
@@ -44,7 +44,7 @@ class Dataset {
     static Result<std::shared_ptr<const Dataset>> open(const std::vector<std::string>& paths,
                                                        const std::string& baseDir,
                                                        const files::ReadOptions& options,
-                                                       std::shared_ptr<FactsCache> cache,
+                                                       std::shared_ptr<MetadataCache> cache,
                                                        int threads = 4,
                                                        const std::vector<std::string>& only = {});
 
@@ -52,13 +52,13 @@ class Dataset {
     /// built from the facts of all files).
     static Result<std::shared_ptr<const Dataset>> ofPlan(const std::vector<stream::PlanFile>& files,
                                                          const files::ReadOptions& options,
-                                                         std::shared_ptr<FactsCache> cache,
+                                                         std::shared_ptr<MetadataCache> cache,
                                                          const expr::Schema& schema = {});
 
     const expr::Schema& schema() const { return schema_; }
     const files::ReadOptions& options() const { return options_; }
     const std::vector<files::DataFile>& files() const { return files_; }
-    const std::shared_ptr<FactsCache>& cache() const { return cache_; }
+    const std::shared_ptr<MetadataCache>& cache() const { return cache_; }
     /// XXH3-128 hex of what identifies the files' versions: path, size, change times of a local
     /// file, ETag of an object. Unlike the plan's hash it changes with any byte of a file. Only for
     /// a dataset from open().
@@ -88,7 +88,7 @@ class Dataset {
     /// The file's facts. For a dataset of a plan, the first call verifies the planned size and
     /// hash. Failure: kFailedPrecondition "PATH: changed since the run was planned ..."; kNotFound
     /// if the file is gone.
-    Result<std::shared_ptr<const files::FileFacts>> facts(std::size_t file) const;
+    Result<std::shared_ptr<const files::FileMetadata>> facts(std::size_t file) const;
 
     /// The file with its identity when its facts were checked: what FileSource opens.
     Result<files::DataFile> checkedFile(std::size_t file) const;
@@ -101,7 +101,7 @@ class Dataset {
 
  private:
     Dataset();
-    using FactsOfFiles = std::vector<std::shared_ptr<const files::FileFacts>>;
+    using FactsOfFiles = std::vector<std::shared_ptr<const files::FileMetadata>>;
     Status uniteSchemas(const FactsOfFiles& facts);
     void noteMixed(const FactsOfFiles& facts);
     Status dropBadRows(FactsOfFiles& facts, int threads);
@@ -116,12 +116,12 @@ class Dataset {
     std::vector<std::string> notes_;
     std::map<std::string, std::string> mixed_;
     std::int64_t badRows_ = 0;
-    std::shared_ptr<FactsCache> cache_;
+    std::shared_ptr<MetadataCache> cache_;
     std::shared_ptr<pages::ParquetFooters> footers_;
     std::shared_ptr<csv::GzipPoints> gzipPoints_;
     std::vector<std::string> plannedHash_;  ///< by file; empty for open()
     mutable Mutex mutex_;
-    mutable std::vector<std::shared_ptr<const files::FileFacts>> facts_ MR_GUARDED_BY(mutex_);
+    mutable std::vector<std::shared_ptr<const files::FileMetadata>> facts_ MR_GUARDED_BY(mutex_);
     mutable std::map<std::size_t, files::DataFile> checked_ MR_GUARDED_BY(mutex_);  ///< by file
 };
 

@@ -24,7 +24,7 @@ namespace millrace::dataset {
 struct DecoderInput {
     std::string path;
     files::FileSource file;
-    std::shared_ptr<const files::FileFacts> facts;
+    std::shared_ptr<const files::FileMetadata> facts;
     const expr::Schema* schema = nullptr;
     const SplitReader::Types* types = nullptr;  ///< of the schema's columns
     const files::ReadOptions* options = nullptr;
@@ -45,7 +45,7 @@ class FileDecoder {
     /// Unless a format can do better, reads all rows and selects the wanted ones.
     virtual Result<std::vector<std::shared_ptr<arrow::Array>>> readRows(
         const SplitRange& split, const std::vector<std::string>& columns,
-        const pages::RowWish& wish, arrow::MemoryPool* pool);
+        const pages::RowSelection& selection, arrow::MemoryPool* pool);
     virtual std::int64_t bytesRead() const = 0;
     /// See SplitReader::keepMemory().
     virtual void keepMemory(bool keeps) { (void)keeps; }

@@ -26,15 +26,15 @@ std::string joined(const std::set<std::string>& words) {
 }
 
 /// Adds sizes that every file's facts have.
-Status addColumnBytes(const Dataset& dataset, std::vector<ColumnFacts>& columns) {
+Status addColumnBytes(const Dataset& dataset, std::vector<ColumnInfo>& columns) {
     for (std::size_t i = 0; i < dataset.files().size(); ++i) {
-        ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileFacts> facts, dataset.facts(i));
-        for (ColumnFacts& column : columns) {
+        ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileMetadata> facts, dataset.facts(i));
+        for (ColumnInfo& column : columns) {
             const auto& fields = facts->schema.fields;
             const auto at = std::find_if(fields.begin(), fields.end(), [&](const auto& field) {
                 return field.name == column.name;
             });
-            for (const files::ChunkFacts& chunk : facts->chunks) {
+            for (const files::ColumnChunkMetadata& chunk : facts->chunks) {
                 *column.decodedBytes +=
                     at == fields.end()
                         ? 0
@@ -74,7 +74,8 @@ Result<pages::ColumnStatistics> statisticsOfPartition(const Dataset& dataset,
             ASSIGN_OR_RETURN(part.min, arrays::fromArrow(array->GetScalar(0), partition.name));
             part.max = part.min;
         } else {
-            ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileFacts> facts, dataset.facts(i));
+            ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileMetadata> facts,
+                             dataset.facts(i));
             part.nulls = facts->rows;
         }
         all.add(part);
@@ -82,7 +83,7 @@ Result<pages::ColumnStatistics> statisticsOfPartition(const Dataset& dataset,
     return all;
 }
 
-void fill(const pages::ColumnStatistics& from, ColumnFacts& to) {
+void fill(const pages::ColumnStatistics& from, ColumnInfo& to) {
     to.isNullable = from.isNullable;
     to.nulls = from.nulls;
     to.diskBytes = from.diskBytes;
@@ -97,9 +98,9 @@ void fill(const pages::ColumnStatistics& from, ColumnFacts& to) {
     }
 }
 
-Json fileJson(const files::DataFile& file, const files::FileFacts& facts) {
+Json fileJson(const files::DataFile& file, const files::FileMetadata& facts) {
     Json groups = Json::array();
-    for (const files::ChunkFacts& chunk : facts.chunks) {
+    for (const files::ColumnChunkMetadata& chunk : facts.chunks) {
         if (groups.size() == kGroupsOfFileMax) {
             break;
         }
@@ -151,7 +152,7 @@ std::string differingNote(const expr::Schema& schema) {
     return count == 0 ? "" : strCat("left out, as the files differ", named, more);
 }
 
-Json ColumnFacts::toJson() const {
+Json ColumnInfo::toJson() const {
     Json json = {{"name", name}, {"type", type}, {"is_nullable", isNullable}};
     const auto number = [&json](const char* key, const std::optional<std::int64_t>& value) {
         if (value) {
@@ -176,11 +177,11 @@ Json ColumnFacts::toJson() const {
     return json;
 }
 
-Result<std::vector<ColumnFacts>> columnFacts(const Dataset& dataset,
-                                             const DescribeOptions& options) {
-    std::vector<ColumnFacts> columns;
+Result<std::vector<ColumnInfo>> columnFacts(const Dataset& dataset,
+                                            const DescribeOptions& options) {
+    std::vector<ColumnInfo> columns;
     for (const expr::Field& field : dataset.schema().fields) {
-        ColumnFacts column;
+        ColumnInfo column;
         column.name = field.name;
         column.type = field.type.name();
         column.decodedBytes = 0;
@@ -212,7 +213,7 @@ Result<Json> describe(const Dataset& dataset, const DescribeOptions& options) {
     std::size_t listedGroups = 0;
     Json files = Json::array();
     for (std::size_t i = 0; i < dataset.files().size(); ++i) {
-        ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileFacts> facts, dataset.facts(i));
+        ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileMetadata> facts, dataset.facts(i));
         rows += facts->rows;
         bytes += dataset.files()[i].bytes;
         groups += static_cast<std::int64_t>(facts->chunks.size());
@@ -222,9 +223,9 @@ Result<Json> describe(const Dataset& dataset, const DescribeOptions& options) {
             listedGroups += files.back()["row_groups"].size();
         }
     }
-    ASSIGN_OR_RETURN(const std::vector<ColumnFacts> facts, columnFacts(dataset, options));
+    ASSIGN_OR_RETURN(const std::vector<ColumnInfo> facts, columnFacts(dataset, options));
     Json columns = Json::array();
-    for (const ColumnFacts& column : facts) {
+    for (const ColumnInfo& column : facts) {
         decoded += column.decodedBytes.value_or(0);
         columns.push_back(column.toJson());
     }

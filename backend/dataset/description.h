@@ -18,7 +18,7 @@ namespace millrace::dataset {
 /// Names the columns that are left out because the files differ; "" if there are none.
 std::string differingNote(const expr::Schema& schema);
 
-struct ColumnFacts {
+struct ColumnInfo {
     std::string name, type;
     bool isNullable = true;
     std::optional<std::int64_t> nulls;
@@ -38,11 +38,11 @@ struct DescribeOptions {
 
 /// The dataset's columns in order. Only Parquet has statistics (nulls, min, max, disk bytes,
 /// encodings, codec).
-Result<std::vector<ColumnFacts>> columnFacts(const Dataset& dataset,
-                                             const DescribeOptions& options = {});
+Result<std::vector<ColumnInfo>> columnFacts(const Dataset& dataset,
+                                            const DescribeOptions& options = {});
 
 /// {format, files: [{path, bytes, rows, row_groups: [{rows, disk_bytes, decoded_bytes}]}],
-/// files_total, rows, row_groups, bytes, decoded_bytes, columns: [as ColumnFacts], left_out:
+/// files_total, rows, row_groups, bytes, decoded_bytes, columns: [as ColumnInfo], left_out:
 /// [{name, why}]}. Lists at most 1,000 row groups per file and 100,000 in all. left_out has the
 /// columns that cannot be features, except structs with usable fields.
 Result<Json> describe(const Dataset& dataset, const DescribeOptions& options = {});

@@ -52,9 +52,9 @@ std::int64_t decodedBytesOf(const parquet::ColumnChunkMetaData& chunk,
 }
 
 Status addRowGroup(const parquet::FileMetaData& footer, int group, const files::DataFile& file,
-                   const std::map<std::string, std::size_t>& columns, files::FileFacts& facts) {
+                   const std::map<std::string, std::size_t>& columns, files::FileMetadata& facts) {
     const std::unique_ptr<parquet::RowGroupMetaData> meta = footer.RowGroup(group);
-    files::ChunkFacts chunk;
+    files::ColumnChunkMetadata chunk;
     chunk.rows = meta->num_rows();
     chunk.offset = file.bytes;
     chunk.decodedBytes.assign(columns.size(), 0);
@@ -102,14 +102,14 @@ std::map<std::string, std::string> refusedOf(const parquet::SchemaDescriptor& sc
     return columns;
 }
 
-Result<files::FileFacts> parseParquetFooter(const files::DataFile& file,
-                                            const std::string& footerBytes) {
+Result<files::FileMetadata> parseParquetFooter(const files::DataFile& file,
+                                               const std::string& footerBytes) {
     const auto length = static_cast<std::int64_t>(footerBytes.size() - 8);
     const std::shared_ptr<parquet::FileMetaData> footer =
         parquet::FileMetaData::Make(footerBytes.data(), length);
     std::map<std::string, std::string> refused;
     ASSIGN_OR_RETURN(const auto schema, arrowSchemaOf(*footer, file.path, refused));
-    files::FileFacts facts;
+    files::FileMetadata facts;
     const std::map<std::string, std::size_t> columns =
         arrays::addColumns(*schema, facts.schema, refused);
     for (int group = 0; group < footer->num_row_groups(); ++group) {
@@ -124,9 +124,9 @@ Result<files::FileFacts> parseParquetFooter(const files::DataFile& file,
     return facts;
 }
 
-Result<files::FileFacts> parseArrowFile(const files::DataFile& file,
-                                        const files::FileSource& source,
-                                        const std::string& footerBytes) {
+Result<files::FileMetadata> parseArrowFile(const files::DataFile& file,
+                                           const files::FileSource& source,
+                                           const std::string& footerBytes) {
     arrow::ipc::IpcReadOptions options;
     options.use_threads = false;
     const auto opened = arrow::ipc::RecordBatchFileReader::Open(source.input(), options);
@@ -136,13 +136,13 @@ Result<files::FileFacts> parseArrowFile(const files::DataFile& file,
                                "); write integers of 128 bits as Int64, as decimals or as text");
     }
     ASSIGN_OR_RETURN(const auto reader, arrays::fromArrow(opened, file.path));
-    files::FileFacts facts;
+    files::FileMetadata facts;
     const std::map<std::string, std::size_t> columns =
         arrays::addColumns(*reader->schema(), facts.schema);
     for (int i = 0; i < reader->num_record_batches(); ++i) {
         const std::string place = strCat(file.path, ": record batch ", i);
         ASSIGN_OR_RETURN(auto batch, arrays::fromArrow(reader->ReadRecordBatch(i), place));
-        files::ChunkFacts chunk;
+        files::ColumnChunkMetadata chunk;
         chunk.rows = batch->num_rows();
         chunk.decodedBytes.assign(columns.size(), 0);
         RETURN_IF_ERROR(addDecodedBytes(*batch, place, columns, chunk.decodedBytes));
@@ -198,11 +198,11 @@ Status verifyArrowFooter(const files::DataFile& file, const files::FileSource& s
     return files::verifyHash(file, hashHex(footer), contentHash);
 }
 
-Result<files::FileFacts> readParquetFacts(const files::DataFile& file) {
+Result<files::FileMetadata> readParquetFacts(const files::DataFile& file) {
     ASSIGN_OR_RETURN(const files::FileSource source, files::FileSource::open(file));
     ASSIGN_OR_RETURN(const std::string footer, pages::readParquetFooter(file, source));
     try {
-        ASSIGN_OR_RETURN(files::FileFacts facts, parseParquetFooter(file, footer));
+        ASSIGN_OR_RETURN(files::FileMetadata facts, parseParquetFooter(file, footer));
         facts.etag = source.etag();
         return facts;
     } catch (const std::exception& e) {
@@ -210,17 +210,17 @@ Result<files::FileFacts> readParquetFacts(const files::DataFile& file) {
     }
 }
 
-Result<files::FileFacts> readArrowFacts(const files::DataFile& file) {
+Result<files::FileMetadata> readArrowFacts(const files::DataFile& file) {
     ASSIGN_OR_RETURN(const files::FileSource source, files::FileSource::open(file));
     ASSIGN_OR_RETURN(const bool isStream, isArrowStream(file, source));
     if (isStream) {
-        ASSIGN_OR_RETURN(files::FileFacts facts, readArrowStreamFacts(file, source));
+        ASSIGN_OR_RETURN(files::FileMetadata facts, readArrowStreamFacts(file, source));
         facts.etag = source.etag();
         return facts;
     }
     ASSIGN_OR_RETURN(const std::string footer,
                      files::readFooter(file, source, "an Arrow IPC", "ARROW1"));
-    ASSIGN_OR_RETURN(files::FileFacts facts, parseArrowFile(file, source, footer));
+    ASSIGN_OR_RETURN(files::FileMetadata facts, parseArrowFile(file, source, footer));
     facts.etag = source.etag();
     return facts;
 }

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/files/file_facts.h"
+#include "backend/files/file_metadata.h"
 #include "backend/files/file_source.h"
 
 namespace arrow {
@@ -42,7 +42,7 @@ Result<std::shared_ptr<arrow::Schema>> arrowSchemaOf(const parquet::FileMetaData
                                                      const std::string& path,
                                                      std::map<std::string, std::string>& refused);
 
-Result<files::FileFacts> readParquetFacts(const files::DataFile& file);
-Result<files::FileFacts> readArrowFacts(const files::DataFile& file);
+Result<files::FileMetadata> readParquetFacts(const files::DataFile& file);
+Result<files::FileMetadata> readArrowFacts(const files::DataFile& file);
 
 }  // namespace millrace::dataset

@@ -56,7 +56,7 @@ class ParquetDecoder : public FileDecoder {
 
     Result<std::vector<ArrayPtr>> readRows(const SplitRange& split,
                                            const std::vector<std::string>& columns,
-                                           const pages::RowWish& wish,
+                                           const pages::RowSelection& selection,
                                            arrow::MemoryPool* pool) override {
         if (split.chunk < 0 || split.chunk >= static_cast<std::int64_t>(firstRows_.size())) {
             return failedPrecondition(input_.path, ": the plan has row group ", split.chunk,
@@ -67,7 +67,7 @@ class ParquetDecoder : public FileDecoder {
         CostClock clock;
         for (const std::string& column : columns) {
             const std::int64_t before = bytesRead_;
-            ASSIGN_OR_RETURN(ArrayPtr array, readColumn(split, column, wish, pool));
+            ASSIGN_OR_RETURN(ArrayPtr array, readColumn(split, column, selection, pool));
             arrays.push_back(std::move(array));
             costs_.push_back(clock.lap(column, bytesRead_ - before));
         }
@@ -85,7 +85,7 @@ class ParquetDecoder : public FileDecoder {
 
  private:
     Result<ArrayPtr> readColumn(const SplitRange& split, const std::string& column,
-                                const pages::RowWish& wish, arrow::MemoryPool* pool) {
+                                const pages::RowSelection& selection, arrow::MemoryPool* pool) {
         const auto known = input_.types->find(column);
         if (known == input_.types->end()) {
             return typeOfColumn(input_, column).status();
@@ -94,7 +94,7 @@ class ParquetDecoder : public FileDecoder {
         const auto found = input_.footer.columns->find(column);
         if (found == input_.footer.columns->end()) {
             return input_.facts->schema.find(column) == nullptr
-                       ? arrays::nullArray(type, wish.count(split.rows), pool)
+                       ? arrays::nullArray(type, selection.count(split.rows), pool)
                        : internalError(input_.path, ": column '", column, "' has no values");
         }
         const pages::ColumnLeaves& leaves = found->second;
@@ -115,8 +115,8 @@ class ParquetDecoder : public FileDecoder {
             ArrayPtr fast;
             const std::int64_t before = pages_.bytesRead();
             if (leaves.leaves.size() == 1) {
-                ASSIGN_OR_RETURN(
-                    fast, decodePages(split, leaves.leaves.front(), *chunk, type, place, wish));
+                ASSIGN_OR_RETURN(fast, decodePages(split, leaves.leaves.front(), *chunk, type,
+                                                   place, selection));
             }
             bytesRead_ += fast != nullptr ? pages_.bytesRead() - before : bytes;
             if (fast != nullptr) {
@@ -130,7 +130,7 @@ class ParquetDecoder : public FileDecoder {
                                 split.rows);
             }
             ASSIGN_OR_RETURN(ArrayPtr pinned, pinStored(input_, *values, column, place, pool));
-            ASSIGN_OR_RETURN(pinned, pages::selectRows(std::move(pinned), wish, pool));
+            ASSIGN_OR_RETURN(pinned, pages::selectRows(std::move(pinned), selection, pool));
             return pages::zeroNullFloats(std::move(pinned), pool);
         } catch (const parquet::ParquetStatusException& e) {
             // Too little memory is not the file's fault.
@@ -151,7 +151,7 @@ class ParquetDecoder : public FileDecoder {
     Result<ArrayPtr> decodePages(const SplitRange& split, int leaf,
                                  const parquet::ColumnChunkMetaData& chunk,
                                  const expr::DataType& type, const std::string& place,
-                                 const pages::RowWish& wish) {
+                                 const pages::RowSelection& selection) {
         const pages::RowStretch stretch{
             split.firstRow - firstRows_[static_cast<std::size_t>(split.chunk)], split.rows,
             group_->num_rows()};
@@ -164,13 +164,14 @@ class ParquetDecoder : public FileDecoder {
             return ArrayPtr();
         }
         std::vector<pages::PagePlace> places;
-        if (wish.count(split.rows) < stretch.groupRows &&
+        if (selection.count(split.rows) < stretch.groupRows &&
             chunk.total_uncompressed_size() >= kBytesWorthAnIndex &&
             chunk.GetOffsetIndexLocation().has_value()) {
             places = index_.places(static_cast<int>(split.chunk), leaf);
         }
-        Result<ArrayPtr> array = pages_.readChunk(*file_, *footer_->schema()->Column(leaf), chunk,
-                                                  arrays::toArrowType(type), stretch, wish, places);
+        Result<ArrayPtr> array =
+            pages_.readChunk(*file_, *footer_->schema()->Column(leaf), chunk,
+                             arrays::toArrowType(type), stretch, selection, places);
         if (!array.ok()) {
             return Status(array.status().code(), strCat(place, ": ", messageOf(array.status())));
         }

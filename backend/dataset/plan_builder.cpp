@@ -77,7 +77,7 @@ class NameCollector {
     std::set<std::string> names_;
 };
 
-std::int64_t decodedBytes(const files::FileFacts& facts, const files::ChunkFacts& chunk,
+std::int64_t decodedBytes(const files::FileMetadata& facts, const files::ColumnChunkMetadata& chunk,
                           const std::vector<std::string>& columns) {
     std::int64_t bytes = 0;
     for (std::size_t i = 0; i < facts.schema.fields.size(); ++i) {
@@ -110,7 +110,7 @@ Result<std::vector<stream::PlanFile>> planFiles(const Dataset& dataset,
                                                 const std::vector<std::string>& columns) {
     std::vector<stream::PlanFile> files;
     for (std::size_t i = 0; i < dataset.files().size(); ++i) {
-        ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileFacts> facts, dataset.facts(i));
+        ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileMetadata> facts, dataset.facts(i));
         stream::PlanFile file;
         file.path = dataset.files()[i].path;
         file.relativePath = dataset.files()[i].relativePath;
@@ -119,7 +119,7 @@ Result<std::vector<stream::PlanFile>> planFiles(const Dataset& dataset,
         file.rows = facts->rows;
         std::int64_t row = 0;
         for (std::size_t c = 0; c < facts->chunks.size(); ++c) {
-            const files::ChunkFacts& chunk = facts->chunks[c];
+            const files::ColumnChunkMetadata& chunk = facts->chunks[c];
             addSplits(file, static_cast<std::int64_t>(c), row, chunk.rows,
                       decodedBytes(*facts, chunk, columns));
             row += chunk.rows;
@@ -169,7 +169,7 @@ void addExpressions(const std::map<std::string, spec::LabelSpec>& labels,
     }
 }
 
-Status addTables(const spec::RunSpec& spec, const std::shared_ptr<FactsCache>& cache,
+Status addTables(const spec::RunSpec& spec, const std::shared_ptr<MetadataCache>& cache,
                  stream::Plan& plan) {
     std::map<std::vector<std::string>, spec::TableRef> tables;
     const auto collect = [&tables](const std::vector<spec::Step>& steps) {

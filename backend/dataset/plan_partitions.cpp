@@ -9,7 +9,7 @@
 
 #include "backend/arrays/value_text.h"
 #include "backend/core/parallel.h"
-#include "backend/dataset/split_facts.h"
+#include "backend/dataset/split_metadata.h"
 #include "backend/pages/parquet_footers.h"
 
 namespace millrace::dataset {
@@ -102,8 +102,8 @@ class Partitioner {
                 continue;
             }
             last = split.rowGroup;
-            const ParquetSplitFacts facts(footer.metadata, source, static_cast<int>(last),
-                                          dataset_.schema());
+            const ParquetSplitMetadata facts(footer.metadata, source, static_cast<int>(last),
+                                             dataset_.schema());
             RETURN_IF_ERROR(add({f, last}, facts.of(column_), ranges));
         }
         return okStatus();

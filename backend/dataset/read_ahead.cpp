@@ -190,12 +190,12 @@ void ReadAhead::work(const std::stop_token& stop) {
 Result<std::vector<pages::ByteRange>> ReadAhead::rangesOf(const Key& key,
                                                           const std::vector<std::string>& columns) {
     const auto [file, chunk] = key;
-    ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileFacts> facts, dataset_->facts(file));
+    ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileMetadata> facts, dataset_->facts(file));
     const std::string& format = dataset_->options().format;
     if (chunk < 0 || chunk >= static_cast<std::int64_t>(facts->chunks.size())) {
         return std::vector<pages::ByteRange>();
     }
-    const files::ChunkFacts& stretch = facts->chunks[static_cast<std::size_t>(chunk)];
+    const files::ColumnChunkMetadata& stretch = facts->chunks[static_cast<std::size_t>(chunk)];
     if (format == "csv" && !facts->isCompressed) {
         return std::vector<pages::ByteRange>{{stretch.offset, stretch.bytes}};
     }

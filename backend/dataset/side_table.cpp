@@ -156,7 +156,7 @@ Result<std::vector<std::size_t>> largestFirst(const Dataset& table,
     for (std::size_t file = 0; file < table.files().size(); ++file) {
         ASSIGN_OR_RETURN(const auto facts, table.facts(file));
         const auto& fields = facts->schema.fields;
-        for (const files::ChunkFacts& chunk : facts->chunks) {
+        for (const files::ColumnChunkMetadata& chunk : facts->chunks) {
             for (std::size_t f = 0; f < std::min(fields.size(), chunk.decodedBytes.size()); ++f) {
                 const auto at = std::find(columns.begin(), columns.end(), fields[f].name);
                 if (at != columns.end()) {
@@ -192,7 +192,7 @@ Result<TableSize> tableSize(const spec::TableRef& ref, const std::vector<std::st
         ASSIGN_OR_RETURN(const auto facts, table->facts(file));
         size.rows += facts->rows;
         const auto& fields = facts->schema.fields;
-        for (const files::ChunkFacts& chunk : facts->chunks) {
+        for (const files::ColumnChunkMetadata& chunk : facts->chunks) {
             for (std::size_t c = 0; c < fields.size(); ++c) {
                 const bool isWanted =
                     std::find(columns.begin(), columns.end(), fields[c].name) != columns.end();
@@ -214,7 +214,7 @@ Result<std::shared_ptr<arrow::Table>> loadTable(const spec::TableRef& ref,
     for (std::uint32_t file = 0; file < table->files().size(); ++file) {
         ASSIGN_OR_RETURN(const auto facts, table->facts(file));
         SplitRange range{file, 0, 0, 0};
-        for (const files::ChunkFacts& chunk : facts->chunks) {
+        for (const files::ColumnChunkMetadata& chunk : facts->chunks) {
             range.rows = chunk.rows;
             ranges.push_back(range);
             range.firstRow += chunk.rows;

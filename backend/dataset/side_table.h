@@ -11,9 +11,9 @@
 
 #include "backend/core/memory_budget.h"
 #include "backend/core/status.h"
-#include "backend/dataset/facts_cache.h"
+#include "backend/dataset/metadata_cache.h"
 #include "backend/expr/schema.h"
-#include "backend/files/file_facts.h"
+#include "backend/files/file_metadata.h"
 #include "backend/stream/plan.h"
 
 namespace arrow {
@@ -29,7 +29,7 @@ namespace millrace::dataset {
 /// Base directory and options for reading tables.
 struct TablePlace {
     std::string baseDir;  ///< their paths are relative to it
-    std::shared_ptr<FactsCache> cache;
+    std::shared_ptr<MetadataCache> cache;
     /// The plan's files, as absolute paths: a table with any other file is kFailedPrecondition, and
     /// the message names the file. Null: any file.
     std::shared_ptr<const std::set<std::string>> planned = nullptr;

@@ -11,7 +11,7 @@
 #include "backend/arrays/same_numbers.h"
 #include "backend/dataset/decoders.h"
 #include "backend/dataset/read_ahead.h"
-#include "backend/dataset/split_facts.h"
+#include "backend/dataset/split_metadata.h"
 #include "backend/objects/object_store.h"
 #include "backend/pages/page_decoder.h"
 #include "backend/pages/page_index.h"
@@ -108,7 +108,7 @@ Status SplitReader::openFile(std::uint32_t file, const std::vector<std::string>&
     }
     decoder_.reset();
     footer_ = {};
-    ASSIGN_OR_RETURN(std::shared_ptr<const files::FileFacts> facts, dataset_->facts(file));
+    ASSIGN_OR_RETURN(std::shared_ptr<const files::FileMetadata> facts, dataset_->facts(file));
     ASSIGN_OR_RETURN(const files::DataFile data, dataset_->checkedFile(file));
     ASSIGN_OR_RETURN(source_, files::FileSource::openAhead(data, pool_, readAhead_, file));
     DecoderInput input{
@@ -138,11 +138,11 @@ Status SplitReader::openFile(std::uint32_t file, const std::vector<std::string>&
 }
 
 Result<std::vector<std::shared_ptr<arrow::Array>>> FileDecoder::readRows(
-    const SplitRange& split, const std::vector<std::string>& columns, const pages::RowWish& wish,
-    arrow::MemoryPool* pool) {
+    const SplitRange& split, const std::vector<std::string>& columns,
+    const pages::RowSelection& selection, arrow::MemoryPool* pool) {
     ASSIGN_OR_RETURN(auto arrays, readColumns(split, columns));
     for (std::shared_ptr<arrow::Array>& array : arrays) {
-        ASSIGN_OR_RETURN(array, pages::selectRows(std::move(array), wish, pool));
+        ASSIGN_OR_RETURN(array, pages::selectRows(std::move(array), selection, pool));
         ASSIGN_OR_RETURN(array, pages::zeroNullFloats(std::move(array), pool));
     }
     return arrays;
@@ -167,8 +167,8 @@ Result<bool> SplitReader::provesEmpty(const SplitRange& split, const SplitPruner
         return false;
     }
     RETURN_IF_ERROR(openFile(split.file, pruner.columns()));
-    const ParquetSplitFacts facts(footer_.metadata, *source_, static_cast<int>(split.chunk),
-                                  dataset_->schema());
+    const ParquetSplitMetadata facts(footer_.metadata, *source_, static_cast<int>(split.chunk),
+                                     dataset_->schema());
     return pruner.provesEmpty([&](const std::string& column) {
         auto known = fromPath(column);
         return known ? known : facts.of(column);
@@ -182,7 +182,7 @@ Result<std::optional<std::vector<std::int64_t>>> SplitReader::rowsNotRuledOut(
         return all;
     }
     RETURN_IF_ERROR(openFile(split.file, pruner.columns()));
-    ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileFacts> file,
+    ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileMetadata> file,
                      dataset_->facts(split.file));
     const auto group = static_cast<std::size_t>(split.chunk);
     if (split.chunk < 0 || group >= file->chunks.size()) {
@@ -197,14 +197,14 @@ Result<std::optional<std::vector<std::int64_t>>> SplitReader::rowsNotRuledOut(
     if (begin < 0 || begin + split.rows > file->chunks[group].rows) {
         return all;
     }
-    const ParquetSplitFacts facts(footer_.metadata, *source_, static_cast<int>(split.chunk),
-                                  dataset_->schema());
+    const ParquetSplitMetadata facts(footer_.metadata, *source_, static_cast<int>(split.chunk),
+                                     dataset_->schema());
     pages::PageIndex index(footer_.metadata, source_->input());
-    std::map<std::string, std::vector<ParquetSplitFacts::PageFacts>> pages;
+    std::map<std::string, std::vector<ParquetSplitMetadata::PageMetadata>> pages;
     for (const std::string& column : pruner.columns()) {
         auto known = dataset_->partition(column) == nullptr
                          ? facts.pagesOf(column, index)
-                         : std::vector<ParquetSplitFacts::PageFacts>();
+                         : std::vector<ParquetSplitMetadata::PageMetadata>();
         if (!known.empty()) {
             pages.emplace(column, std::move(known));
         }
@@ -226,15 +226,18 @@ Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readColumns(
 }
 
 Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readRows(
-    const SplitRange& split, const std::vector<std::string>& columns, const pages::RowWish& wish) {
-    return readAny(split, columns, &wish);
+    const SplitRange& split, const std::vector<std::string>& columns,
+    const pages::RowSelection& selection) {
+    return readAny(split, columns, &selection);
 }
 
-/// Partition columns come from the path, the others from the decoder. `wish`: null for all rows.
+/// Partition columns come from the path, the others from the decoder. `selection`: null for all
+/// rows.
 Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readAny(
-    const SplitRange& split, const std::vector<std::string>& columns, const pages::RowWish* wish) {
+    const SplitRange& split, const std::vector<std::string>& columns,
+    const pages::RowSelection* selection) {
     if (dataset_->partitions().empty()) {
-        return readStored(split, columns, wish);
+        return readStored(split, columns, selection);
     }
     std::vector<std::string> stored;
     for (const std::string& column : columns) {
@@ -244,9 +247,9 @@ Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readAny(
     }
     std::vector<std::shared_ptr<arrow::Array>> read;
     if (!stored.empty()) {
-        ASSIGN_OR_RETURN(read, readStored(split, stored, wish));
+        ASSIGN_OR_RETURN(read, readStored(split, stored, selection));
     }
-    const std::int64_t rows = wish == nullptr ? split.rows : wish->count(split.rows);
+    const std::int64_t rows = selection == nullptr ? split.rows : selection->count(split.rows);
     std::vector<std::shared_ptr<arrow::Array>> arrays;
     std::size_t next = 0;
     for (const std::string& column : columns) {
@@ -262,7 +265,8 @@ Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readAny(
 }
 
 Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readStored(
-    const SplitRange& split, const std::vector<std::string>& columns, const pages::RowWish* wish) {
+    const SplitRange& split, const std::vector<std::string>& columns,
+    const pages::RowSelection* selection) {
     // The splits of a row group share their fetched bytes: only leaving the row group releases
     // them.
     if (split.file != split_.file || split.chunk != split_.chunk) {
@@ -276,8 +280,8 @@ Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readStored(
     RETURN_IF_ERROR(openFile(split.file, columns));
     const std::int64_t before = decoder_->bytesRead();
     CostClock clock;
-    auto arrays = wish == nullptr ? decoder_->readColumns(split, columns)
-                                  : decoder_->readRows(split, columns, *wish, pool_);
+    auto arrays = selection == nullptr ? decoder_->readColumns(split, columns)
+                                       : decoder_->readRows(split, columns, *selection, pool_);
     const std::int64_t bytes = decoder_->bytesRead() - before;
     bytesRead_ += bytes;
     // Bytes of a file that changed meanwhile are not the run's, whether they decode or not.

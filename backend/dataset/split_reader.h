@@ -18,7 +18,7 @@
 #include "backend/dataset/dataset.h"
 #include "backend/files/file_source.h"
 #include "backend/pages/parquet_footers.h"
-#include "backend/pages/row_wish.h"
+#include "backend/pages/row_selection.h"
 
 namespace arrow {
 class Array;
@@ -65,11 +65,11 @@ class SplitReader {
     Result<std::vector<std::shared_ptr<arrow::Array>>> readColumns(
         const SplitRange& split, const std::vector<std::string>& columns);
 
-    /// Returns only the wanted rows; lists may come with repeats stored once (RowWish::mayRepeat).
-    /// Null floats are 0.
+    /// Returns only the wanted rows; lists may come with repeats stored once
+    /// (RowSelection::mayRepeat). Null floats are 0.
     Result<std::vector<std::shared_ptr<arrow::Array>>> readRows(
         const SplitRange& split, const std::vector<std::string>& columns,
-        const pages::RowWish& wish);
+        const pages::RowSelection& selection);
 
     /// Whether directory names, statistics and bloom filters show that no row of the split passes
     /// the filters. Reads at most the file's footer and the bloom filters it needs.
@@ -103,10 +103,10 @@ class SplitReader {
     void leaveSplit();
     Result<std::vector<std::shared_ptr<arrow::Array>>> readAny(
         const SplitRange& split, const std::vector<std::string>& columns,
-        const pages::RowWish* wish);
+        const pages::RowSelection* selection);
     Result<std::vector<std::shared_ptr<arrow::Array>>> readStored(
         const SplitRange& split, const std::vector<std::string>& columns,
-        const pages::RowWish* wish);
+        const pages::RowSelection* selection);
 
     const std::shared_ptr<const Dataset> dataset_;
     Types types_;

@@ -150,7 +150,7 @@ class StoredTypes {
 Result<bool> hasZone(const Dataset& dataset, const std::string& column) {
     bool isZoned = false;
     for (std::size_t i = 0; i < dataset.files().size(); ++i) {
-        ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileFacts> facts, dataset.facts(i));
+        ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileMetadata> facts, dataset.facts(i));
         const auto& fields = facts->schema.fields;
         const auto at = std::ranges::find(fields, column, &expr::Field::name);
         const files::CsvPlace* const first =

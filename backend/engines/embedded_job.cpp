@@ -95,7 +95,7 @@ Result<std::unique_ptr<EmbeddedJob>> EmbeddedJob::load(const std::string& root,
 
 Status EmbeddedJob::checkReach() const {
     for (const Worker& worker : workers_) {
-        if (isLiving(worker) && fateOf(*worker.guardian, here_) == GuardianFate::kUnknown) {
+        if (isLiving(worker) && fateOf(*worker.guardian, here_) == GuardianState::kUnknown) {
             return unavailable(
                 "its workers were started on ", worker.guardian->scope.host,
                 ", on another machine or in another pid namespace, and cannot be seen from here");
@@ -229,7 +229,7 @@ void EmbeddedJob::refresh(Worker& worker) {
         worker.line = std::make_unique<GuardianLine>(worker.guardian->controlSocket);
     }
     // Checked first: if the guardian ends after this, its record is already written.
-    const bool isGone = worker.guardian && fateOf(*worker.guardian, here_) == GuardianFate::kGone;
+    const bool isGone = worker.guardian && fateOf(*worker.guardian, here_) == GuardianState::kGone;
     const auto exit = readExitRecord(worker.directory);
     worker.exit = exit.ok() ? *exit : std::nullopt;
     if (!exit.ok() || worker.exit || !isGone) {

@@ -60,18 +60,18 @@ Result<std::set<pid_t>> killOnce(std::string_view directory) {
 
 }  // namespace
 
-GuardianFate fateOf(const GuardianRecord& guardian, const PidScope& here) {
+GuardianState fateOf(const GuardianRecord& guardian, const PidScope& here) {
     switch (reachOf(guardian.scope, here, SystemClock().wallMs() - guardian.writtenMs)) {
         case PidReach::kGone:
-            return GuardianFate::kGone;
+            return GuardianState::kGone;
         case PidReach::kElsewhere:
-            return GuardianFate::kUnknown;
+            return GuardianState::kUnknown;
         case PidReach::kHere:
             break;
     }
     const Result<std::int64_t> started = processStartTime(static_cast<pid_t>(guardian.pid));
-    return !started.ok() || *started == guardian.startTime ? GuardianFate::kAlive
-                                                           : GuardianFate::kGone;
+    return !started.ok() || *started == guardian.startTime ? GuardianState::kAlive
+                                                           : GuardianState::kGone;
 }
 
 bool GuardianLine::connect() {

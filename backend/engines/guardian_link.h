@@ -12,12 +12,12 @@
 namespace millrace::engines {
 
 /// State of a guardian. It counts as ended only if this process can verify that it is gone.
-enum class GuardianFate {
+enum class GuardianState {
     kAlive,    ///< the process that wrote the record is alive, or no descriptor is free to check
     kGone,     ///< its pid is free or belongs to another process, or the machine has rebooted
     kUnknown,  ///< it was started on another machine or in another pid namespace
 };
-GuardianFate fateOf(const GuardianRecord& guardian, const PidScope& here);
+GuardianState fateOf(const GuardianRecord& guardian, const PidScope& here);
 
 /// One lasting control connection to a guardian. Nothing here waits: requests go into the socket's
 /// buffer, answers are taken once they have arrived, and unanswered requests reveal a stopped

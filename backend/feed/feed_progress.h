@@ -2,11 +2,12 @@
 // A reader's knowledge of its position: updated from records, batches and the marks of steps, and
 // returned as a state.
 //
-// The states are stream::StreamState's. The cursor moves over segments by stream::OpenRest's rule
-// seen from the other side: the writer knows which rows are joined, the reader only how many were
-// left over. A test checks that both agree. There is a state at each mark, and it is equal in every
-// rank. It depends only on the mark and on the records before it, which are the same in all rings.
-// Threads: one owner. Failure: an entry that does not follow is rejected with a static message.
+// The states are stream::StreamState's. The cursor moves over segments by stream::MicroBatchCount's
+// rule seen from the other side: the writer knows which rows are joined, the reader only how many
+// were left over. A test checks that both agree. There is a state at each mark, and it is equal in
+// every rank. It depends only on the mark and on the records before it, which are the same in all
+// rings. Threads: one owner. Failure: an entry that does not follow is rejected with a static
+// message.
 #include <cstdint>
 #include <deque>
 #include <map>

@@ -1,5 +1,5 @@
 // Converts the CSV-specific facts to text and back.
-#include "backend/files/file_facts.h"
+#include "backend/files/file_metadata.h"
 #include "backend/text/json.h"
 
 namespace millrace::files {
@@ -18,7 +18,7 @@ Result<CsvPlace> placeOf(const Json& json) {
                     json.at(2).get<std::string>()};
 }
 
-Status readColumns(const Json& json, FileFacts& facts) {
+Status readColumns(const Json& json, FileMetadata& facts) {
     for (const Json& c : json.at("columns")) {
         CsvColumn& column = facts.csv.emplace_back();
         c.at(0).get_to(column.counts);
@@ -37,7 +37,7 @@ Status readColumns(const Json& json, FileFacts& facts) {
 
 }  // namespace
 
-std::string csvFactsText(const FileFacts& facts) {
+std::string csvFactsText(const FileMetadata& facts) {
     if (facts.csv.empty()) {
         return "";
     }
@@ -55,7 +55,7 @@ std::string csvFactsText(const FileFacts& facts) {
                      {"is_compressed", facts.isCompressed}});
 }
 
-Status readCsvFacts(std::string_view text, FileFacts& facts) {
+Status readCsvFacts(std::string_view text, FileMetadata& facts) {
     if (text.empty()) {
         return okStatus();
     }

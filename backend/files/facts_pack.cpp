@@ -116,13 +116,13 @@ bool readShape(PackReader& reader, expr::Schema& schema) {
     return reader.isFine();
 }
 
-void putFacts(std::string& out, const FileFacts& facts) {
+void putFacts(std::string& out, const FileMetadata& facts) {
     putNumber(out, facts.rows);
     putText(out, facts.contentHash);
     putText(out, facts.etag);
     putText(out, csvFactsText(facts));
     putNumber(out, static_cast<std::int64_t>(facts.chunks.size()));
-    for (const ChunkFacts& chunk : facts.chunks) {
+    for (const ColumnChunkMetadata& chunk : facts.chunks) {
         for (const std::int64_t value : {chunk.rows, chunk.offset, chunk.bytes, chunk.firstLine}) {
             putNumber(out, value);
         }
@@ -133,7 +133,7 @@ void putFacts(std::string& out, const FileFacts& facts) {
     }
 }
 
-bool readInto(PackReader& reader, FileFacts& facts) {
+bool readInto(PackReader& reader, FileMetadata& facts) {
     facts.rows = reader.number();
     facts.contentHash = reader.text();
     facts.etag = reader.text();
@@ -141,7 +141,7 @@ bool readInto(PackReader& reader, FileFacts& facts) {
         return false;
     }
     facts.chunks.resize(reader.count());
-    for (ChunkFacts& chunk : facts.chunks) {
+    for (ColumnChunkMetadata& chunk : facts.chunks) {
         chunk.rows = reader.number();
         chunk.offset = reader.number();
         chunk.bytes = reader.number();
@@ -161,7 +161,7 @@ std::string packText(const FactsByKey& facts) {
     std::vector<std::string> shapes;
     std::unordered_map<std::string, std::int64_t> numbers;
     std::string entries;
-    const FileFacts* last = nullptr;
+    const FileMetadata* last = nullptr;
     std::int64_t shape = 0;
     for (const auto& [key, one] : facts) {
         // Neighbours are mostly files of one directory with one schema: the text is made once for
@@ -232,14 +232,14 @@ FactsByKey readPack(const std::string& path) {
         if (shape >= shapes.size()) {
             return {};
         }
-        FileFacts facts;
+        FileMetadata facts;
         facts.schema = shapes[shape];
         if (!readInto(reader, facts)) {
             return {};
         }
         // Keys were written in order.
         pack.emplace_hint(pack.end(), std::move(key),
-                          std::make_shared<const FileFacts>(std::move(facts)));
+                          std::make_shared<const FileMetadata>(std::move(facts)));
     }
     return pack;
 }

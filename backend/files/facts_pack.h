@@ -1,6 +1,6 @@
 #pragma once
 // The facts cache on disk: one pack file holds the facts of all files in a directory, so that a
-// hundred thousand small files load in a second. dataset::FactsCache reads and writes it.
+// hundred thousand small files load in a second. dataset::MetadataCache reads and writes it.
 //
 // A pack is written aside and renamed. A pack that is torn, or of another version or other options,
 // is ignored. All packs together stay below kCacheBytesMax: the oldest are removed first.
@@ -10,14 +10,14 @@
 #include <memory>
 #include <string>
 
-#include "backend/files/file_facts.h"
+#include "backend/files/file_metadata.h"
 
 namespace millrace::files {
 
 inline constexpr std::int64_t kCacheBytesMax = std::int64_t{2} << 30;
 
 /// By the cache's key: its first line is the file's path, its last line identifies the options.
-using FactsByKey = std::map<std::string, std::shared_ptr<const FileFacts>>;
+using FactsByKey = std::map<std::string, std::shared_ptr<const FileMetadata>>;
 
 /// Path of the pack for the key's directory and options.
 std::string packPath(const std::string& cacheDirectory, const std::string& key);

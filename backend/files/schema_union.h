@@ -13,8 +13,8 @@
 
 #include "backend/core/status.h"
 #include "backend/expr/schema.h"
-#include "backend/files/file_facts.h"
 #include "backend/files/file_list.h"
+#include "backend/files/file_metadata.h"
 
 namespace millrace::files {
 

@@ -235,7 +235,7 @@ Status ListTarget::addRows(PageValues& values, const PageRows& page,
 
 template <class T>
 Status ListTarget::addPageOf(PageValues& values, const PageRows& page, std::int64_t firstRow,
-                             WishWalk& walk) {
+                             SelectionWalk& walk) {
     std::int64_t at = page.lead;
     if (page.lead > 0 && !hasBegun_) {
         return dataLoss("corrupt: repetition levels");
@@ -276,7 +276,7 @@ Status ListTarget::addPageOf(PageValues& values, const PageRows& page, std::int6
 }
 
 Status ListTarget::addPage(PageValues& values, const PageRows& page, std::int64_t firstRow,
-                           WishWalk& walk) {
+                           SelectionWalk& walk) {
     return width_ == 4 ? addPageOf<std::uint32_t>(values, page, firstRow, walk)
                        : addPageOf<std::uint64_t>(values, page, firstRow, walk);
 }

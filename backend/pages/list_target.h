@@ -15,7 +15,7 @@
 #include "backend/arrays/pool_vector.h"
 #include "backend/core/status.h"
 #include "backend/pages/page_values.h"
-#include "backend/pages/row_wish.h"
+#include "backend/pages/row_selection.h"
 
 namespace arrow {
 class ResizableBuffer;
@@ -50,7 +50,8 @@ class ListTarget {
                                    bool mayRepeat, arrow::MemoryPool* pool);
 
     /// Adds the lists from `firstRow` on, which begin in the page, as far as `walk` wants them.
-    Status addPage(PageValues& values, const PageRows& page, std::int64_t firstRow, WishWalk& walk);
+    Status addPage(PageValues& values, const PageRows& page, std::int64_t firstRow,
+                   SelectionWalk& walk);
 
     /// Whether the last wanted list may continue in the next page.
     bool isOpen() const { return isOpen_; }
@@ -67,7 +68,7 @@ class ListTarget {
     };
     template <class T>
     Status addPageOf(PageValues& values, const PageRows& page, std::int64_t firstRow,
-                     WishWalk& walk);
+                     SelectionWalk& walk);
     template <class T>
     Status addRows(PageValues& values, const PageRows& page, std::span<const std::int64_t> places,
                    std::int64_t count, std::int64_t& at);

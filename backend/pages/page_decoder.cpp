@@ -83,8 +83,8 @@ bool PageDecoder::shapeOf(const parquet::ColumnDescriptor& column, const arrow::
     return isKnown && shape.form.turn == arrays::LeafForm::Turn::kNone;
 }
 
-Status PageDecoder::allocate(const Shape& shape, const RowWish& wish, const RowStretch& stretch,
-                             std::int64_t levels, Target& target) {
+Status PageDecoder::allocate(const Shape& shape, const RowSelection& selection,
+                             const RowStretch& stretch, std::int64_t levels, Target& target) {
     const std::int64_t wanted = target.wanted;
     target.levelsMost = levels;
     if (levels < 0 || (!shape.isList && levels != stretch.groupRows) ||
@@ -93,7 +93,7 @@ Status PageDecoder::allocate(const Shape& shape, const RowWish& wish, const RowS
     }
     if (shape.isList) {
         ASSIGN_OR_RETURN(target.lists,
-                         ListTarget::make(shape.width, wanted, levels, wish.mayRepeat, pool_));
+                         ListTarget::make(shape.width, wanted, levels, selection.mayRepeat, pool_));
         return okStatus();
     }
     // The form of texts and numbers is decided at the first page.
@@ -157,37 +157,37 @@ Status PageDecoder::allocateNumbers(const Shape& shape, bool isDictionary, Targe
 Result<std::shared_ptr<arrow::Array>> PageDecoder::readChunk(
     arrow::io::RandomAccessFile& file, const parquet::ColumnDescriptor& column,
     const parquet::ColumnChunkMetaData& chunk, const std::shared_ptr<arrow::DataType>& pinned,
-    const RowStretch& stretch, const RowWish& wish, std::span<const PagePlace> places) {
+    const RowStretch& stretch, const RowSelection& selection, std::span<const PagePlace> places) {
     Shape shape;
     if (pinned == nullptr || !shapeOf(column, *pinned, shape)) {
         return std::shared_ptr<arrow::Array>();
     }
     if (!places.empty()) {
-        auto array = readChunkBy(places, file, chunk, shape, pinned, stretch, wish);
+        auto array = readChunkBy(places, file, chunk, shape, pinned, stretch, selection);
         if (array.status().code() != absl::StatusCode::kDataLoss) {
             return array;
         }
         // Either the places do not fit the pages, or the damage is reported below.
     }
-    return readChunkBy({}, file, chunk, shape, pinned, stretch, wish);
+    return readChunkBy({}, file, chunk, shape, pinned, stretch, selection);
 }
 
 Result<std::shared_ptr<arrow::Array>> PageDecoder::readChunkBy(
     std::span<const PagePlace> places, arrow::io::RandomAccessFile& file,
     const parquet::ColumnChunkMetaData& chunk, const Shape& shape,
     const std::shared_ptr<arrow::DataType>& pinned, const RowStretch& stretch,
-    const RowWish& wish) {
+    const RowSelection& selection) {
     ASSIGN_OR_RETURN(const bool isOpen, pages_.open(file, chunk));
     if (!isOpen) {
         return std::shared_ptr<arrow::Array>();
     }
-    Target target(wish, stretch);
+    Target target(selection, stretch);
     // An estimate, bounded so that a damaged footer cannot cause a huge allocation.
     target.textBytes = static_cast<std::int64_t>(
         std::clamp(static_cast<double>(chunk.total_uncompressed_size()), 0.0, kTextBytesMost) *
         static_cast<double>(target.wanted) /
         static_cast<double>(std::max<std::int64_t>(stretch.groupRows, 1)));
-    RETURN_IF_ERROR(allocate(shape, wish, stretch, chunk.num_values(), target));
+    RETURN_IF_ERROR(allocate(shape, selection, stretch, chunk.num_values(), target));
     dictionary_ = {};
     dictionaryBytes_ = {};
     ASSIGN_OR_RETURN(const bool isRead,

@@ -25,7 +25,7 @@
 #include "backend/pages/list_target.h"
 #include "backend/pages/page_index.h"
 #include "backend/pages/page_stream.h"
-#include "backend/pages/row_wish.h"
+#include "backend/pages/row_selection.h"
 
 namespace parquet {
 class ColumnDescriptor;
@@ -56,7 +56,8 @@ class PageDecoder {
                                                     const parquet::ColumnDescriptor& column,
                                                     const parquet::ColumnChunkMetaData& chunk,
                                                     const std::shared_ptr<arrow::DataType>& pinned,
-                                                    const RowStretch& stretch, const RowWish& wish,
+                                                    const RowStretch& stretch,
+                                                    const RowSelection& selection,
                                                     std::span<const PagePlace> places = {});
     /// Bytes read from files so far.
     std::int64_t bytesRead() const { return pages_.bytesRead(); }
@@ -75,8 +76,8 @@ class PageDecoder {
         std::span<const PagePlace> places, arrow::io::RandomAccessFile& file,
         const parquet::ColumnChunkMetaData& chunk, const Shape& shape,
         const std::shared_ptr<arrow::DataType>& pinned, const RowStretch& stretch,
-        const RowWish& wish);
-    Status allocate(const Shape& shape, const RowWish& wish, const RowStretch& stretch,
+        const RowSelection& selection);
+    Status allocate(const Shape& shape, const RowSelection& selection, const RowStretch& stretch,
                     std::int64_t levels, Target& target);
     /// False: this decoder does not support it.
     Result<bool> readPages(const Shape& shape, Target& target);

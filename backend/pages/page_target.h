@@ -12,7 +12,7 @@
 #include "backend/pages/coded_texts.h"
 #include "backend/pages/list_target.h"
 #include "backend/pages/page_decoder.h"
-#include "backend/pages/row_wish.h"
+#include "backend/pages/row_selection.h"
 
 namespace millrace::pages {
 
@@ -28,14 +28,14 @@ struct PageDecoder::Shape {
 };
 
 struct PageDecoder::Target {
-    Target(const RowWish& wish, const RowStretch& stretch)
-        : walk(wish, stretch.begin, stretch.rows),
-          wanted(wish.count(stretch.rows)),
+    Target(const RowSelection& selection, const RowStretch& stretch)
+        : walk(selection, stretch.begin, stretch.rows),
+          wanted(selection.count(stretch.rows)),
           rowsMost(stretch.groupRows),
-          mayCode(wish.mayCode),
-          mayCodeNumbers(wish.mayCodeNumbers) {}
+          mayCode(selection.mayCode),
+          mayCodeNumbers(selection.mayCodeNumbers) {}
 
-    WishWalk walk;
+    SelectionWalk walk;
     const std::int64_t wanted;
     const std::int64_t rowsMost;  ///< rows in the row group
     const bool mayCode, mayCodeNumbers;

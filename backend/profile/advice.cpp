@@ -62,18 +62,18 @@ std::string firstWord(const std::string& codecs) {
     return codecs.substr(0, codecs.find(','));
 }
 
-bool hasDictionary(const dataset::ColumnFacts& column) {
+bool hasDictionary(const dataset::ColumnInfo& column) {
     return column.encoding.find("DICTIONARY") != std::string::npos;
 }
 
-bool isFloatColumn(const dataset::ColumnFacts& column) {
+bool isFloatColumn(const dataset::ColumnInfo& column) {
     return column.type.starts_with("float") || column.type.starts_with("double");
 }
 
 // The codec of most columns, as a name for --codec.
 std::string codecOf(const AdviceInput& input) {
     std::map<std::string, int> votes;
-    for (const dataset::ColumnFacts& column : input.columns) {
+    for (const dataset::ColumnInfo& column : input.columns) {
         ++votes[firstWord(column.codec)];
     }
     std::string best;
@@ -95,7 +95,7 @@ class Advisor {
         // property in question differs.
         now_.codec = codecOf(input);
         // Measures floats with the encoding that they have in the files.
-        for (const dataset::ColumnFacts& column : input.columns) {
+        for (const dataset::ColumnInfo& column : input.columns) {
             now_.hasFloatDictionary |= isFloatColumn(column) && hasDictionary(column);
         }
     }
@@ -158,7 +158,7 @@ class Advisor {
 
     void adviseFloats() {
         std::int64_t count = 0;
-        for (const dataset::ColumnFacts& column : input_.columns) {
+        for (const dataset::ColumnInfo& column : input_.columns) {
             count += isFloatColumn(column) && hasDictionary(column) ? 1 : 0;
         }
         if (count == 0 || !canMeasure()) {

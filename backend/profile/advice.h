@@ -34,7 +34,7 @@ struct Advice {
 struct AdviceInput {
     std::vector<std::string> paths;  ///< of the dataset, as given
     std::string format;
-    std::vector<dataset::ColumnFacts> columns;
+    std::vector<dataset::ColumnInfo> columns;
     std::int64_t rows = 0, rowGroups = 0, decodedBytes = 0;
     std::optional<RequestGuess> request;
     std::shared_ptr<arrow::RecordBatch> sample;  ///< adjacent rows of the files

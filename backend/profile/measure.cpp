@@ -51,7 +51,7 @@ Result<Measured> measureWritten(const arrow::RecordBatch& rows, const table::Wri
     RETURN_IF_ERROR(write(rows, options, rowGroupRows, path));
     ASSIGN_OR_RETURN(const auto dataset,
                      dataset::Dataset::open({path}, directory, files::ReadOptions{},
-                                            std::make_shared<dataset::FactsCache>()));
+                                            std::make_shared<dataset::MetadataCache>()));
     Measured measured;
     measured.bytes = dataset->files().front().bytes;
     measured.seconds = std::numeric_limits<double>::infinity();

@@ -23,11 +23,11 @@ constexpr std::int64_t kSampleBytes = 64'000'000;  ///< limit of the sample that
 constexpr std::int64_t kSampleRowsLeast = 1024, kSampleRowsMost = 200'000;
 constexpr std::uint64_t kSeed = 1;
 
-std::vector<dataset::SplitRange> splitsOf(const files::FileFacts& facts, std::uint32_t file) {
+std::vector<dataset::SplitRange> splitsOf(const files::FileMetadata& facts, std::uint32_t file) {
     std::vector<dataset::SplitRange> splits;
     std::int64_t firstRow = 0;
     for (std::size_t c = 0; c < facts.chunks.size(); ++c) {
-        const files::ChunkFacts& chunk = facts.chunks[c];
+        const files::ColumnChunkMetadata& chunk = facts.chunks[c];
         std::int64_t decoded = 0;
         for (const std::int64_t bytes : chunk.decodedBytes) {
             decoded += bytes;
@@ -175,7 +175,7 @@ class Profiler {
         input.columns = profile_.facts;
         input.rows = profile_.rows;
         input.rowGroups = rowGroups_;
-        for (const dataset::ColumnFacts& column : profile_.facts) {
+        for (const dataset::ColumnInfo& column : profile_.facts) {
             input.decodedBytes += column.decodedBytes.value_or(0);
         }
         input.request = profile_.request;
@@ -188,7 +188,7 @@ class Profiler {
     // Adjacent rows: those of the split and, if they are few, of neighbouring splits in the file.
     Result<std::shared_ptr<arrow::RecordBatch>> readSample(const dataset::SplitRange& split) const {
         std::int64_t decoded = 0;
-        for (const dataset::ColumnFacts& column : profile_.facts) {
+        for (const dataset::ColumnInfo& column : profile_.facts) {
             decoded += column.decodedBytes.value_or(0);
         }
         const double perRow = static_cast<double>(decoded) /

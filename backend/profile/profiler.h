@@ -43,8 +43,8 @@ struct ReadCost {
 struct DatasetProfile {
     std::vector<expr::RefusedColumn> refused;  ///< columns that cannot be read
     std::vector<ColumnProfile> columns;
-    std::vector<dataset::ColumnFacts> facts;  ///< by column
-    std::map<std::string, ReadCost> costs;    ///< by column; "": all together
+    std::vector<dataset::ColumnInfo> facts;  ///< by column
+    std::map<std::string, ReadCost> costs;   ///< by column; "": all together
     std::int64_t rows = 0, rowsRead = 0, splits = 0, splitsRead = 0;
     std::optional<RequestGuess> request;
     std::vector<Advice> advice;

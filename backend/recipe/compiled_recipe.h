@@ -19,7 +19,7 @@
 #include "backend/core/status.h"
 #include "backend/dataset/side_table.h"
 #include "backend/expr/schema.h"
-#include "backend/pages/row_wish.h"
+#include "backend/pages/row_selection.h"
 #include "backend/recipe/feature_batch.h"
 #include "backend/recipe/shared_tables.h"
 #include "backend/recipe/value_counter.h"
@@ -43,9 +43,9 @@ class ColumnSource {
     virtual Result<std::vector<std::shared_ptr<arrow::Array>>> columns(
         const std::vector<std::string>& names) = 0;
     /// Returns only the wanted rows: those that the steps so far have kept. Lists may come as
-    /// dictionary<int32, list> if `wish` allows it. Null floats are 0.
+    /// dictionary<int32, list> if `selection` allows it. Null floats are 0.
     virtual Result<std::vector<std::shared_ptr<arrow::Array>>> rows(
-        const std::vector<std::string>& names, const pages::RowWish& wish);
+        const std::vector<std::string>& names, const pages::RowSelection& selection);
     /// Processor time spent in columns() so far; steps subtract it from their own.
     virtual std::int64_t readNs() const { return 0; }
 };

@@ -162,12 +162,12 @@ struct JoinedTable {
 };
 
 /// Finds the matching table rows, by key or by key and time. Counts rows without a match.
-class Partners {
+class JoinMatches {
  public:
     enum Reason : std::size_t { kNoPartner, kNoneBefore, kTooOld };
 
     /// `left`: the values to look up; for a table by time, the last one is the time.
-    Partners(std::vector<LeftValue> left, std::shared_ptr<const JoinedTable> table)
+    JoinMatches(std::vector<LeftValue> left, std::shared_ptr<const JoinedTable> table)
         : left_(std::move(left)), table_(std::move(table)) {}
 
     Result<std::vector<std::int64_t>> of(RowSet& rows, StepCount& count) const {
@@ -201,7 +201,7 @@ class Partners {
 
 class JoinStep : public CompiledStep {
  public:
-    JoinStep(Partners partners, bool dropsMissing)
+    JoinStep(JoinMatches partners, bool dropsMissing)
         : partners_(std::move(partners)), dropsMissing_(dropsMissing) {}
 
     Status run(RowSet& rows, const RunContext&, StepCount& count) const override {
@@ -232,7 +232,7 @@ class JoinStep : public CompiledStep {
     }
 
  private:
-    const Partners partners_;
+    const JoinMatches partners_;
     const bool dropsMissing_;
 };
 
@@ -344,29 +344,29 @@ std::string tableText(spec::Step step) {
 }
 
 Result<StepPtr> compileJoin(const spec::Step& step, const spec::JoinStep& join,
-                            const StepPremises& premises) {
-    const TableSource& tables = premises.tables;
+                            const StepContext& context) {
+    const TableSource& tables = context.tables;
     ASSIGN_OR_RETURN(const expr::Schema right, tables.schema(join.table));
-    ASSIGN_OR_RETURN(std::vector<LeftValue> left, leftValues(step, premises.schema));
+    ASSIGN_OR_RETURN(std::vector<LeftValue> left, leftValues(step, context.schema));
     ASSIGN_OR_RETURN(const std::vector<JoinKeySpec> keys, keysOf(step, left, right));
     if (join.asOf) {
         ASSIGN_OR_RETURN(LeftValue time,
-                         leftValue(step, premises.schema, join.asOf->left, "as_of.left"));
+                         leftValue(step, context.schema, join.asOf->left, "as_of.left"));
         left.push_back(std::move(time));
     }
     ASSIGN_OR_RETURN(auto table, tables.shared->get<JoinedTable>(sharedKey(step, keys), [&] {
         return makeJoined(step, join, right, keys, tables);
     }));
-    const bool dropsMissing = premises.part == Part::kTrain && join.missing == "drop";
+    const bool dropsMissing = context.part == Part::kTrain && join.missing == "drop";
     return StepPtr(
-        std::make_unique<JoinStep>(Partners(std::move(left), std::move(table)), dropsMissing));
+        std::make_unique<JoinStep>(JoinMatches(std::move(left), std::move(table)), dropsMissing));
 }
 
 Result<StepPtr> compileMembership(const spec::Step& step, bool keepsMembers,
-                                  const StepPremises& premises) {
-    const TableSource& tables = premises.tables;
+                                  const StepContext& context) {
+    const TableSource& tables = context.tables;
     ASSIGN_OR_RETURN(const expr::Schema right, tables.schema(lookupOf(step).table));
-    ASSIGN_OR_RETURN(std::vector<LeftValue> left, leftValues(step, premises.schema));
+    ASSIGN_OR_RETURN(std::vector<LeftValue> left, leftValues(step, context.schema));
     ASSIGN_OR_RETURN(const std::vector<JoinKeySpec> keys, keysOf(step, left, right));
     const auto make = [&]() -> Result<std::shared_ptr<const JoinTable>> {
         ASSIGN_OR_RETURN(LoadedTable table, loadStepTable(step, keys, tables, {}));

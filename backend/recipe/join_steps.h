@@ -10,9 +10,9 @@ namespace millrace::recipe {
 std::string tableText(spec::Step step);
 
 Result<StepPtr> compileJoin(const spec::Step& step, const spec::JoinStep& join,
-                            const StepPremises& premises);
+                            const StepContext& context);
 /// Keeps the rows with a match, or those without one.
 Result<StepPtr> compileMembership(const spec::Step& step, bool keepsMembers,
-                                  const StepPremises& premises);
+                                  const StepContext& context);
 
 }  // namespace millrace::recipe

@@ -23,10 +23,11 @@ RowSet::RowSet(const SplitInput& split, const expr::ColumnIndex& schema)
     : split_(split), schema_(schema), source_(std::make_shared<Source>()), rows_(split.rows) {}
 
 Result<std::vector<ArrayPtr>> ColumnSource::rows(const std::vector<std::string>& names,
-                                                 const pages::RowWish& wish) {
+                                                 const pages::RowSelection& wantedRows) {
     ASSIGN_OR_RETURN(std::vector<ArrayPtr> arrays, columns(names));
     for (ArrayPtr& array : arrays) {
-        ASSIGN_OR_RETURN(array, pages::selectRows(std::move(array), wish, eval::evaluationPool()));
+        ASSIGN_OR_RETURN(array,
+                         pages::selectRows(std::move(array), wantedRows, eval::evaluationPool()));
         ASSIGN_OR_RETURN(array, pages::zeroNullFloats(std::move(array), eval::evaluationPool()));
     }
     return arrays;
@@ -57,9 +58,9 @@ Status RowSet::readAll(const std::vector<std::string>& wanted, bool mayRepeat,
     if (wanted.empty() || rows_ == 0) {
         return okStatus();
     }
-    const pages::RowWish wish{selection_.has_value() ? &*selection_ : nullptr, mayRepeat,
-                              /*mayCode=*/true, mayCodeNumbers};
-    ASSIGN_OR_RETURN(std::vector<ArrayPtr> arrays, split_.source->rows(wanted, wish));
+    const pages::RowSelection wantedRows{selection_.has_value() ? &*selection_ : nullptr, mayRepeat,
+                                         /*mayCode=*/true, mayCodeNumbers};
+    ASSIGN_OR_RETURN(std::vector<ArrayPtr> arrays, split_.source->rows(wanted, wantedRows));
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         if (arrays[i]->length() != rows_) {
             return internalError("column ", wanted[i], " has ", arrays[i]->length(),

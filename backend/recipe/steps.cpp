@@ -334,73 +334,72 @@ class NoStep : public CompiledStep {
 // Compiles each kind of step.
 
 Result<StepPtr> compileKind(const spec::Step&, const spec::FilterStep& kind,
-                            const StepPremises& premises) {
-    return compileFilter(kind.expr, premises.schema, premises.place);
+                            const StepContext& stepContext) {
+    return compileFilter(kind.expr, stepContext.schema, stepContext.place);
 }
 
 Result<StepPtr> compileKind(const spec::Step& step, const spec::JoinStep& kind,
-                            const StepPremises& premises) {
-    return compileJoin(step, kind, premises);
+                            const StepContext& stepContext) {
+    return compileJoin(step, kind, stepContext);
 }
 
 Result<StepPtr> compileKind(const spec::Step& step, const spec::SemiJoinStep&,
-                            const StepPremises& premises) {
-    return compileMembership(step, true, premises);
+                            const StepContext& stepContext) {
+    return compileMembership(step, true, stepContext);
 }
 
 Result<StepPtr> compileKind(const spec::Step& step, const spec::AntiJoinStep&,
-                            const StepPremises& premises) {
-    return compileMembership(step, false, premises);
+                            const StepContext& stepContext) {
+    return compileMembership(step, false, stepContext);
 }
 
 Result<StepPtr> compileKind(const spec::Step& step, const spec::SampleStep& kind,
-                            const StepPremises& premises) {
+                            const StepContext& stepContext) {
     expr::Expr where;
     if (!kind.where.empty()) {
-        ASSIGN_OR_RETURN(where, eval::compileCheckedPredicate(kind.where, premises.schema,
-                                                              premises.place + ".where"));
+        ASSIGN_OR_RETURN(where, eval::compileCheckedPredicate(kind.where, stepContext.schema,
+                                                              stepContext.place + ".where"));
     }
     return StepPtr(std::make_unique<SampleStep>(step, kind, std::move(where)));
 }
 
 Result<StepPtr> compileKind(const spec::Step&, const spec::DeriveStep& kind,
-                            const StepPremises& premises) {
+                            const StepContext& stepContext) {
     std::vector<DeriveStep::Column> columns;
     for (const spec::NamedExpr& column : kind.columns) {
-        const std::string place = strCat(premises.place, ".", column.name);
+        const std::string place = strCat(stepContext.place, ".", column.name);
         ASSIGN_OR_RETURN(expr::Expr expr,
-                         eval::compileChecked(column.expr, premises.schema, place));
+                         eval::compileChecked(column.expr, stepContext.schema, place));
         columns.push_back({column.name, place, std::move(expr)});
     }
     return StepPtr(std::make_unique<DeriveStep>(std::move(columns)));
 }
 
 Result<StepPtr> compileKind(const spec::Step&, const spec::WeightStep& kind,
-                            const StepPremises& premises) {
+                            const StepContext& stepContext) {
     ASSIGN_OR_RETURN(expr::Expr expr,
-                     eval::compileChecked(kind.expr, premises.schema, premises.place));
-    return StepPtr(std::make_unique<WeightStep>(std::move(expr), premises.place));
+                     eval::compileChecked(kind.expr, stepContext.schema, stepContext.place));
+    return StepPtr(std::make_unique<WeightStep>(std::move(expr), stepContext.place));
 }
 
-Result<StepPtr> compileKind(const spec::Step&, const spec::HashStep& kind, const StepPremises&) {
+Result<StepPtr> compileKind(const spec::Step&, const spec::HashStep& kind, const StepContext&) {
     return StepPtr(std::make_unique<HashStep>(kind));
 }
 
 Result<StepPtr> compileKind(const spec::Step&, const spec::BucketizeStep& kind,
-                            const StepPremises& premises) {
-    const expr::Field* field = premises.schema.find(kind.column);
+                            const StepContext& stepContext) {
+    const expr::Field* field = stepContext.schema.find(kind.column);
     if (field == nullptr) {
-        return invalidArgument(premises.place, ": no column '", kind.column, "'");
+        return invalidArgument(stepContext.place, ": no column '", kind.column, "'");
     }
     return StepPtr(std::make_unique<BucketizeStep>(kind, field->type));
 }
 
-Result<StepPtr> compileKind(const spec::Step&, const spec::TruncateStep& kind,
-                            const StepPremises&) {
+Result<StepPtr> compileKind(const spec::Step&, const spec::TruncateStep& kind, const StepContext&) {
     return StepPtr(std::make_unique<TruncateStep>(kind));
 }
 
-Result<StepPtr> compileKind(const spec::Step&, const spec::SelectStep&, const StepPremises&) {
+Result<StepPtr> compileKind(const spec::Step&, const spec::SelectStep&, const StepContext&) {
     return StepPtr(std::make_unique<NoStep>());
 }
 
@@ -431,8 +430,8 @@ Result<StepPtr> compileFilter(const std::string& text, const expr::Schema& schem
 
 Result<StepPtr> compileStep(const spec::Step& step, const expr::Schema& schema, Part part,
                             const TableSource& tables) {
-    const StepPremises premises{strCat("recipe.", step.name), schema, part, tables};
-    return std::visit([&](const auto& kind) { return compileKind(step, kind, premises); },
+    const StepContext stepContext{strCat("recipe.", step.name), schema, part, tables};
+    return std::visit([&](const auto& kind) { return compileKind(step, kind, stepContext); },
                       step.body);
 }
 

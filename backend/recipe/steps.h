@@ -35,7 +35,7 @@ Result<StepPtr> compileFilter(const std::string& text, const expr::Schema& schem
                               const std::string& place);
 
 /// The context in which a step is compiled.
-struct StepPremises {
+struct StepContext {
     std::string place;           ///< "recipe.NAME", for messages
     const expr::Schema& schema;  ///< the columns before it
     Part part;

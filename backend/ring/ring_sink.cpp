@@ -107,15 +107,16 @@ Status RingSink::closeStep(bool isLast, const std::stop_token& stop) {
         Step& step = steps_.back();
         step.mark.isLast = isLast;
         const bool isCut = isLast && step.mark.number < step.end;
-        if (last_ == stream::LastStep::kDrop && step.fate == Fate::kOpen && (isCut || !isLast)) {
-            step.fate = isCut ? Fate::kLeftOut : Fate::kDelivered;
+        if (last_ == stream::LastStep::kDrop && step.fate == FrameState::kOpen &&
+            (isCut || !isLast)) {
+            step.fate = isCut ? FrameState::kLeftOut : FrameState::kDelivered;
         }
         RETURN_IF_ERROR(settleLocked(step));
         joints = step.joints;
     }
     const auto isWanted = [this](const Joint& joint) {
         MutexLock lock(mutex_);
-        return joint.fate != Fate::kLeftOut;
+        return joint.fate != FrameState::kLeftOut;
     };
     std::vector<FrameSlot> slots;
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
@@ -157,7 +158,7 @@ Status RingSink::closeBefore(std::uint32_t epoch, std::int64_t number,
         step.mark.epoch = epoch;
         step.mark.number = number;
         step.end = openEnd_;
-        step.fate = last_ == stream::LastStep::kKeep ? Fate::kDelivered : Fate::kOpen;
+        step.fate = last_ == stream::LastStep::kKeep ? FrameState::kDelivered : FrameState::kOpen;
         step.shares.resize(ranks_.size());
         step.joints.resize(ranks_.size());
         MutexLock lock(mutex_);
@@ -207,14 +208,15 @@ Status RingSink::count(std::uint32_t epoch, std::int64_t number, std::int64_t ro
 /// Decides whether the step is delivered, as far as that is known. closeStep() decides for a step
 /// that an epoch's end cut short or that another step follows.
 Status RingSink::settleLocked(Step& step) {
-    if (step.fate == Fate::kOpen && step.missing == 0 && step.mark.number == step.end) {
-        step.fate = step.mark.isWhole(perStep_, microRows_) ? Fate::kDelivered : Fate::kLeftOut;
+    if (step.fate == FrameState::kOpen && step.missing == 0 && step.mark.number == step.end) {
+        step.fate =
+            step.mark.isWhole(perStep_, microRows_) ? FrameState::kDelivered : FrameState::kLeftOut;
     }
-    if (step.fate == Fate::kOpen) {
+    if (step.fate == FrameState::kOpen) {
         return okStatus();
     }
     for (const std::shared_ptr<Joint>& joint : step.joints) {
-        if (joint != nullptr && joint->fate == Fate::kOpen) {
+        if (joint != nullptr && joint->fate == FrameState::kOpen) {
             joint->fate = step.fate;
             RETURN_IF_ERROR(settleJointLocked(*joint));
         }
@@ -229,9 +231,9 @@ Status RingSink::settleJointLocked(Joint& joint) {
     }
     StepSink& ring = *ranks_[joint.ring].ring;
     switch (joint.fate) {
-        case Fate::kDelivered:
+        case FrameState::kDelivered:
             return noted(ring.commitJoined(*joint.slot, joint.numbers, joint.bytes));
-        case Fate::kLeftOut:
+        case FrameState::kLeftOut:
             return noted(ring.commitNothing(*joint.slot));
         default:
             return noted(ring.park(*joint.slot));
@@ -241,7 +243,7 @@ Status RingSink::settleJointLocked(Joint& joint) {
 Status RingSink::fillMarksLocked() {
     while (!steps_.empty() && steps_.front().missing == 0 && !steps_.front().slots.empty()) {
         Step& step = steps_.front();
-        step.mark.isLeftOut = step.fate == Fate::kLeftOut && step.mark.batches > 0;
+        step.mark.isLeftOut = step.fate == FrameState::kLeftOut && step.mark.batches > 0;
         if (step.mark.isLeftOut) {
             rowsLeftOut_ += step.mark.rows;
         } else {
@@ -357,7 +359,7 @@ Status RingSink::writeJoint(Joint& joint) {
             return okStatus();
         }
         joint.isTaken = true;
-        isWanted = joint.fate != Fate::kLeftOut;
+        isWanted = joint.fate != FrameState::kLeftOut;
     }
     std::uint64_t bytes = 0;
     if (isWanted) {

@@ -83,7 +83,7 @@ class RingSink final : public FrameSink {
     bool hasLostReader() const { return hasLostReader_; }
 
  private:
-    enum class Fate { kOpen, kDelivered, kLeftOut };
+    enum class FrameState { kOpen, kDelivered, kLeftOut };
     /// The joined frame of one ring in one step. Guarded by mutex_ until it is written.
     struct Joint {
         std::size_t ring = 0;
@@ -92,7 +92,7 @@ class RingSink final : public FrameSink {
         std::uint64_t bytes = 0;                ///< of all parts
         std::int64_t missing = 0;               ///< parts that are not committed
         std::optional<FrameSlot> slot;          ///< in the ring
-        Fate fate = Fate::kOpen;
+        FrameState fate = FrameState::kOpen;
         bool isTaken = false;    ///< a thread is joining the parts
         bool isWritten = false;  ///< the slot has its content, of `bytes`
     };
@@ -102,7 +102,7 @@ class RingSink final : public FrameSink {
         std::int64_t end = 0;      ///< where it ends unless its epoch ends first
         std::int64_t missing = 0;  ///< micro-batches reserved and not committed
         Sum128 hash;               ///< of the committed micro-batches
-        Fate fate = Fate::kOpen;
+        FrameState fate = FrameState::kOpen;
         std::vector<stream::StepMark::Share> shares;  ///< by ring
         std::vector<std::shared_ptr<Joint>> joints;   ///< by ring; null: none
         std::vector<FrameSlot> slots;                 ///< by ring, once the step has ended

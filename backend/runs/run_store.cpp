@@ -43,7 +43,7 @@ RunStore::RunStore(std::unique_ptr<StoreFile> file)
       RunCheckpoints(*file),
       RunMetrics(*file),
       DocumentPages(*file),
-      StoreCare(*file),
+      StoreMaintenance(*file),
       file_(std::move(file)) {}
 
 RunStore::~RunStore() = default;

@@ -21,7 +21,7 @@
 #include "backend/runs/run_metrics.h"
 #include "backend/runs/run_record.h"
 #include "backend/runs/run_table.h"
-#include "backend/runs/store_care.h"
+#include "backend/runs/store_maintenance.h"
 
 namespace millrace::runs {
 
@@ -31,7 +31,7 @@ class RunStore final : public RunTable,
                        public RunCheckpoints,
                        public RunMetrics,
                        public DocumentPages,
-                       public StoreCare {
+                       public StoreMaintenance {
  public:
     /// Opens or creates the file. `clock` outlives the store.
     static Result<std::unique_ptr<RunStore>> open(const std::string& path, const Clock& clock);

@@ -32,7 +32,7 @@ std::int64_t valuesARow(const stream::PlanSplit& split, std::size_t columns) {
 
 SegmentRunner::SegmentRunner(std::shared_ptr<const StreamInput> input, BufferPool& pool,
                              StageCounters& counters, std::shared_ptr<dataset::ReadAhead> readAhead,
-                             std::uint32_t epochs, OpenWork* jobs)
+                             std::uint32_t epochs, WorkStealing* jobs)
     : input_(std::move(input)),
       pool_(pool),
       counters_(counters),

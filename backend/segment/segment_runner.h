@@ -19,12 +19,12 @@
 #include "backend/dataset/split_reader.h"
 #include "backend/segment/buffer_pool.h"
 #include "backend/segment/key_order.h"
-#include "backend/segment/open_work.h"
 #include "backend/segment/row_records.h"
 #include "backend/segment/segment_output.h"
 #include "backend/segment/split_columns.h"
 #include "backend/segment/stage_counters.h"
 #include "backend/segment/stream_input.h"
+#include "backend/segment/work_stealing.h"
 
 namespace millrace::segment {
 
@@ -40,9 +40,9 @@ class SegmentRunner {
     /// the runner works alone.
     SegmentRunner(std::shared_ptr<const StreamInput> input, BufferPool& pool,
                   StageCounters& counters, std::shared_ptr<dataset::ReadAhead> readAhead = nullptr,
-                  std::uint32_t epochs = 1, OpenWork* jobs = nullptr);
+                  std::uint32_t epochs = 1, WorkStealing* jobs = nullptr);
 
-    /// `flightNumber`: as in SplitPlace; none: no other thread helps.
+    /// `flightNumber`: as in SplitPosition; none: no other thread helps.
     Result<SegmentOutput> run(std::uint32_t epoch, std::int64_t segment,
                               const SegmentPart& part = {},
                               std::optional<std::int64_t> flightNumber = std::nullopt);
@@ -114,7 +114,7 @@ class SegmentRunner {
     const std::shared_ptr<dataset::ReadAhead> readAhead_;
     dataset::SplitReader reader_;
     std::optional<dataset::SplitReader> helper_;  ///< reads other threads' columns; made on demand
-    OpenWork* const jobs_;
+    WorkStealing* const jobs_;
     Sharing sharing_;  ///< of the segment that is being computed
     const std::uint32_t epochs_;
     const std::vector<std::string> columnsAhead_;  ///< columns to fetch ahead; empty: local files

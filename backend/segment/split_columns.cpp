@@ -27,9 +27,9 @@ std::int64_t bufferBytes(const arrow::ArrayData& data) {
 }  // namespace
 
 Result<ColumnArrays> SplitColumns::rows(const std::vector<std::string>& names,
-                                        const pages::RowWish& wish) {
+                                        const pages::RowSelection& selection) {
     StageTimer timer(sharing_.counters);
-    ASSIGN_OR_RETURN(ColumnArrays arrays, read(names, wish, owner_));
+    ASSIGN_OR_RETURN(ColumnArrays arrays, read(names, selection, owner_));
     const dataset::ColumnCost lap = timer.lap();
     readNs_ += lap.busyNs;
     waitNs_ += lap.waitNs;
@@ -46,7 +46,8 @@ Result<std::shared_ptr<arrow::Array>> SplitColumns::keep(const std::string& name
 }
 
 Result<ColumnArrays> SplitColumns::read(const std::vector<std::string>& names,
-                                        const pages::RowWish& wish, const Readers& readers) {
+                                        const pages::RowSelection& selection,
+                                        const Readers& readers) {
     std::vector<std::string> missing;
     for (const std::string& name : names) {
         if (name != keptName_) {
@@ -56,11 +57,11 @@ Result<ColumnArrays> SplitColumns::read(const std::vector<std::string>& names,
     dataset::SplitReader& reader = readers.own;
     const std::int64_t before = reader.bytesRead();
     const bool isShared = sharing_.isOn() && reader.readsByColumn() &&
-                          sharing_.jobs->isWorthSharing(wish.count(split_.rows), split_.rows,
+                          sharing_.jobs->isWorthSharing(selection.count(split_.rows), split_.rows,
                                                         valuesARow_, missing.size());
-    ASSIGN_OR_RETURN(ColumnArrays read,
-                     isShared ? sharing_.jobs->read(*sharing_.place, split_, missing, wish, readers)
-                              : reader.readRows(split_, missing, wish));
+    ASSIGN_OR_RETURN(ColumnArrays read, isShared ? sharing_.jobs->read(*sharing_.place, split_,
+                                                                       missing, selection, readers)
+                                                 : reader.readRows(split_, missing, selection));
     // Each thread counts the shared columns that it read.
     sharing_.counters.addReads(reader.takeCosts(), split_.rows);
     sharing_.counters.add(Stage::kRead, 0, isFirst_ ? split_.rows : 0,
@@ -78,7 +79,7 @@ Result<ColumnArrays> SplitColumns::read(const std::vector<std::string>& names,
             arrays.push_back(std::move(read[next++]));
             continue;
         }
-        ASSIGN_OR_RETURN(auto part, pages::selectRows(kept_, wish, &sharing_.pool));
+        ASSIGN_OR_RETURN(auto part, pages::selectRows(kept_, selection, &sharing_.pool));
         arrays.push_back(std::move(part));
     }
     return arrays;
@@ -93,9 +94,9 @@ class PiecesOfSplit::Piece final : public recipe::ColumnSource {
         return rows(names, {});
     }
     Result<ColumnArrays> rows(const std::vector<std::string>& names,
-                              const pages::RowWish& wish) override {
+                              const pages::RowSelection& selection) override {
         StageTimer timer(all_.sharing_.counters);
-        Result<ColumnArrays> arrays = all_.rowsOf(index_, names, wish, *readers_);
+        Result<ColumnArrays> arrays = all_.rowsOf(index_, names, selection, *readers_);
         const dataset::ColumnCost lap = timer.lap();
         readNs_ += lap.busyNs;
         all_.sharing_.counters.add(Stage::kRead, lap.busyNs, 0, 0);
@@ -203,8 +204,8 @@ void PiecesOfSplit::waitLocked(const Readers& readers) {
     mutex_.lock();
 }
 
-Status PiecesOfSplit::readLocked(const std::vector<std::string>& names, const pages::RowWish& form,
-                                 const Readers& readers) {
+Status PiecesOfSplit::readLocked(const std::vector<std::string>& names,
+                                 const pages::RowSelection& form, const Readers& readers) {
     const std::shared_ptr<const Present> present = present_;
     isReading_ = true;
     mutex_.unlock();
@@ -228,7 +229,8 @@ Status PiecesOfSplit::readLocked(const std::vector<std::string>& names, const pa
 }
 
 Result<std::vector<PiecesOfSplit::Stored>> PiecesOfSplit::stored(
-    const std::vector<std::string>& names, const pages::RowWish& form, const Readers& readers) {
+    const std::vector<std::string>& names, const pages::RowSelection& form,
+    const Readers& readers) {
     MutexLock lock(mutex_);
     for (;;) {
         RETURN_IF_ERROR(failure_);
@@ -256,45 +258,47 @@ Result<std::vector<PiecesOfSplit::Stored>> PiecesOfSplit::stored(
 }
 
 Result<ColumnArrays> PiecesOfSplit::rowsOf(std::size_t piece, const std::vector<std::string>& names,
-                                           const pages::RowWish& wish, const Readers& readers) {
-    ASSIGN_OR_RETURN(const std::vector<Stored> found, stored(names, wish, readers));
+                                           const pages::RowSelection& selection,
+                                           const Readers& readers) {
+    ASSIGN_OR_RETURN(const std::vector<Stored> found, stored(names, selection, readers));
     ColumnArrays arrays;
     arrays.reserve(found.size());
     for (const Stored& one : found) {
-        ASSIGN_OR_RETURN(auto array, cut(one, piece, wish));
+        ASSIGN_OR_RETURN(auto array, cut(one, piece, selection));
         arrays.push_back(std::move(array));
     }
     return arrays;
 }
 
-Result<std::shared_ptr<arrow::Array>> PiecesOfSplit::cut(const Stored& stored, std::size_t piece,
-                                                         const pages::RowWish& wish) const {
+Result<std::shared_ptr<arrow::Array>> PiecesOfSplit::cut(
+    const Stored& stored, std::size_t piece, const pages::RowSelection& selection) const {
     const std::int64_t first = stored.at->starts[piece];
     const std::int64_t rows = stored.at->starts[piece + 1] - first;
     ASSIGN_OR_RETURN(auto array, arrays::cutRows(stored.array, first, rows, &sharing_.pool));
-    if (wish.count(borders_[piece + 1] - borders_[piece]) != rows) {
+    if (selection.count(borders_[piece + 1] - borders_[piece]) != rows) {
         // Some rows were dropped since it was read.
-        ASSIGN_OR_RETURN(const std::vector<std::int64_t> places, placesOf(*stored.at, piece, wish));
-        ASSIGN_OR_RETURN(
-            array, pages::selectRows(std::move(array), {&places, wish.mayRepeat}, &sharing_.pool));
+        ASSIGN_OR_RETURN(const std::vector<std::int64_t> places,
+                         placesOf(*stored.at, piece, selection));
+        ASSIGN_OR_RETURN(array, pages::selectRows(std::move(array), {&places, selection.mayRepeat},
+                                                  &sharing_.pool));
     }
-    const bool mayStay = arrays::TextCodes::of(*array).has_value() ? wish.mayCode
-                         : arrays::isNumberCodes(*array)           ? wish.mayCodeNumbers
-                                                                   : wish.mayRepeat;
+    const bool mayStay = arrays::TextCodes::of(*array).has_value() ? selection.mayCode
+                         : arrays::isNumberCodes(*array)           ? selection.mayCodeNumbers
+                                                                   : selection.mayRepeat;
     return mayStay ? Result<std::shared_ptr<arrow::Array>>(std::move(array))
                    : pages::expandStored(std::move(array), &sharing_.pool);
 }
 
 // Indices of the requested rows among the piece's present ones. Only rows that are left are
 // requested.
-Result<std::vector<std::int64_t>> PiecesOfSplit::placesOf(const Present& present, std::size_t piece,
-                                                          const pages::RowWish& wish) const {
+Result<std::vector<std::int64_t>> PiecesOfSplit::placesOf(
+    const Present& present, std::size_t piece, const pages::RowSelection& selection) const {
     const std::int64_t first = present.starts[piece], end = present.starts[piece + 1];
     std::vector<std::int64_t> places;
     std::int64_t at = first;
-    for (std::int64_t w = 0; w < wish.count(borders_[piece + 1] - borders_[piece]); ++w) {
+    for (std::int64_t w = 0; w < selection.count(borders_[piece + 1] - borders_[piece]); ++w) {
         const std::int64_t offset =
-            wish.rows == nullptr ? w : (*wish.rows)[static_cast<std::size_t>(w)];
+            selection.rows == nullptr ? w : (*selection.rows)[static_cast<std::size_t>(w)];
         if (present.isAll) {
             places.push_back(offset);
             continue;

@@ -16,15 +16,15 @@
 #include "backend/core/status.h"
 #include "backend/recipe/compiled_recipe.h"
 #include "backend/segment/buffer_pool.h"
-#include "backend/segment/open_work.h"
 #include "backend/segment/stage_counters.h"
+#include "backend/segment/work_stealing.h"
 
 namespace millrace::segment {
 
 /// The state that threads share when they share a segment's work.
 struct Sharing {
-    OpenWork* jobs = nullptr;         ///< null: no other thread helps
-    std::optional<SplitPlace> place;  ///< none: no other thread helps
+    WorkStealing* jobs = nullptr;        ///< null: no other thread helps
+    std::optional<SplitPosition> place;  ///< none: no other thread helps
     BufferPool& pool;
     StageCounters& counters;
 
@@ -44,15 +44,15 @@ class SplitColumns final : public recipe::ColumnSource {
         return rows(names, {});
     }
     Result<ColumnArrays> rows(const std::vector<std::string>& names,
-                              const pages::RowWish& wish) override;
+                              const pages::RowSelection& selection) override;
     /// Reads a column that will be requested again.
     Result<std::shared_ptr<arrow::Array>> keep(const std::string& name);
     std::int64_t readNs() const override { return readNs_; }
     std::int64_t waitNs() const { return waitNs_; }
 
     /// Like rows(), but with the readers of the calling thread, which counts its own time.
-    Result<ColumnArrays> read(const std::vector<std::string>& names, const pages::RowWish& wish,
-                              const Readers& readers);
+    Result<ColumnArrays> read(const std::vector<std::string>& names,
+                              const pages::RowSelection& selection, const Readers& readers);
 
  private:
     const Sharing& sharing_;
@@ -104,17 +104,17 @@ class PiecesOfSplit final : public recipe::SplitPieces {
         std::shared_ptr<const Present> at;
     };
     Result<ColumnArrays> rowsOf(std::size_t piece, const std::vector<std::string>& names,
-                                const pages::RowWish& wish, const Readers& readers);
+                                const pages::RowSelection& selection, const Readers& readers);
     /// `form`: whether repeats may be stored once; its rows do not matter.
     Result<std::vector<Stored>> stored(const std::vector<std::string>& names,
-                                       const pages::RowWish& form, const Readers& readers);
-    Status readLocked(const std::vector<std::string>& names, const pages::RowWish& form,
+                                       const pages::RowSelection& form, const Readers& readers);
+    Status readLocked(const std::vector<std::string>& names, const pages::RowSelection& form,
                       const Readers& readers) MR_REQUIRES(mutex_);
     void waitLocked(const Readers& readers) MR_REQUIRES(mutex_);
     Result<std::shared_ptr<arrow::Array>> cut(const Stored& stored, std::size_t piece,
-                                              const pages::RowWish& wish) const;
+                                              const pages::RowSelection& selection) const;
     Result<std::vector<std::int64_t>> placesOf(const Present& present, std::size_t piece,
-                                               const pages::RowWish& wish) const;
+                                               const pages::RowSelection& selection) const;
 
     const Sharing& sharing_;
     SplitColumns& columns_;

@@ -97,7 +97,7 @@ Result<std::shared_ptr<const StreamInput>> StreamInput::open(
     }
     input->cuts_ = stream::SegmentCuts(input->files(), input->plan_.segmentSplits, input->order_);
     input->shape_.numSegments = input->cuts_.count();
-    auto cache = std::make_shared<dataset::FactsCache>(cacheDirectory("facts"));
+    auto cache = std::make_shared<dataset::MetadataCache>(cacheDirectory("facts"));
     std::vector<files::DataFile> checked;
     auto planned = std::make_shared<std::set<std::string>>();
     for (const stream::SideTable& table : input->plan_.sideTables) {
@@ -121,7 +121,7 @@ Result<std::shared_ptr<const StreamInput>> StreamInput::open(
 }
 
 Status StreamInput::bind(const recipe::TableSource& tables,
-                         const std::shared_ptr<dataset::FactsCache>& cache, MemoryBudget& budget,
+                         const std::shared_ptr<dataset::MetadataCache>& cache, MemoryBudget& budget,
                          FrameUse use) {
     const spec::DatasetSpec& section =
         part_ == recipe::Part::kEval ? spec_.eval->dataset : spec_.dataset;

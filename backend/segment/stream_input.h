@@ -83,7 +83,7 @@ class StreamInput {
  private:
     StreamInput() = default;
     Status bind(const recipe::TableSource& tables,
-                const std::shared_ptr<dataset::FactsCache>& cache, MemoryBudget& budget,
+                const std::shared_ptr<dataset::MetadataCache>& cache, MemoryBudget& budget,
                 FrameUse use);
 
     spec::RunSpec spec_;

@@ -419,15 +419,15 @@ StreamMaster::Decisions StreamMaster::decide(std::int64_t nowNs) {
     return std::exchange(decisions_, {});
 }
 
-int StreamMaster::adviseWorkers(const Appetite& appetite, std::int64_t nowNs) {
+int StreamMaster::adviseWorkers(const RankDemand& demand, std::int64_t nowNs) {
     advance(nowNs);
     const int present = static_cast<int>(numWorkers());
     const auto passed = static_cast<double>(elapsedNs_ - advisedNs_);
     const double busy = passed > 0 ? std::exchange(busyNs_, 0) / passed : 0;
     advisedNs_ = elapsedNs_;
     advice_ = std::clamp(advice_, options_.workersLeast, options_.workersMost);
-    if (appetite.starved > kStarvedShare) {
-        const int more = std::max(1, static_cast<int>(std::ceil(present * appetite.starved)));
+    if (demand.starved > kStarvedShare) {
+        const int more = std::max(1, static_cast<int>(std::ceil(present * demand.starved)));
         // Workers advised before may still be starting.
         advice_ = std::max(advice_, present + (advice_ > present ? 0 : more));
         idleSinceNs_ = -1;

@@ -61,7 +61,7 @@ class StreamMaster {
         std::uint32_t generation = 0;
         bool operator==(const Hand&) const = default;
     };
-    struct Deadly {
+    struct PoisonSegment {
         std::int64_t number = 0;
         std::vector<std::string> workers;  ///< names of those that died
     };
@@ -72,15 +72,15 @@ class StreamMaster {
         std::vector<Hand> withdrawn;     ///< no longer needed
         std::vector<WorkerId> farewell;  ///< leaving workers that hold nothing any more
         std::vector<Hand> orders;
-        std::vector<std::int64_t> here;  ///< to be computed in the feed
-        std::vector<Deadly> deadly;      ///< each ends the stream at its position
+        std::vector<std::int64_t> here;     ///< to be computed in the feed
+        std::vector<PoisonSegment> deadly;  ///< each ends the stream at its position
     };
     enum class Loss {
         kDied,   ///< its connection ended without a farewell
         kBroken  ///< its messages cannot be trusted, or a link was cut
     };
     /// Waits of the ranks since the last advice, as shares of that time, 0 to 1.
-    struct Appetite {
+    struct RankDemand {
         double starved = 0;  ///< delivery waited for a segment
     };
 
@@ -119,7 +119,7 @@ class StreamMaster {
     /// Number of workers that the stream should have, between the options' least and most: more at
     /// once if the ranks starve, fewer if some were idle for half a minute. Call about every
     /// second.
-    int adviseWorkers(const Appetite& appetite, std::int64_t nowNs);
+    int adviseWorkers(const RankDemand& demand, std::int64_t nowNs);
 
     /// Whether it was ordered, and neither answered nor withdrawn.
     bool isComputing(const Hand& hand) const;

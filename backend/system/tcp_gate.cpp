@@ -235,7 +235,7 @@ void TcpGate::accept(int listener, Time now) {
             return;
         }
         if (socket.get() >= firstReserved()) {
-            refused("the descriptors that are left are for other doors", now);
+            refused("the descriptors that are left are for other listeners", now);
             continue;
         }
         if (silent_.size() >= options_.silentMost) {

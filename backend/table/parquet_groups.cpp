@@ -58,7 +58,8 @@ Result<parquet::Compression::type> codecOf(const std::string& name) {
 }
 
 Result<std::shared_ptr<parquet::WriterProperties>> propertiesOf(
-    const parquet::SchemaDescriptor& leaves, const WriterOptions& options, const LeafWays& ways) {
+    const parquet::SchemaDescriptor& leaves, const WriterOptions& options,
+    const LeafEncodings& ways) {
     ASSIGN_OR_RETURN(const auto codec, codecOf(options.codec));
     parquet::WriterProperties::Builder builder;
     builder.compression(codec)->enable_dictionary()->enable_statistics();
@@ -208,7 +209,7 @@ ParquetEncoder::Trial ParquetEncoder::trialOf(const std::vector<BatchPtr>& group
 }
 
 Status ParquetEncoder::prepare(const std::vector<BatchPtr>& first) {
-    LeafWays ways;
+    LeafEncodings ways;
     for (int c = 0; c < schema_->num_fields(); ++c) {
         if (!first.empty() && isVaried(piecesOf(first, c), *schema_->field(c)->type())) {
             ways.varied.insert(firstLeaf_[static_cast<std::size_t>(c)]);
@@ -239,7 +240,8 @@ Status ParquetEncoder::prepare(const std::vector<BatchPtr>& first) {
 /// Packs integers if packed differences take at most the bytes of the plain ones compressed:
 /// packing takes a fraction of the codec's time. Stores texts after their lengths if that
 /// compresses no worse: the codec gets less input. `sizes` is updated to the chosen encoding.
-Status ParquetEncoder::packVaried(const Trial& trial, std::vector<Sizes>& sizes, LeafWays& ways) {
+Status ParquetEncoder::packVaried(const Trial& trial, std::vector<Sizes>& sizes,
+                                  LeafEncodings& ways) {
     for (const int leaf : ways.varied) {
         const parquet::Type::type type = leaves_->Column(leaf)->physical_type();
         if (type == parquet::Type::INT32 || type == parquet::Type::INT64 ||

@@ -30,7 +30,7 @@ namespace millrace::table {
 /// Encoding choices by leaf: `varied` has no dictionary; `packed` has integers as differences
 /// (DELTA_BINARY_PACKED) or texts after their lengths (DELTA_LENGTH_BYTE_ARRAY); `dense` is not
 /// compressed, as no codec makes it smaller.
-struct LeafWays {
+struct LeafEncodings {
     std::set<int> varied, packed, dense;
 };
 
@@ -62,7 +62,7 @@ class ParquetEncoder final : public TableEncoder {
     struct Sizes {
         std::int64_t before = 0, after = 0;  ///< compression
     };
-    Status packVaried(const Trial& trial, std::vector<Sizes>& sizes, LeafWays& ways);
+    Status packVaried(const Trial& trial, std::vector<Sizes>& sizes, LeafEncodings& ways);
     Result<Sizes> sizeOf(const Trial& trial, int column) const;
     Result<std::vector<Sizes>> sizesOf(const Trial& trial) const;
     Result<std::vector<EncodedChunk>> encodeColumn(const std::vector<BatchPtr>& batches,

@@ -45,7 +45,7 @@ spec::RunSpec rowsOnly(const spec::RunSpec& spec) {
 // Verifies before and after that the steps load the planned side tables.
 Result<std::shared_ptr<const recipe::CompiledRecipe>> compiled(
     const spec::RunSpec& spec, const stream::Plan& plan, const expr::Schema& schema,
-    const std::shared_ptr<dataset::FactsCache>& cache, MemoryBudget& budget) {
+    const std::shared_ptr<dataset::MetadataCache>& cache, MemoryBudget& budget) {
     std::vector<files::DataFile> checked;
     auto planned = std::make_shared<std::set<std::string>>();
     for (const stream::SideTable& table : plan.sideTables) {
@@ -99,7 +99,7 @@ class RowStream::Columns final : public recipe::ColumnSource {
  public:
     /// `jobs`: null: no other thread helps. `number`: the split's in the plan.
     Columns(const segment::Readers& readers, const dataset::SplitRange& split,
-            segment::OpenWork* jobs, std::size_t number)
+            segment::WorkStealing* jobs, std::size_t number)
         : readers_(readers),
           split_(split),
           jobs_(jobs),
@@ -136,7 +136,7 @@ class RowStream::Columns final : public recipe::ColumnSource {
 
     const segment::Readers readers_;
     const dataset::SplitRange split_;
-    segment::OpenWork* const jobs_;
+    segment::WorkStealing* const jobs_;
     const std::int64_t number_;
     std::map<std::string, ArrayPtr> known_;
 };
@@ -169,7 +169,7 @@ Result<std::unique_ptr<RowStream>> RowStream::open(const spec::RunSpec& given,
     std::unique_ptr<RowStream> rows(new RowStream());
     spec::RunSpec spec = rowsOnly(given);
     rows->files_ = plan.files;
-    auto cache = std::make_shared<dataset::FactsCache>(cacheDirectory("facts"));
+    auto cache = std::make_shared<dataset::MetadataCache>(cacheDirectory("facts"));
     ASSIGN_OR_RETURN(rows->dataset_,
                      dataset::Dataset::ofPlan(rows->files_, dataset::readOptionsOf(spec.dataset),
                                               cache, plan.schema));
@@ -210,7 +210,7 @@ Status RowStream::makeSchema() {
 
 // Runs the recipe over all rows at once. If the results of its expressions do not fit, retries with
 // half as many rows, down to one.
-Result<std::vector<std::uint64_t>> RowStream::keptRows(const SplitPlace& place,
+Result<std::vector<std::uint64_t>> RowStream::keptRows(const SplitPosition& place,
                                                        Columns& columns) const {
     const stream::PlanSplit& split = place.split;
     std::vector<std::uint64_t> kept;
@@ -244,7 +244,7 @@ Result<std::vector<std::uint64_t>> RowStream::keptRows(const SplitPlace& place,
 }
 
 Result<BatchPtr> RowStream::readSplit(const segment::Readers& readers, std::size_t index) {
-    const SplitPlace& place = splits_[index];
+    const SplitPosition& place = splits_[index];
     const stream::PlanSplit& split = place.split;
     const dataset::SplitRange range{place.file, split.rowGroup, split.firstRow, split.rows};
     Columns columns(readers, range, options_.threads > 1 ? &jobs_ : nullptr, index);

@@ -24,8 +24,8 @@
 #include "backend/dataset/dataset.h"
 #include "backend/dataset/split_reader.h"
 #include "backend/recipe/compiled_recipe.h"
-#include "backend/segment/open_work.h"
 #include "backend/segment/stage_counters.h"
+#include "backend/segment/work_stealing.h"
 #include "backend/spec/run_spec.h"
 #include "backend/stream/plan.h"
 #include "backend/table/external_sort.h"
@@ -64,7 +64,7 @@ class RowStream {
     bool hasWeights() const { return hasWeights_; }
 
  private:
-    struct SplitPlace {
+    struct SplitPosition {
         std::uint32_t file = 0;
         stream::PlanSplit split;
     };
@@ -73,7 +73,7 @@ class RowStream {
     RowStream();
     Status makeSchema();
     Result<BatchPtr> readSplit(const segment::Readers& readers, std::size_t split);
-    Result<std::vector<std::uint64_t>> keptRows(const SplitPlace& place, Columns& columns) const;
+    Result<std::vector<std::uint64_t>> keptRows(const SplitPosition& place, Columns& columns) const;
     void work(const BatchTaker& take, const std::stop_token& stop);
     Status handOn(const Result<BatchPtr>& batch, std::size_t split, const BatchTaker& take);
     bool awaitTurn(std::size_t split, dataset::SplitReader& helper);
@@ -82,7 +82,7 @@ class RowStream {
 
     Options options_;
     std::vector<stream::PlanFile> files_;
-    std::vector<SplitPlace> splits_;
+    std::vector<SplitPosition> splits_;
     std::vector<std::string> columns_;
     std::shared_ptr<const dataset::Dataset> dataset_;
     std::shared_ptr<const recipe::CompiledRecipe> recipe_;
@@ -96,7 +96,7 @@ class RowStream {
     Mutex mutex_;
     Status error_ MR_GUARDED_BY(mutex_);
     segment::StageCounters counters_;  ///< never read here
-    segment::OpenWork jobs_;           ///< column reads of splits, by split number
+    segment::WorkStealing jobs_;       ///< column reads of splits, by split number
 };
 
 }  // namespace millrace::table

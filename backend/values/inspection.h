@@ -18,13 +18,13 @@ struct SpecSource {
     bool operator==(const SpecSource&) const = default;
 };
 
-struct ColumnFacts {
+struct ColumnInfo {
     std::string name, type;  ///< "list<int64>"
     bool isNullable = false;
     std::optional<std::int64_t> nulls;
     std::optional<std::uint64_t> diskBytes, decodedBytes;
     std::string min, max, encoding, codec;  ///< "" unknown
-    bool operator==(const ColumnFacts&) const = default;
+    bool operator==(const ColumnInfo&) const = default;
 };
 
 struct CheckRequest {
@@ -41,9 +41,9 @@ struct CheckedRun {
 };
 struct CheckReply {
     std::vector<SpecError> errors, warnings;
-    std::vector<CheckedRun> runs;      ///< the base first; empty if there are errors
-    std::vector<ColumnFacts> columns;  ///< the dataset's, if it could be opened
-    std::vector<ColumnFacts> derived;  ///< columns that the base's recipe adds
+    std::vector<CheckedRun> runs;     ///< the base first; empty if there are errors
+    std::vector<ColumnInfo> columns;  ///< the dataset's, if it could be opened
+    std::vector<ColumnInfo> derived;  ///< columns that the base's recipe adds
     bool operator==(const CheckReply&) const = default;
 };
 
@@ -54,16 +54,16 @@ struct DatasetRequest {
     std::int64_t filesMax = 0;  ///< 0: 1000
     bool operator==(const DatasetRequest&) const = default;
 };
-struct RowGroupFacts {
+struct RowGroupInfo {
     std::int64_t rows = 0;
     std::uint64_t diskBytes = 0, decodedBytes = 0;  ///< decodedBytes 0: unknown
-    bool operator==(const RowGroupFacts&) const = default;
+    bool operator==(const RowGroupInfo&) const = default;
 };
 struct DatasetFile {
     std::string path;
     std::uint64_t bytes = 0;
     std::int64_t rows = 0;
-    std::vector<RowGroupFacts> rowGroups;
+    std::vector<RowGroupInfo> rowGroups;
     bool operator==(const DatasetFile&) const = default;
 };
 struct LeftOutColumn {
@@ -77,7 +77,7 @@ struct DatasetReply {
     std::int64_t filesTotal = 0, rows = 0, rowGroups = 0;
     std::uint64_t bytes = 0;
     std::optional<std::uint64_t> decodedBytes;
-    std::vector<ColumnFacts> columns;
+    std::vector<ColumnInfo> columns;
     std::vector<LeftOutColumn> leftOut;  ///< columns that cannot be features
     bool operator==(const DatasetReply&) const = default;
 };

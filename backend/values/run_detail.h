@@ -36,11 +36,11 @@ struct RunDocuments {
     std::shared_ptr<const std::string> plan;
 };
 
-struct GitFacts {
+struct GitInfo {
     std::string commit, branch, remote;  ///< commit "" outside a repository
     bool isDirty = false;
     std::string diff;  ///< uncommitted changes, for a submit; truncated if long
-    bool operator==(const GitFacts&) const = default;
+    bool operator==(const GitInfo&) const = default;
 };
 
 struct Checkpoint {
@@ -61,12 +61,12 @@ struct LaunchPlace {
 };
 
 /// Facts about a run's own script. From `path` on, rank 0 of the newest attempt reports them.
-struct ScriptFacts {
+struct ScriptInfo {
     LaunchPlace place;
     std::string path, sha256;         ///< of the file given to the interpreter; "": none
     std::string interpreter, python;  ///< path; version, "3.11.2"
     std::string diffPath;             ///< path of the file with the git tree's changes; "": none
-    bool operator==(const ScriptFacts&) const = default;
+    bool operator==(const ScriptInfo&) const = default;
 };
 
 /// A line of a run's history.
@@ -83,13 +83,13 @@ struct RunDetail {
     std::optional<Receipt> receipt;  ///< absent before the first checkpoint
     std::map<std::string, std::string> params, packages;
     std::vector<Checkpoint> checkpoints;  ///< by step
-    GitFacts git;
+    GitInfo git;
     std::vector<WorkerInfo> workers;
     std::vector<RunEvent> events;
     std::string directory, hardware;
     std::string weightsHash;  ///< of the final weights, "" if the trainer reported none
     std::vector<std::string> metricNames, sets;
-    ScriptFacts script;  ///< for a run with a command
+    ScriptInfo script;  ///< for a run with a command
     bool operator==(const RunDetail&) const = default;
 };
 

@@ -26,7 +26,7 @@ struct SubmitRequest {
     std::vector<std::string> sets;
     std::string key, owner, project, note;
     std::map<std::string, std::string> tags, packages;
-    GitFacts git;
+    GitInfo git;
     LaunchPlace place;
     bool operator==(const SubmitRequest&) const = default;
 };

@@ -105,7 +105,7 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     controller_ = std::make_unique<RunController>(std::move(control),
                                                   ControllerParts{.store = *store_,
                                                                   .engine = *engine_,
-                                                                  .doors = doors_,
+                                                                  .listeners = listeners_,
                                                                   .live = live_,
                                                                   .clock = clock,
                                                                   .logs = *logs_,

@@ -47,7 +47,7 @@ class Head {
     Status build(const config::DaemonConfig& config, const Clock& clock);
 
     LiveTable live_;
-    RankDoorMaker doors_;
+    RankListenerMaker listeners_;
     std::unique_ptr<runs::RunStore> store_;
     std::unique_ptr<CheckpointCatalogue> checkpoints_;
     std::unique_ptr<job::FileLogs> logs_;

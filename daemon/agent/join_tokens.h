@@ -1,6 +1,6 @@
 #pragma once
 // JoinTokens: the tokens with which an agent may attach, and the node name that each is valid for.
-// Used by AgentsDoor, HostAgents and the service Nodes.
+// Used by AgentListener, HostAgents and the service Nodes.
 //
 // Each invited node has a token of its own; its SHA-256 is on the disk, the token itself only in
 // the node's join file. One more token, that of nodes.join, is valid for any name that was neither

@@ -6,7 +6,7 @@
 #include "backend/checkpoint/checkpoint_name.h"
 #include "backend/core/log.h"
 #include "backend/text/utf8.h"
-#include "daemon/agent/run/worker_door.h"
+#include "daemon/agent/run/rank_listener.h"
 
 namespace millrace::agent {
 namespace {

@@ -29,7 +29,7 @@ void NodeEntry::take(std::map<std::string, engines::State> said) {
     }
 }
 
-bool NodeEntry::unplace(const std::string& key, const EndWish& wish) {
+bool NodeEntry::unplace(const std::string& key, const EndRequest& request) {
     kept.erase(key);
     const bool wasPlaced = placed.erase(key) > 0;
     const auto gang = gangs.find(key);
@@ -42,7 +42,7 @@ bool NodeEntry::unplace(const std::string& key, const EndWish& wish) {
     // A part's files wait for this order, even if its node has not attached yet.
     const bool isAwaited = isPart(key) && (isOver || session == nullptr);
     const bool isHad = !isOver && (isKnown || wasPlaced);
-    const bool isNew = (isAwaited || isHad) && ended.emplace(key, wish).second;
+    const bool isNew = (isAwaited || isHad) && ended.emplace(key, request).second;
     if (isNew) {
         told.insert(key);
     }

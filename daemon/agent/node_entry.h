@@ -26,7 +26,7 @@ struct NodeOrders {
         std::map<std::string, std::uint64_t> logOffsets;  ///< by worker: bytes that the head has
     };
     std::vector<Placed> placed;
-    std::map<std::string, EndWish> ended;  ///< gangs that must end, by key
+    std::map<std::string, EndRequest> ended;  ///< gangs that must end, by key
     bool wantsSamples = false;
     bool isEnd = false;  ///< its agent must end, with all its workers
 };
@@ -68,7 +68,7 @@ struct NodeEntry {
     std::map<std::string, std::vector<std::string>> workers;  ///< by gang: their logs are accepted
     std::map<std::string, Kept> kept;                         ///< by gang
     std::map<std::string, engines::State> gangs;              ///< as the node reports them
-    std::map<std::string, EndWish> ended;                     ///< gangs that must end
+    std::map<std::string, EndRequest> ended;                  ///< gangs that must end
     std::set<std::string> givenUp;                            ///< of `ended`: checkpoints given up
     std::deque<std::pair<std::string, engines::State>>
         lastWords;               ///< final states of released parts
@@ -82,7 +82,7 @@ struct NodeEntry {
     /// Takes the reported states of gangs.
     void take(std::map<std::string, engines::State> said);
     /// Releases the gang. Returns whether the node must be told to end it.
-    bool unplace(const std::string& key, const EndWish& wish);
+    bool unplace(const std::string& key, const EndRequest& request);
     /// Keeps the final state of a released part for a while.
     void remember(const std::string& key, engines::State state);
     /// Stops accepting logs of gangs that are neither placed nor ending.

@@ -31,7 +31,7 @@ NodeTable::NodeTable(NodeTableOptions options, const Clock& clock, const job::Wo
       drained_(options_.drainedFile, options_.drained),
       lookedNs_(clock.steadyNs()) {}
 
-void NodeTable::run(const std::vector<Errand>& errands) {
+void NodeTable::run(const std::vector<OutgoingOrders>& errands) {
     for (const auto& [session, orders] : errands) {
         if (session != nullptr) {
             session->send(orders);
@@ -158,16 +158,16 @@ bool NodeTable::isNobodys(const std::string& key) const {
     return areRunsTold_ && owner.has_value() && !attempts_.contains(owner->run);
 }
 
-std::map<std::string, EndWish> NodeTable::toEnd(Node& node) {
+std::map<std::string, EndRequest> NodeTable::toEnd(Node& node) {
     const bool isOld = nowNs() - knownSinceNs_ >= kUnknownNs;
-    std::map<std::string, EndWish> ends;
+    std::map<std::string, EndRequest> ends;
     for (auto gang = node.gangs.begin(); gang != node.gangs.end();) {
         auto& [key, state] = *gang;
         const bool isUnwanted = !node.isWanted(key) && (isOld || isOlder(key) || isNobodys(key) ||
                                                         node.ended.contains(key));
         const auto asked = node.ended.find(key);
         if (isUnwanted && node.told.insert(key).second) {
-            ends[key] = asked == node.ended.end() ? EndWish{.why = kUnwanted} : asked->second;
+            ends[key] = asked == node.ended.end() ? EndRequest{.why = kUnwanted} : asked->second;
         }
         if (isUnwanted && !isLiving(state)) {
             node.ended.erase(key);
@@ -189,7 +189,7 @@ void NodeTable::arrived(const NodeSession& session) {
 }
 
 Status NodeTable::report(const NodeSession& session, NodeNews news) {
-    std::vector<Errand> errands;
+    std::vector<OutgoingOrders> errands;
     {
         MutexLock lock(mutex_);
         Node* node = nodeOf(session);
@@ -300,9 +300,9 @@ std::int64_t NodeTable::nowNs() const {
     return seenNs_;
 }
 
-NodeStanding NodeTable::standingOf(const std::string& name, const Node& node) const {
+NodeStatus NodeTable::standingOf(const std::string& name, const Node& node) const {
     const std::int64_t silentNs = node.isBeingRead ? 0 : nowNs() - node.heardNs;
-    NodeStanding standing;
+    NodeStatus standing;
     standing.name = name;
     standing.address = node.info.address;
     standing.total = {static_cast<double>(node.info.cores), static_cast<int>(node.info.gpus.size()),
@@ -387,8 +387,8 @@ Status NodeTable::forget(const std::string& name) {
     return okStatus();
 }
 
-std::vector<NodeStanding> NodeTable::standings() const {
-    std::vector<NodeStanding> all;
+std::vector<NodeStatus> NodeTable::standings() const {
+    std::vector<NodeStatus> all;
     MutexLock lock(mutex_);
     for (const auto& [name, node] : nodes_) {
         if (node.heardMs != 0) {
@@ -398,7 +398,7 @@ std::vector<NodeStanding> NodeTable::standings() const {
     return all;
 }
 
-NodeStanding NodeTable::standing(const std::string& name) const {
+NodeStatus NodeTable::standing(const std::string& name) const {
     MutexLock lock(mutex_);
     static const Node kUnheard;
     const auto found = nodes_.find(name);
@@ -437,8 +437,8 @@ void NodeTable::place(const std::string& name, const Placement& placement) {
     }
 }
 
-void NodeTable::end(const std::string& name, const std::string& key, const EndWish& wish) {
-    std::vector<Errand> errands;
+void NodeTable::end(const std::string& name, const std::string& key, const EndRequest& request) {
+    std::vector<OutgoingOrders> errands;
     {
         MutexLock lock(mutex_);
         const auto found = nodes_.find(name);
@@ -446,9 +446,9 @@ void NodeTable::end(const std::string& name, const std::string& key, const EndWi
             return;
         }
         Node& node = found->second;
-        if (node.unplace(key, wish)) {
+        if (node.unplace(key, request)) {
             NodeOrders orders;
-            orders.ended = {{key, wish}};
+            orders.ended = {{key, request}};
             orders.wantsSamples = numWatches_ > 0;
             errands.emplace_back(node.session, std::move(orders));
         }
@@ -457,7 +457,7 @@ void NodeTable::end(const std::string& name, const std::string& key, const EndWi
 }
 
 Result<bool> NodeTable::has(const std::string& name, const std::string& key) const {
-    const NodeStanding node = standing(name);
+    const NodeStatus node = standing(name);
     if (node.isLost || state(name, key).has_value()) {
         return true;
     }
@@ -487,7 +487,7 @@ std::vector<values::NodeInfo> NodeTable::nodes() const {
         if (!isShown && (node.heardMs == 0 || (node.hasLeft() && node.isFree()))) {
             continue;
         }
-        const NodeStanding standing = standingOf(name, node);
+        const NodeStatus standing = standingOf(name, node);
         values::NodeInfo info = node.info;
         info.name = name;
         info.state = stateOf(node, standing);
@@ -498,7 +498,7 @@ std::vector<values::NodeInfo> NodeTable::nodes() const {
     return all;
 }
 
-std::string NodeTable::stateOf(const Node& node, const NodeStanding& standing) const {
+std::string NodeTable::stateOf(const Node& node, const NodeStatus& standing) const {
     if (!standing.isThere && node.isRefused) {
         return "refused";
     }
@@ -554,7 +554,7 @@ void NodeTable::noteRefused(const std::string& name, const std::string& why, boo
 }
 
 void NodeTable::addWatch(int change) {
-    std::vector<Errand> errands;
+    std::vector<OutgoingOrders> errands;
     {
         MutexLock lock(mutex_);
         const bool wasWanted = numWatches_ > 0;
@@ -576,7 +576,7 @@ bool NodeTable::isOver() const {
 }
 
 void NodeTable::endAll() {
-    std::vector<Errand> errands;
+    std::vector<OutgoingOrders> errands;
     {
         MutexLock lock(mutex_);
         isOver_ = true;

@@ -69,7 +69,7 @@ class NodeTable {
     /// `clock` and `logs` outlive it.
     NodeTable(NodeTableOptions options, const Clock& clock, const job::WorkerLogs& logs);
 
-    // For agents (AgentReports, AgentsDoor).
+    // For agents (AgentReports, AgentListener).
     /// A node attaches, perhaps again; `gangs`: all gangs that live there. It is sent what is
     /// placed on it. `machine`: identifies the machine with its workers; another machine of the
     /// same name does not have them. kUnavailable: it may attach once those workers count as lost.
@@ -122,13 +122,13 @@ class NodeTable {
     bool isOver() const;
 
     // For the crews, through AllNodes; as in Nodes.
-    std::vector<NodeStanding> standings() const;
-    NodeStanding standing(const std::string& node) const;
+    std::vector<NodeStatus> standings() const;
+    NodeStatus standing(const std::string& node) const;
     void setUnread(bool areSomeUnread, std::map<std::string, int> attempts);
     void keep(const std::string& node, const std::string& key, const schedule::Resources& needs,
               std::vector<std::string> workers);
     void place(const std::string& node, const Placement& placement);
-    void end(const std::string& node, const std::string& key, const EndWish& wish = {});
+    void end(const std::string& node, const std::string& key, const EndRequest& request = {});
     void giveUpFiles(const std::string& node, const std::string& key);
     Result<bool> has(const std::string& node, const std::string& key) const;
     std::optional<engines::State> state(const std::string& node, const std::string& key) const;
@@ -137,20 +137,20 @@ class NodeTable {
  private:
     using Node = NodeEntry;
     /// Orders to be sent without the lock.
-    using Errand = std::pair<std::shared_ptr<NodeSession>, NodeOrders>;
+    using OutgoingOrders = std::pair<std::shared_ptr<NodeSession>, NodeOrders>;
 
     std::int64_t nowNs() const MR_REQUIRES(mutex_);
     Node* nodeOf(const NodeSession& session) const MR_REQUIRES(mutex_);
     void setSession(Node& node, std::shared_ptr<NodeSession> session) MR_REQUIRES(mutex_);
-    NodeStanding standingOf(const std::string& name, const Node& node) const MR_REQUIRES(mutex_);
+    NodeStatus standingOf(const std::string& name, const Node& node) const MR_REQUIRES(mutex_);
     NodeOrders::Placed orderOf(const Placement& placement) const;
-    std::map<std::string, EndWish> toEnd(Node& node) MR_REQUIRES(mutex_);
+    std::map<std::string, EndRequest> toEnd(Node& node) MR_REQUIRES(mutex_);
     bool isOlder(const std::string& key) const MR_REQUIRES(mutex_);
     bool isNobodys(const std::string& key) const MR_REQUIRES(mutex_);
     void forgetOldest() MR_REQUIRES(mutex_);
-    std::string stateOf(const Node& node, const NodeStanding& standing) const;
+    std::string stateOf(const Node& node, const NodeStatus& standing) const;
     void addWatch(int change);
-    static void run(const std::vector<Errand>& errands);
+    static void run(const std::vector<OutgoingOrders>& errands);
 
     const NodeTableOptions options_;
     const Clock& clock_;

@@ -7,8 +7,8 @@
 
 namespace millrace::agent {
 
-NodeStanding OwnNode::standing() const {
-    NodeStanding standing;
+NodeStatus OwnNode::standing() const {
+    NodeStatus standing;
     standing.address = options_.address;
     standing.interface = options_.interface;
     standing.total = standing.free = engine_.total();
@@ -44,13 +44,13 @@ Status OwnNode::submit(const engines::Gang& gang) {
 }
 
 // An ended gang needs no cancel; a gang whose state cannot be read gets one.
-Status OwnNode::end(const std::string& key, const EndWish& wish) {
+Status OwnNode::end(const std::string& key, const EndRequest& request) {
     kept_.erase(key);
     placed_.erase(key);
     if (const auto state = engine_.state(key); state.ok() && !engines::isLiving(*state)) {
         return okStatus();
     }
-    const Status status = engine_.cancel(key, wish.grace, wish.why);
+    const Status status = engine_.cancel(key, request.grace, request.why);
     if (!status.ok()) {
         logWarn("engine: workers not ended", {{"gang", key}, {"why", messageOf(status)}});
     }
@@ -92,11 +92,11 @@ Status AllNodes::place(const std::string& node, const Placement& placement) {
     return okStatus();
 }
 
-Status AllNodes::end(const std::string& node, const std::string& key, const EndWish& wish) {
+Status AllNodes::end(const std::string& node, const std::string& key, const EndRequest& request) {
     if (node.empty()) {
-        return own_.end(key, wish);
+        return own_.end(key, request);
     }
-    others_.end(node, key, wish);
+    others_.end(node, key, request);
     return okStatus();
 }
 

@@ -18,7 +18,7 @@ struct OwnNodeOptions {
     std::string name;  ///< for display
     std::string runsDir, binDir;
     bool trains = true;              ///< false: nothing new is placed here
-    std::string address, interface;  ///< as NodeStanding
+    std::string address, interface;  ///< as NodeStatus
 };
 
 class OwnNode {
@@ -28,10 +28,10 @@ class OwnNode {
         : options_(std::move(options)), engine_(engine), poke_(std::move(poke)) {}
 
     const std::string& name() const { return options_.name; }
-    NodeStanding standing() const;
+    NodeStatus standing() const;
     void keep(const std::string& key, const schedule::Resources& needs) { kept_[key] = needs; }
     Status place(const Placement& placement);
-    Status end(const std::string& key, const EndWish& wish);
+    Status end(const std::string& key, const EndRequest& request);
     Result<bool> has(const std::string& key);
     std::optional<engines::State> state(const std::string& key);
     std::string words(const std::string& key, const std::string& worker);
@@ -53,8 +53,8 @@ class AllNodes final : public Nodes {
     AllNodes(OwnNode own, NodeTable& others) : own_(std::move(own)), others_(others) {}
 
     std::string ownName() const override { return own_.name(); }
-    std::vector<NodeStanding> standings() const override { return others_.standings(); }
-    NodeStanding standing(const std::string& node) const override {
+    std::vector<NodeStatus> standings() const override { return others_.standings(); }
+    NodeStatus standing(const std::string& node) const override {
         return node.empty() ? own_.standing() : others_.standing(node);
     }
     void setUnread(bool areSomeUnread, std::map<std::string, int> attempts) override {
@@ -65,7 +65,7 @@ class AllNodes final : public Nodes {
         node.empty() ? own_.keep(key, needs) : others_.keep(node, key, needs, std::move(workers));
     }
     Status place(const std::string& node, const Placement& placement) override;
-    Status end(const std::string& node, const std::string& key, const EndWish& wish) override;
+    Status end(const std::string& node, const std::string& key, const EndRequest& request) override;
     /// No effect for the head's machine: its checkpoints need no transfer.
     void giveUpFiles(const std::string& node, const std::string& key) override {
         node.empty() ? void() : others_.giveUpFiles(node, key);

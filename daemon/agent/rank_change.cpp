@@ -7,12 +7,13 @@
 
 namespace millrace::agent {
 
-Result<runs::MaybeSpecChange> withRanks(const runs::RunRecord& run, const values::RankWish& wish) {
+Result<runs::MaybeSpecChange> withRanks(const runs::RunRecord& run,
+                                        const values::RankCount& wanted) {
     ASSIGN_OR_RETURN(const Json json, parseJson(run.resolvedSpec, "resolved spec"));
     ASSIGN_OR_RETURN(spec::RunSpec spec, spec::RunSpec::fromJson(json));
-    const std::int64_t ranks = wish.ranks == 0 ? spec.train.ranks : wish.ranks;
+    const std::int64_t ranks = wanted.ranks == 0 ? spec.train.ranks : wanted.ranks;
     const bool areFewer = ranks < spec.train.nodes;
-    const std::int64_t nodes = wish.nodes != 0 ? wish.nodes : areFewer ? 1 : spec.train.nodes;
+    const std::int64_t nodes = wanted.nodes != 0 ? wanted.nodes : areFewer ? 1 : spec.train.nodes;
     if (ranks == spec.train.ranks && nodes == spec.train.nodes) {
         return runs::MaybeSpecChange();
     }

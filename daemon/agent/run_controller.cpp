@@ -4,7 +4,7 @@
 
 #include "backend/core/log.h"
 #include "backend/core/thread.h"
-#include "daemon/agent/line_room.h"
+#include "daemon/agent/line_budget.h"
 
 namespace millrace::agent {
 namespace {
@@ -26,7 +26,7 @@ RunController::RunController(ControllerOptions options, ControllerParts parts)
       checkpoints_(parts_.store, options_.runsDir),
       sides_([this](SideThread::Then then) { (void)mailbox_.push(std::move(then)); }),
       place_{.store = parts_.store,
-             .doors = parts_.doors,
+             .listeners = parts_.listeners,
              .live = parts_.live,
              .checkpoints = checkpoints_,
              .side = sides_.files,
@@ -219,8 +219,8 @@ ActiveRun* RunController::active(const std::string& runId) {
 
 // Called on the listener's thread. Only posts into the mailbox and never waits for room there,
 // because this thread may be waiting for the listener's end.
-DoorListener RunController::listenerFor(const std::string& runId) {
-    DoorListener listener;
+RankCallbacks RunController::listenerFor(const std::string& runId) {
+    RankCallbacks listener;
     listener.onHello = [this, runId](rank::ConnectionId id, const rank::Sender& sender) {
         (void)mailbox_.tryPush([this, runId, id, sender] {
             if (ActiveRun* run = active(runId)) {
@@ -230,7 +230,7 @@ DoorListener RunController::listenerFor(const std::string& runId) {
     };
     listener.onLine = [this, runId](rank::ConnectionId id, const rank::Sender& sender,
                                     const rank::RankLine& line) {
-        const auto room = LineRoom::take(mailBytes_, bytesOf(line));
+        const auto room = LineBudget::take(mailBytes_, bytesOf(line));
         if (room == nullptr || mailbox_.size() + kReserve >= kMailbox) {
             return false;
         }

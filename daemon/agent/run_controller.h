@@ -41,7 +41,7 @@ struct ControllerOptions {
 struct ControllerParts {
     runs::RunStore& store;
     engines::Engine& engine;
-    DoorMaker& doors;
+    ListenerMaker& listeners;
     LiveTable& live;
     const Clock& clock;
     const job::WorkerLogs& logs;
@@ -126,7 +126,7 @@ class RunController {
     Status refuse(const std::string& id, const std::string& reason);
     void dropEnded();
     void publishCounts();
-    DoorListener listenerFor(const std::string& runId);
+    RankCallbacks listenerFor(const std::string& runId);
     ActiveRun* active(const std::string& runId);
     Status stopNow(const std::string& runId, const std::string& reason,
                    std::chrono::milliseconds grace);

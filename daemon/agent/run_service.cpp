@@ -389,7 +389,7 @@ void RunService::addScript(const std::string& launch, const RunDirectory& direct
     if (launch.empty()) {
         return;
     }
-    values::ScriptFacts& script = detail.script;
+    values::ScriptInfo& script = detail.script;
     script.place = launchOf(launch).value_or(values::LaunchPlace());
     const Json said = directory.readScript(detail.summary.attempt);
     script.path = jsonString(said, "path");
@@ -425,11 +425,11 @@ Result<values::RunSummary> RunService::stop(const std::string& run, const std::s
 }
 
 Result<values::RunSummary> RunService::resume(const std::string& run, std::int64_t step,
-                                              const values::RankWish& wish) {
+                                              const values::RankCount& wanted) {
     return change(run, [&](const std::string& id) -> Status {
         ASSIGN_OR_RETURN(const runs::RunRecord record, store_.get(id));
         RETURN_IF_ERROR(record.model.empty() ? okStatus() : checkTrainer());
-        ASSIGN_OR_RETURN(const auto changed, withRanks(record, wish));
+        ASSIGN_OR_RETURN(const auto changed, withRanks(record, wanted));
         RETURN_IF_ERROR(controller_.resume(id, step, changed));
         if (changed.has_value()) {
             directoryOf(id).addEvent({SystemClock().wallMs(), describeChange(record, *changed)});

@@ -14,7 +14,7 @@
 
 #include "backend/core/clock.h"
 #include "backend/runs/run_store.h"
-#include "backend/values/rank_wish.h"
+#include "backend/values/rank_count.h"
 #include "backend/values/submit.h"
 #include "daemon/agent/deleted_runs.h"
 #include "daemon/agent/inspector.h"
@@ -72,7 +72,7 @@ class RunService {
     Result<values::RunSummary> stop(const std::string& run, const std::string& reason,
                                     std::chrono::milliseconds grace);
     Result<values::RunSummary> resume(const std::string& run, std::int64_t step,
-                                      const values::RankWish& wish = {});
+                                      const values::RankCount& wanted = {});
     /// Hides a run. `isForGood`: frees its disk space; this cannot be undone.
     Result<values::RemovedRun> remove(const std::string& run, bool isForGood = false);
     Result<values::RunSummary> restore(const std::string& run);

@@ -159,7 +159,7 @@ Result<Raw> readOptions(const std::vector<std::string>& arguments) {
     return raw;
 }
 
-Status readTls(const Raw& raw, const Surroundings& around, DaemonConfig& config) {
+Status readTls(const Raw& raw, const ProcessEnvironment& around, DaemonConfig& config) {
     const int given =
         (raw.cert.empty() ? 0 : 1) + (raw.key.empty() ? 0 : 1) + (raw.authority.empty() ? 0 : 1);
     if (given == 0) {
@@ -347,7 +347,7 @@ Status readNodes(const Raw& raw, const std::string& here, DaemonConfig& config) 
 }
 
 // Adds the values of the file for options that are not on the command line.
-Status addConfigFile(const Surroundings& around, Raw& raw, DaemonConfig& config) {
+Status addConfigFile(const ProcessEnvironment& around, Raw& raw, DaemonConfig& config) {
     const std::string& path = config.configFile;
     const Result<std::string> text = around.readFile(path);
     if (absl::IsNotFound(text.status()) && raw.config.empty()) {
@@ -384,9 +384,9 @@ std::string_view daemonVersion() {
     return "0.1.0";
 }
 
-Surroundings Surroundings::ofThisProcess(std::string_view build) {
+ProcessEnvironment ProcessEnvironment::ofThisProcess(std::string_view build) {
     char here[4096];
-    Surroundings around;
+    ProcessEnvironment around;
     around.workingDirectory = ::getcwd(here, sizeof here) != nullptr ? here : "/";
     around.defaultSocketPath = millrace::defaultSocketPath();
     around.stateDirectory = millrace::stateDirectory().value_or("");
@@ -429,7 +429,7 @@ Status checkAddress(const DaemonConfig& config) {
 }
 
 Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments,
-                                     const Surroundings& around) {
+                                     const ProcessEnvironment& around) {
     ASSIGN_OR_RETURN(Raw raw, readOptions(arguments));
     CommandLine line;
     if (raw.help) {

@@ -94,7 +94,7 @@ struct CommandLine {
 
 /// The environment from which relative paths and defaults come; a value, so that tests need no real
 /// environment.
-struct Surroundings {
+struct ProcessEnvironment {
     std::string workingDirectory;
     std::string defaultSocketPath;
     std::string stateDirectory;  ///< empty: without a default; it must be given
@@ -103,11 +103,11 @@ struct Surroundings {
     std::string sshConfig;  ///< MILLRACE_SSH_CONFIG
     /// Returns the text of a file; kNotFound if it does not exist.
     std::function<Result<std::string>(const std::string&)> readFile;
-    static Surroundings ofThisProcess(std::string_view build);
+    static ProcessEnvironment ofThisProcess(std::string_view build);
 };
 
 Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments,
-                                     const Surroundings& surroundings);
+                                     const ProcessEnvironment& process);
 
 /// `what` is the name in errors: "--name".
 Status checkNodeName(std::string_view what, const std::string& name);

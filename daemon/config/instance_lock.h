@@ -1,6 +1,6 @@
 #pragma once
 // InstanceLock: allows one daemon per socket, with a lock file that a dead process releases. Used
-// by takePremises().
+// by takeDaemonLocks().
 //
 // Owns: the lock (flock on a file that stays); the destructor releases it. Failure: kAlreadyExists
 // with one sentence that names the other daemon's process.

@@ -1,6 +1,6 @@
 #pragma once
 // AgentReports: checks the agents' reports and passes them to the NodeTable, independent of the
-// transport. Used by AgentsDoor.
+// transport. Used by AgentListener.
 //
 // Threads: any, one report of a session at a time. Failure: the session must be closed with the
 // error; the agent reconnects and reports everything again.

@@ -116,11 +116,11 @@ v1::HeadOrders toProto(const agent::NodeOrders& orders) {
         placed.set_probe_text(one.placement.probeText);
         placed.mutable_log_offsets()->insert(one.logOffsets.begin(), one.logOffsets.end());
     }
-    for (const auto& [key, wish] : orders.ended) {
+    for (const auto& [key, request] : orders.ended) {
         v1::GangEnd& end = *message.add_ended();
         end.set_key(key);
-        end.set_grace_ms(wish.grace.count());
-        end.set_why(wish.why);
+        end.set_grace_ms(request.grace.count());
+        end.set_why(request.why);
     }
     message.set_wants_samples(orders.wantsSamples);
     message.set_is_end(orders.isEnd);

@@ -1,6 +1,6 @@
 #pragma once
-// Converts what head and agents exchange to and from messages. Used by AgentsDoor, AgentReports and
-// Slot.
+// Converts what head and agents exchange to and from messages. Used by AgentListener, AgentReports
+// and Slot.
 //
 // Threads: values. Failure: a value that no sender of this build produces becomes the most neutral
 // one: a gang with an unknown phase counts as missing.

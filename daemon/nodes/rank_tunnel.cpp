@@ -16,8 +16,9 @@ Result<std::unique_ptr<RankTunnel>> RankTunnel::open(const job::AttemptPaths& pa
     std::unique_ptr<RankTunnel> tunnel(new RankTunnel(run, attempt, std::move(way)));
     ASSIGN_OR_RETURN(tunnel->pump_, transport::SocketPump::start());
     ASSIGN_OR_RETURN(tunnel->gate_,
-                     PeerGate::open(paths.rankSocket(),
-                                    [self = tunnel.get()](int fd) { self->take(UniqueFd(fd)); }));
+                     LocalPeerGate::open(paths.rankSocket(), [self = tunnel.get()](int fd) {
+                         self->take(UniqueFd(fd));
+                     }));
     return tunnel;
 }
 

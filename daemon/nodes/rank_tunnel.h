@@ -10,7 +10,7 @@
 #include <string>
 
 #include "backend/job/attempt_paths.h"
-#include "backend/system/peer_gate.h"
+#include "backend/system/local_peer_gate.h"
 #include "daemon/nodes/uplink.h"
 #include "daemon/transport/socket_pump.h"
 #include "daemon/transport/transport.h"
@@ -42,7 +42,7 @@ class RankTunnel final : public PartTunnel {
     const Way way_;
     std::string told_;  ///< of the gate's thread: the reason logged last
     std::unique_ptr<transport::SocketPump> pump_;
-    std::unique_ptr<PeerGate> gate_;  ///< ends first
+    std::unique_ptr<LocalPeerGate> gate_;  ///< ends first
 };
 
 }  // namespace millrace::nodes

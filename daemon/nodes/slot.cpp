@@ -195,8 +195,8 @@ void Slot::obey(const v1::HeadOrders& message) {
     for (const agent::NodeOrders::Placed& order : orders.placed) {
         parts_.link->isOpen() ? place(order) : void();
     }
-    for (const auto& [key, wish] : orders.ended) {
-        cancel(key, wish.grace, wish.why);
+    for (const auto& [key, request] : orders.ended) {
+        cancel(key, request.grace, request.why);
         dropUnplaced(key);
         placed_[key].isReleased = true;
     }

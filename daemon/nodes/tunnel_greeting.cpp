@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "daemon/agent/run/worker_door.h"
+#include "daemon/agent/run/rank_listener.h"
 
 namespace millrace::nodes {
 

@@ -1,6 +1,7 @@
 #pragma once
 // TunnelGreeting: checks the first line through a tunnel, which names the worker that connects.
-// AgentsDoor passes nothing on until the line names a worker that was placed on the agent's node.
+// AgentListener passes nothing on until the line names a worker that was placed on the agent's
+// node.
 //
 // Threads: one at a time. Bounded: kHelloMost bytes and one message. Failure: take() returns which
 // worker was refused, and which workers are allowed.

@@ -2,7 +2,7 @@
 // Access: decides which caller may call which method and change which run. Every such decision is
 // made here; RpcServer asks before each call over TLS, and RunsService before it changes a run.
 //
-// The caller on a unix socket is the daemon's user (PeerGate accepts no other) and may do
+// The caller on a unix socket is the daemon's user (LocalPeerGate accepts no other) and may do
 // everything, also over ssh. A caller over TLS has the role that millraced.yaml gives to its
 // certificate (config::ClientRoles). Threads: any; immutable. Failure: kPermissionDenied, with the
 // caller, what its role lacks and the line of millraced.yaml that would allow the call.

@@ -19,7 +19,7 @@
 namespace millrace::rpc {
 
 /// Facts about the daemon that both services report.
-struct DaemonFacts {
+struct DaemonInfo {
     const config::DaemonConfig& config;
     std::string address;  ///< where it really listens
     std::int64_t startedMs = 0;
@@ -33,7 +33,7 @@ class NodesService final : public v1::Nodes::CallbackService {
         agent::JoinTokens& tokens;
         const Clock& clock;
     };
-    NodesService(Parts of, DaemonFacts facts, ServiceParts parts)
+    NodesService(Parts of, DaemonInfo facts, ServiceParts parts)
         : telemetry_(of.telemetry),
           nodes_(of.nodes),
           tokens_(of.tokens),
@@ -62,7 +62,7 @@ class NodesService final : public v1::Nodes::CallbackService {
     agent::TelemetryService& telemetry_;
     agent::NodeTable& nodes_;
     agent::JoinTokens& tokens_;
-    const DaemonFacts facts_;
+    const DaemonInfo facts_;
     const Clock& clock_;
     const ServiceParts parts_;
 };
@@ -71,7 +71,7 @@ class DaemonService final : public v1::Daemon::CallbackService {
  public:
     /// `end` asks the process to end; it is called after the answer to Down has been sent.
     DaemonService(agent::RunController& controller, agent::NodeTable& nodes, runs::RunStore& store,
-                  DaemonFacts facts, const Clock& clock, ServiceParts parts,
+                  DaemonInfo facts, const Clock& clock, ServiceParts parts,
                   std::function<void()> end)
         : controller_(controller),
           nodes_(nodes),
@@ -94,7 +94,7 @@ class DaemonService final : public v1::Daemon::CallbackService {
     agent::RunController& controller_;
     agent::NodeTable& nodes_;
     runs::RunStore& store_;
-    const DaemonFacts facts_;
+    const DaemonInfo facts_;
     const Clock& clock_;
     const ServiceParts parts_;
     const std::function<void()> end_;

@@ -5,7 +5,7 @@
 
 #include "backend/certificate/certificate.h"
 #include "backend/core/log.h"
-#include "backend/system/peer_gate.h"
+#include "backend/system/local_peer_gate.h"
 #include "backend/system/tcp_gate.h"
 #include "daemon/rpc/access.h"
 #include "daemon/rpc/inspect_service.h"
@@ -77,7 +77,7 @@ class RpcServer::Impl {
     Status start() {
         const Address& address = parts_.config.address;
         ASSIGN_OR_RETURN(access_, Access::open(parts_.config));
-        const DaemonFacts facts{parts_.config, address_, parts_.clock.wallMs()};
+        const DaemonInfo facts{parts_.config, address_, parts_.clock.wallMs()};
         runs_ = makeRunsService(parts_.runs, serviceParts());
         nodes_ = std::make_unique<NodesService>(
             NodesService::Parts{parts_.telemetry, parts_.nodes, parts_.tokens, parts_.clock}, facts,
@@ -111,7 +111,7 @@ class RpcServer::Impl {
 
  private:
     Status openUnix(const std::string& path) {
-        ASSIGN_OR_RETURN(gate_, PeerGate::open(path, [this](int fd) {
+        ASSIGN_OR_RETURN(gate_, LocalPeerGate::open(path, [this](int fd) {
                              grpc::AddInsecureChannelFromFd(server_.get(), fd);
                          }));
         return okStatus();
@@ -143,8 +143,8 @@ class RpcServer::Impl {
     std::unique_ptr<DaemonService> daemon_;
     std::unique_ptr<InspectService> inspect_;
     std::unique_ptr<grpc::Server> server_;
-    std::unique_ptr<PeerGate> gate_;    // of a unix socket
-    std::unique_ptr<TcpGate> tcpGate_;  // of HOST:PORT
+    std::unique_ptr<LocalPeerGate> gate_;  // of a unix socket
+    std::unique_ptr<TcpGate> tcpGate_;     // of HOST:PORT
 };
 
 RpcServer::RpcServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

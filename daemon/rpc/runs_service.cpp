@@ -157,11 +157,11 @@ RunsService::Unary* RunsService::Submit(Context* context, const v1::SubmitReques
         if (hasLeft()) {
             return cancelled("the client has gone");
         }
-        values::SubmitRequest wish = convert::fromProto(*request);
+        values::SubmitRequest submission = convert::fromProto(*request);
         if (const Caller caller = parts_.access.callerOf(*context); !caller.name.empty()) {
-            wish.owner = caller.name;
+            submission.owner = caller.name;
         }
-        ASSIGN_OR_RETURN(const values::SubmitReply reply, runs_.submit(wish, hasLeft));
+        ASSIGN_OR_RETURN(const values::SubmitReply reply, runs_.submit(submission, hasLeft));
         *response = convert::toProto(reply);
         return okStatus();
     });

@@ -51,9 +51,9 @@ class TokenSender final : public grpc::MetadataCredentialsPlugin {
 };
 
 /// Server side: rejects calls with a wrong token before they reach a service.
-class TokenDoor final : public grpc::AuthMetadataProcessor {
+class TokenAuthentication final : public grpc::AuthMetadataProcessor {
  public:
-    explicit TokenDoor(TokenCheck isToken) : isToken_(std::move(isToken)) {}
+    explicit TokenAuthentication(TokenCheck isToken) : isToken_(std::move(isToken)) {}
     bool IsBlocking() const override { return false; }
     grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext*,
                          OutputMetadata* consumed, OutputMetadata*) override {
@@ -176,7 +176,8 @@ Result<std::unique_ptr<Server>> Server::start(JoinFile& file, grpc::Service& ser
         options.pem_key_cert_pairs.push_back(
             {file.certificate.keyPem, file.certificate.certificatePem});
         const auto credentials = grpc::SslServerCredentials(options);
-        credentials->SetAuthMetadataProcessor(std::make_shared<TokenDoor>(std::move(isToken)));
+        credentials->SetAuthMetadataProcessor(
+            std::make_shared<TokenAuthentication>(std::move(isToken)));
         for (const char* time :
              {GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, GRPC_ARG_MAX_CONNECTION_IDLE_MS}) {
             builder.AddChannelArgument(time, static_cast<int>(kHandshakeTime.count()));
@@ -189,11 +190,11 @@ Result<std::unique_ptr<Server>> Server::start(JoinFile& file, grpc::Service& ser
         return unavailable(file.address, ": gRPC cannot serve here");
     }
     if (file.isUnix()) {
-        ASSIGN_OR_RETURN(made->gate_,
-                         PeerGate::open(file.unixPath(), [server = made->server_.get()](int fd) {
-                             widen(fd);
-                             grpc::AddInsecureChannelFromFd(server, fd);
-                         }));
+        ASSIGN_OR_RETURN(made->gate_, LocalPeerGate::open(
+                                          file.unixPath(), [server = made->server_.get()](int fd) {
+                                              widen(fd);
+                                              grpc::AddInsecureChannelFromFd(server, fd);
+                                          }));
         return made;
     }
     ASSIGN_OR_RETURN(Address address, Address::parse(file.address));

@@ -14,7 +14,7 @@
 
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
-#include "backend/system/peer_gate.h"
+#include "backend/system/local_peer_gate.h"
 #include "backend/system/tcp_gate.h"
 #include "daemon/transport/join_file.h"
 
@@ -52,8 +52,8 @@ class Server {
  private:
     Server() = default;
     std::unique_ptr<grpc::Server> server_;
-    std::unique_ptr<PeerGate> gate_;    ///< of a unix socket
-    std::unique_ptr<TcpGate> tcpGate_;  ///< of HOST:PORT
+    std::unique_ptr<LocalPeerGate> gate_;  ///< of a unix socket
+    std::unique_ptr<TcpGate> tcpGate_;     ///< of HOST:PORT
 };
 
 Status toStatus(const grpc::Status& status);

@@ -5,7 +5,7 @@
 #include <millrace/v1/daemon.pb.h>
 #include <millrace/v1/nodes.pb.h>
 
-#include "backend/values/daemon_facts.h"
+#include "backend/values/daemon_info.h"
 
 namespace millrace::convert {
 

@@ -35,14 +35,14 @@ values::Receipt fromProto(const v1::Receipt& message);
 v1::Checkpoint toProto(const values::Checkpoint& value);
 values::Checkpoint fromProto(const v1::Checkpoint& message);
 
-v1::GitFacts toProto(const values::GitFacts& value);
-values::GitFacts fromProto(const v1::GitFacts& message);
+v1::GitInfo toProto(const values::GitInfo& value);
+values::GitInfo fromProto(const v1::GitInfo& message);
 
 v1::LaunchPlace toProto(const values::LaunchPlace& value);
 values::LaunchPlace fromProto(const v1::LaunchPlace& message);
 
-v1::ScriptFacts toProto(const values::ScriptFacts& value);
-values::ScriptFacts fromProto(const v1::ScriptFacts& message);
+v1::ScriptInfo toProto(const values::ScriptInfo& value);
+values::ScriptInfo fromProto(const v1::ScriptInfo& message);
 
 v1::WorkerInfo toProto(const values::WorkerInfo& value);
 values::WorkerInfo fromProto(const v1::WorkerInfo& message);

@@ -24,13 +24,13 @@ values::StepsRequest fromProto(const v1::SampleStepsRequest& message);
 v1::PreviewSpecRequest toProto(const values::PreviewRequest& value);
 values::PreviewRequest fromProto(const v1::PreviewSpecRequest& message);
 
-values::ColumnFacts fromProto(const v1::ColumnFacts& message);
+values::ColumnInfo fromProto(const v1::ColumnInfo& message);
 
 values::CheckedRun fromProto(const v1::CheckedRun& message);
 
 values::CheckReply fromProto(const v1::CheckSpecResponse& message);
 
-values::RowGroupFacts fromProto(const v1::RowGroup& message);
+values::RowGroupInfo fromProto(const v1::RowGroup& message);
 
 values::DatasetFile fromProto(const v1::DatasetFile& message);
 

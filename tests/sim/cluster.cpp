@@ -82,7 +82,7 @@ Status Cluster::openHead() {
     Machine& machine = head();
     head_ = std::make_unique<Head>(*this);
     Head& one = *head_;
-    one.doors = std::make_unique<Doors>(*this);
+    one.maker = std::make_unique<Doors>(*this);
     ASSIGN_OR_RETURN(config::StateLock lock, takeStateDirectory());
     one.lock.emplace(std::move(lock));
     ASSIGN_OR_RETURN(one.store, runs::RunStore::open(machine.root + "/runs.sqlite", machine.clock));
@@ -102,7 +102,7 @@ Status Cluster::openHead() {
     one.controller = std::make_unique<agent::RunController>(
         control, agent::ControllerParts{.store = *one.store,
                                         .engine = one.engine,
-                                        .doors = *one.doors,
+                                        .listeners = *one.maker,
                                         .live = one.live,
                                         .clock = machine.clock,
                                         .logs = one.logs,
@@ -126,7 +126,7 @@ void Cluster::killHead() {
         }
     }
     const Disk::Dead dead(head().disk);
-    head_->controller.reset();  // destroys its doors too
+    head_->controller.reset();  // destroys its listeners too
     head_.reset();
     isPokeDue_ = false;
 }

@@ -75,7 +75,7 @@ struct Cluster::Head {
     agent::LiveTable live;
     SimEngine engine;
     agent::FakeInspector inspector;
-    std::unique_ptr<agent::DoorMaker> doors;
+    std::unique_ptr<agent::ListenerMaker> maker;
     job::FileLogs logs;
     std::optional<config::StateLock> lock;
     std::unique_ptr<runs::RunStore> store;
@@ -83,7 +83,7 @@ struct Cluster::Head {
     std::unique_ptr<agent::AllNodes> nodes;
     agent::JoinTokens tokens{""};
     std::unique_ptr<nodes::AgentReports> reports;
-    std::map<std::string, agent::DoorListener> listeners;  ///< by run and attempt
+    std::map<std::string, agent::RankCallbacks> listeners;  ///< by run and attempt
     std::unique_ptr<agent::RunController> controller;
     std::unique_ptr<engines::Poller> poller;
     std::unique_ptr<agent::DeletedRuns> deleted;
@@ -92,7 +92,7 @@ struct Cluster::Head {
 };
 
 /// The door of an attempt: it passes the head's messages for ranks to their connections.
-class Cluster::Door final : public agent::WorkerDoor {
+class Cluster::Door final : public agent::RankListener {
  public:
     Door(Cluster& cluster, std::string key) : cluster_(cluster), key_(std::move(key)) {}
     ~Door() override {
@@ -129,15 +129,15 @@ class Cluster::Door final : public agent::WorkerDoor {
     const std::string key_;
 };
 
-class Cluster::Doors final : public agent::DoorMaker {
+class Cluster::Doors final : public agent::ListenerMaker {
  public:
     explicit Doors(Cluster& cluster) : cluster_(cluster) {}
-    Result<std::unique_ptr<agent::WorkerDoor>> open(const std::string&, const std::string& run,
-                                                    int attempt,
-                                                    agent::DoorListener listener) override {
+    Result<std::unique_ptr<agent::RankListener>> open(const std::string&, const std::string& run,
+                                                      int attempt,
+                                                      agent::RankCallbacks listener) override {
         const std::string key = strCat(run, ".a", attempt);
         cluster_.head_->listeners[key] = std::move(listener);
-        return std::unique_ptr<agent::WorkerDoor>(new Door(cluster_, key));
+        return std::unique_ptr<agent::RankListener>(new Door(cluster_, key));
     }
 
  private:

@@ -44,9 +44,9 @@ std::string Leftovers::inHead() const {
     if (const auto live = cluster_.head_->live.all(); !live.empty()) {
         return live.begin()->first + " is shown as under way";
     }
-    std::vector<agent::NodeStanding> nodes = cluster_.head_->nodes->standings();
+    std::vector<agent::NodeStatus> nodes = cluster_.head_->nodes->standings();
     nodes.push_back(cluster_.head_->nodes->standing(""));
-    for (const agent::NodeStanding& node : nodes) {
+    for (const agent::NodeStatus& node : nodes) {
         if (node.numPlaced > 0 || node.free.cpus < node.total.cpus) {
             return strCat("something is still placed on '", node.name, "'");
         }

@@ -50,7 +50,7 @@ class Links {
     /// Finds a rank's connection, even one that is over; null: there never was one.
     std::shared_ptr<RankConnection> find(rank::ConnectionId id) const;
     void closeFromHead(const std::shared_ptr<RankConnection>& connection);
-    /// The head's process is gone: all connections to its doors end.
+    /// The head's process is gone: all connections to its listeners end.
     void closeAllFromHead();
 
  private:

@@ -32,7 +32,7 @@ job::AttemptPaths pathsOf(const Machine& machine, const agent::PartName& part) {
     return job::RunPaths(machine.root + "/runs", part.run).attempt(part.attempt);
 }
 
-Result<checkpoint::CheckpointFacts> factsOf(const std::string& path) {
+Result<checkpoint::CheckpointInfo> factsOf(const std::string& path) {
     const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     return fd.isOpen() ? checkpoint::verify(fd.get(), path) : errnoStatus(errno, path);
 }
@@ -189,7 +189,7 @@ void SimFiles::give(const std::string& key, const std::shared_ptr<Transfer>& tra
             ASSIGN_OR_RETURN(const auto facts, factsOf(path));
             const Status kept = agent::CheckpointCatalogue(*head.store, runs).add(part.run, facts);
             if (absl::IsFailedPrecondition(kept) || absl::IsNotFound(kept)) {
-                isHere ? false : std::filesystem::remove(path);  // as CheckpointDesk
+                isHere ? false : std::filesystem::remove(path);  // as CheckpointTransfers
                 return Status(absl::StatusCode::kAborted, std::string(messageOf(kept)));
             }
             RETURN_IF_ERROR(kept);

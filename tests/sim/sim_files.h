@@ -1,7 +1,7 @@
 #pragma once
 // SimFiles: transfers of checkpoints between a node and the head over a simulated cable. It decides
-// as FileMover does which file moves when, and receives as CheckpointDesk does; files and checks
-// are the product's code.
+// as FileMover does which file moves when, and receives as CheckpointTransfers does; files and
+// checks are the product's code.
 //
 // Threads: one. Owns: its transfers, which end with it.
 #include <map>

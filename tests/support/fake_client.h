@@ -96,7 +96,7 @@ class FakeClient : public DaemonClient {
         return change(run, [](values::RunSummary& r) { r.state = values::RunState::kStopping; });
     }
     Result<values::RunSummary> resume(const std::string& run, std::int64_t step,
-                                      const values::RankWish&) override {
+                                      const values::RankCount&) override {
         answers_.note(answers_.resumes, step);
         ASSIGN_OR_RETURN(const values::RunDetail detail, get(run));
         if (step == 0 && detail.checkpoints.empty()) {

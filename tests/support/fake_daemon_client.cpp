@@ -72,7 +72,7 @@ class FakeDaemonClient final : public FakeClient {
         });
     }
     Result<values::RunSummary> resume(const std::string& run, std::int64_t,
-                                      const values::RankWish&) override {
+                                      const values::RankCount&) override {
         RETURN_IF_ERROR(enter("resume"));
         return daemon_.change(run,
                               [](values::RunSummary& r) { r.state = values::RunState::kQueued; });

@@ -88,25 +88,25 @@ std::string etagOf(const struct stat& info) {
 
 Result<std::unique_ptr<RangeServer>> RangeServer::start(std::string root, int port) {
     ::signal(SIGPIPE, SIG_IGN);  // sendfile() has no flag to suppress it
-    UniqueFd door(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<std::uint16_t>(port));
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     const int yes = 1;
-    ::setsockopt(door.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     socklen_t size = sizeof address;
-    if (::bind(door.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-        ::listen(door.get(), 256) != 0 ||
-        ::getsockname(door.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    if (::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+        ::listen(listener.get(), 256) != 0 ||
+        ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
         return errnoStatus(errno, "range server");
     }
     return std::unique_ptr<RangeServer>(
-        new RangeServer(std::move(root), std::move(door), ntohs(address.sin_port)));
+        new RangeServer(std::move(root), std::move(listener), ntohs(address.sin_port)));
 }
 
-RangeServer::RangeServer(std::string root, UniqueFd door, int port)
-    : root_(std::move(root)), port_(port), door_(std::move(door)) {
+RangeServer::RangeServer(std::string root, UniqueFd listener, int port)
+    : root_(std::move(root)), port_(port), listener_(std::move(listener)) {
     acceptor_ = startThread("range-accept", [this](std::stop_token) { accept(); });
 }
 
@@ -128,7 +128,7 @@ void RangeServer::setFaults(const Faults& faults) {
 void RangeServer::vanish() {
     MutexLock lock(mutex_);
     isEnded_ = true;
-    ::shutdown(door_.get(), SHUT_RDWR);
+    ::shutdown(listener_.get(), SHUT_RDWR);
     for (const auto& [fd, isOpen] : open_) {
         ::shutdown(fd, SHUT_RDWR);
     }
@@ -174,20 +174,20 @@ void RangeServer::waitForConnections(std::int64_t count) {
 }
 
 void RangeServer::accept() {
-    int door = 0;
+    int listener = 0;
     {
         MutexLock lock(mutex_);
-        door = door_.get();
+        listener = listener_.get();
     }
     for (;;) {
-        const int fd = ::accept4(door, nullptr, nullptr, SOCK_CLOEXEC);
+        const int fd = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
         increase(connections_, fd >= 0 ? 1 : 0);
         MutexLock lock(mutex_);
         if (isEnded_ || fd < 0) {
             if (fd >= 0) {
                 ::close(fd);
             }
-            door_.reset();
+            listener_.reset();
             return;
         }
         const int yes = 1;

@@ -45,7 +45,7 @@ class RangeServer {
     int port() const { return port_; }
     std::string endpoint() const { return strCat("http://127.0.0.1:", port_); }
     void setFaults(const Faults& faults);
-    /// Closes the door and every connection: from now on nothing answers.
+    /// Closes the listener and every connection: from now on nothing answers.
     void vanish();
 
     /// Value of the If-Match header of the last GET of an object; empty: it had none.
@@ -67,7 +67,7 @@ class RangeServer {
         std::string method, path;
         std::map<std::string, std::string> query, headers;
     };
-    RangeServer(std::string root, UniqueFd door, int port);
+    RangeServer(std::string root, UniqueFd listener, int port);
     void accept();
     void serve(int fd);
     bool answer(int fd, const Request& request);
@@ -89,7 +89,7 @@ class RangeServer {
     std::string lastIfMatch_ MR_GUARDED_BY(mutex_);
     bool isEnded_ MR_GUARDED_BY(mutex_) = false;
     Faults faults_ MR_GUARDED_BY(mutex_);
-    UniqueFd door_ MR_GUARDED_BY(mutex_);
+    UniqueFd listener_ MR_GUARDED_BY(mutex_);
     std::map<int, bool> open_ MR_GUARDED_BY(mutex_);  ///< connections
     std::vector<std::jthread> threads_ MR_GUARDED_BY(mutex_);
     std::jthread acceptor_;

@@ -9,7 +9,7 @@
 #include <grpcpp/server_posix.h>
 #include <gtest/gtest.h>
 
-#include "backend/system/peer_gate.h"
+#include "backend/system/local_peer_gate.h"
 #include "daemon/rpc/runs_service.h"
 #include "daemon/rpc/stream_pump.h"
 
@@ -22,7 +22,7 @@ class RunsServer {
         grpc::ServerBuilder builder;
         builder.RegisterService(service_.get());
         server_ = builder.BuildAndStart();
-        auto gate = PeerGate::open(
+        auto gate = LocalPeerGate::open(
             path, [this](int fd) { grpc::AddInsecureChannelFromFd(server_.get(), fd); });
         EXPECT_TRUE(gate.ok()) << gate.status();
         gate_ = std::move(*gate);
@@ -41,7 +41,7 @@ class RunsServer {
     rpc::StreamPump pump_;
     std::unique_ptr<v1::Runs::CallbackService> service_;
     std::unique_ptr<grpc::Server> server_;
-    std::unique_ptr<PeerGate> gate_;
+    std::unique_ptr<LocalPeerGate> gate_;
 };
 
 }  // namespace millrace::tests

@@ -22,7 +22,7 @@ constexpr std::int64_t kOutputBytes = std::int64_t{64} << 20;
 
 // The loader next to the host's millrace program.
 Result<std::vector<std::string>> loaderThere(ssh::Connection& connection, const Address& address) {
-    const ssh::RemoteFacts& facts = connection.facts();
+    const ssh::RemoteHostInfo& facts = connection.facts();
     if (facts.program.empty()) {
         return failedPrecondition("millrace is not installed on ", address.text(), " for ",
                                   facts.user, "; 'millrace up --install --host ", address.text(),

@@ -27,7 +27,7 @@ Json fileJson(const values::FileReceipt& file) {
             {"rows", file.rows < 0 ? Json() : Json(file.rows)}};
 }
 
-Json gitJson(const values::GitFacts& git) {
+Json gitJson(const values::GitInfo& git) {
     if (git.commit.empty()) {
         return {};
     }
@@ -38,7 +38,7 @@ Json gitJson(const values::GitFacts& git) {
 }
 
 // Null: the run has no command.
-Json scriptJson(const values::ScriptFacts& script) {
+Json scriptJson(const values::ScriptInfo& script) {
     if (script.place.environment.empty()) {
         return {};
     }

@@ -4,7 +4,7 @@
 // Times are RFC 3339 in UTC or null; unknown figures are null, never 0; hashes are hex strings; NaN
 // and infinities are the strings "NaN", "Infinity", "-Infinity".
 #include "backend/text/json.h"
-#include "backend/values/daemon_facts.h"
+#include "backend/values/daemon_info.h"
 #include "backend/values/log_line.h"
 #include "backend/values/metric_line.h"
 #include "backend/values/node.h"

@@ -34,7 +34,7 @@ class HostTest {
         step("connect",
              [&]() -> Result<std::string> {
                  ASSIGN_OR_RETURN(const auto connection, host_.connection());
-                 const ssh::RemoteFacts& facts = connection->facts();
+                 const ssh::RemoteHostInfo& facts = connection->facts();
                  return strCat("logged in as ", facts.user, " (", facts.system, ", ",
                                connection->programName(), ")");
              }) &&
@@ -92,7 +92,7 @@ class HostTest {
     CliContext& context_;
     const Address address_;
     ssh::Host& host_;
-    ssh::RemoteFacts facts_;
+    ssh::RemoteHostInfo facts_;
     std::unique_ptr<client::DaemonClient> daemon_;
     std::vector<Step> steps_;
 };

@@ -52,7 +52,7 @@ Result<std::string> bring(CliContext& context, const ParsedArgs& args,
 
 Status startThere(CliContext& context, const ParsedArgs& args, const Address& address) {
     ASSIGN_OR_RETURN(const auto connection, context.hosts->at(address).connection());
-    ASSIGN_OR_RETURN(const ssh::RemoteFacts facts,
+    ASSIGN_OR_RETURN(const ssh::RemoteHostInfo facts,
                      context.hosts->at(address).look(address.unixPath));
     std::string program = facts.program;
     if (args.has("--install")) {

@@ -59,9 +59,9 @@ std::vector<std::string*> baseDirectories(values::DatasetRequest& request) {
 }
 
 /// A request that is cancelled when this Following is destroyed.
-class Asking final : public Following {
+class PendingCall final : public Following {
  public:
-    ~Asking() override { source_.request_stop(); }
+    ~PendingCall() override { source_.request_stop(); }
     std::stop_token token() const { return source_.get_token(); }
 
  private:
@@ -109,7 +109,7 @@ class DaemonBridge::Parts {
     DeliveryClock clock_;
     std::string address_;
     session::Link link_;
-    DaemonFacts facts_;
+    DaemonInfo facts_;
     std::shared_ptr<Connection> connection_;
     Requests requests_;
     std::uint64_t numDropped_ = 0;  // in earlier connections
@@ -331,7 +331,7 @@ void DaemonBridge::pair(values::PairRequest request, QObject* context, Done<valu
 
 std::unique_ptr<Following> DaemonBridge::preview(values::PreviewRequest request, QObject* context,
                                                  Done<values::PreviewReply> done) {
-    auto asking = std::make_unique<Asking>();
+    auto asking = std::make_unique<PendingCall>();
     const std::stop_token stop = asking->token();
     parts_->askAbout<values::PreviewReply>(
         {context, "", true,

@@ -96,7 +96,7 @@ Status DaemonLink::greet() {
 }
 
 Status DaemonLink::readFacts() {
-    DaemonFacts facts;
+    DaemonInfo facts;
     ASSIGN_OR_RETURN(facts.handshake, client_.handshake());
     ASSIGN_OR_RETURN(facts.nodes, client_.nodes());
     {
@@ -109,7 +109,7 @@ Status DaemonLink::readFacts() {
 
 // A node joined, was drained or was lost while the connection was up.
 void DaemonLink::takeNodes(std::vector<values::NodeInfo> nodes) {
-    DaemonFacts facts;
+    DaemonInfo facts;
     {
         MutexLock lock(mutex_);
         if (facts_.nodes == nodes) {

@@ -60,7 +60,7 @@ class DaemonLink {
     std::uint64_t connection_ MR_GUARDED_BY(mutex_) = 0;  // counts greetings
     bool hasSnapshot_ MR_GUARDED_BY(mutex_) = false;      // for this connection:
     bool isRead_ MR_GUARDED_BY(mutex_) = false;
-    DaemonFacts facts_ MR_GUARDED_BY(mutex_);  // as last passed to the mailbox
+    DaemonInfo facts_ MR_GUARDED_BY(mutex_);  // as last passed to the mailbox
     std::unique_ptr<session::Follower> follower_;
     std::jthread thread_;
 };

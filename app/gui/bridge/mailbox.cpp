@@ -28,7 +28,7 @@ void Mailbox::setLink(session::Link link) {
     });
 }
 
-void Mailbox::setFacts(DaemonFacts facts) {
+void Mailbox::setFacts(DaemonInfo facts) {
     change([&]() MR_REQUIRES(mutex_) {
         for (const values::NodeInfo& node : facts.nodes) {
             if (std::find(nodeNames_.begin(), nodeNames_.end(), node.name) == nodeNames_.end()) {

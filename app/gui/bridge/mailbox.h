@@ -17,11 +17,11 @@
 #include "app/gui/bridge/run_inbox.h"
 #include "app/session/link.h"
 #include "backend/core/mutex.h"
-#include "backend/values/daemon_facts.h"
+#include "backend/values/daemon_info.h"
 
 namespace millrace::gui {
 
-struct DaemonFacts {
+struct DaemonInfo {
     values::Handshake handshake;
     std::vector<values::NodeInfo> nodes;
 };
@@ -29,7 +29,7 @@ struct DaemonFacts {
 /// One delivery.
 struct Parcel {
     std::optional<session::Link> link;
-    std::optional<DaemonFacts> facts;
+    std::optional<DaemonInfo> facts;
     std::optional<RunsDelta> runs;
     std::vector<values::NodeSample> samples;                         ///< the newest of each node
     std::vector<std::pair<std::uint64_t, LiveInbox::Content>> live;  ///< by following
@@ -46,7 +46,7 @@ class Mailbox {
     explicit Mailbox(std::function<void()> wake) : wake_(std::move(wake)) {}
 
     void setLink(session::Link link);
-    void setFacts(DaemonFacts facts);
+    void setFacts(DaemonInfo facts);
     /// Returns true if setFacts() did not include this node; takeUnknownNode() then reports that
     /// once.
     bool addSample(values::NodeSample sample);
@@ -85,7 +85,7 @@ class Mailbox {
     bool isShut_ MR_GUARDED_BY(mutex_) = false;
     bool isWaiting_ MR_GUARDED_BY(mutex_) = false;
     std::optional<session::Link> link_ MR_GUARDED_BY(mutex_);
-    std::optional<DaemonFacts> facts_ MR_GUARDED_BY(mutex_);
+    std::optional<DaemonInfo> facts_ MR_GUARDED_BY(mutex_);
     std::vector<std::string> nodeNames_ MR_GUARDED_BY(mutex_);
     bool hasUnknownNode_ MR_GUARDED_BY(mutex_) = false;
     RunInbox runs_ MR_GUARDED_BY(mutex_);

@@ -24,15 +24,15 @@ constexpr std::size_t kReadBytes = 64 << 10;
 
 Result<std::unique_ptr<Master>> Master::open(Pump& pump, const std::string& controlPath,
                                              int signals) {
-    Result<UnixListener> door = UnixListener::open(controlPath, "control");
-    if (!door.ok()) {
-        return unavailable("ControlPath ", controlPath, ": ", messageOf(door.status()));
+    Result<UnixListener> listener = UnixListener::open(controlPath, "control");
+    if (!listener.ok()) {
+        return unavailable("ControlPath ", controlPath, ": ", messageOf(listener.status()));
     }
-    return std::unique_ptr<Master>(new Master(pump, std::move(*door), signals));
+    return std::unique_ptr<Master>(new Master(pump, std::move(*listener), signals));
 }
 
 Master::~Master() {
-    ::unlink(door_.path().c_str());
+    ::unlink(listener_.path().c_str());
     for (const Forward& forward : forwards_) {
         ::unlink(forward.listener.path().c_str());
     }
@@ -64,7 +64,7 @@ void Master::end(int exitCode, const std::string& sentence) {
 
 PumpGuest::Time Master::wakeAt() const {
     const Time now = std::chrono::steady_clock::now();
-    Time earliest = door_.wakeAt(now);
+    Time earliest = listener_.wakeAt(now);
     for (const Forward& forward : forwards_) {
         earliest = std::min(earliest, forward.listener.wakeAt(now));
     }
@@ -79,7 +79,7 @@ PumpGuest::Time Master::wakeAt() const {
 void Master::wish(PollSet& fds) {
     const Time now = std::chrono::steady_clock::now();
     polledSignals_ = addTo(fds, signals_, POLLIN);
-    polledDoor_ = addTo(fds, door_.pollFd(now), POLLIN);
+    polledListener_ = addTo(fds, listener_.pollFd(now), POLLIN);
     for (const auto& client : clients_) {
         client->polled = addTo(fds, client->fd.get(), client->answer.empty() ? POLLIN : POLLOUT);
     }
@@ -114,7 +114,7 @@ void Master::act(const PollSet& fds) {
             connectForward(forwards_[i]);
         }
     }
-    if (isReady(fds, polledDoor_)) {
+    if (isReady(fds, polledListener_)) {
         acceptClient();
     }
     for (const auto& client : clients_) {
@@ -127,10 +127,10 @@ void Master::act(const PollSet& fds) {
 
 void Master::acceptClient() {
     if (clients_.size() >= kMostClients) {
-        door_.turnAway(clients_.size());
+        listener_.turnAway(clients_.size());
         return;
     }
-    std::optional<UniqueFd> peer = door_.accept();
+    std::optional<UniqueFd> peer = listener_.accept();
     if (peer.has_value()) {
         auto client = std::make_unique<Client>();
         client->fd = std::move(*peer);

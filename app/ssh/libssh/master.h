@@ -54,8 +54,8 @@ class Master : public PumpGuest {
         int polled = -1;
     };
 
-    Master(Pump& pump, UnixListener door, int signals)
-        : pump_(pump), door_(std::move(door)), signals_(signals) {}
+    Master(Pump& pump, UnixListener listener, int signals)
+        : pump_(pump), listener_(std::move(listener)), signals_(signals) {}
     void acceptClient();
     void hear(Client& client);
     void serve(Client& client, const std::vector<std::string>& words);
@@ -68,9 +68,9 @@ class Master : public PumpGuest {
     void end(int exitCode, const std::string& sentence);
 
     Pump& pump_;
-    UnixListener door_;
+    UnixListener listener_;
     int signals_;
-    int polledDoor_ = -1, polledSignals_ = -1;
+    int polledListener_ = -1, polledSignals_ = -1;
     std::vector<std::unique_ptr<Client>> clients_;
     std::vector<Forward> forwards_;
     int numChannels_ = 0;  // numbers the channels in messages

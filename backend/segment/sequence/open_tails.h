@@ -12,7 +12,7 @@
 #include "backend/frame/frame.h"
 #include "backend/segment/buffer_pool.h"
 #include "backend/segment/sequence/segment_frames.h"
-#include "backend/stream/open_rest.h"
+#include "backend/stream/micro_batch_count.h"
 
 namespace millrace::segment {
 

@@ -7,15 +7,15 @@ namespace millrace::segment {
 
 Result<std::shared_ptr<RemoteFrames>> RemoteFrames::make(const StreamShape& shape,
                                                          stream::SegmentOrder order,
-                                                         SegmentFacts facts,
+                                                         SegmentReport facts,
                                                          std::shared_ptr<FrameHolder> holder) {
     RETURN_IF_ERROR(checkFacts(facts, order, shape));
     return std::shared_ptr<RemoteFrames>(
         new RemoteFrames(shape, std::move(order), std::move(facts), std::move(holder)));
 }
 
-RemoteFrames::RemoteFrames(const StreamShape& shape, stream::SegmentOrder order, SegmentFacts facts,
-                           std::shared_ptr<FrameHolder> holder)
+RemoteFrames::RemoteFrames(const StreamShape& shape, stream::SegmentOrder order,
+                           SegmentReport facts, std::shared_ptr<FrameHolder> holder)
     : shape_(shape),
       order_(std::move(order)),
       facts_(std::move(facts)),
@@ -39,7 +39,7 @@ std::int64_t RemoteFrames::indexOf(std::int64_t frame) const {
     return frame == FrameRows::kTail ? std::ssize(facts_.frames) : frame;
 }
 
-const FrameFacts& RemoteFrames::factsOf(std::int64_t index) const {
+const FrameReport& RemoteFrames::factsOf(std::int64_t index) const {
     return index < std::ssize(facts_.frames) ? facts_.frames[static_cast<std::size_t>(index)]
                                              : facts_.tail;
 }
@@ -65,7 +65,7 @@ Status RemoteFrames::came(std::int64_t frame, CodedFrame coded) {
             return refused("nobody asked for it");
         }
     }
-    const FrameFacts& facts = factsOf(frame);
+    const FrameReport& facts = factsOf(frame);
     const auto bytes = coded.isShared() ? frame::FrameDecoder::sharedBytes(coded.bytes, facts.bytes)
                                         : frame::FrameDecoder::frameBytes(coded.bytes, facts.bytes);
     if (!bytes.ok()) {
@@ -82,7 +82,7 @@ Status RemoteFrames::came(std::int64_t frame, CodedFrame coded) {
             place = std::move(coded);
         }
     }
-    teller_.tell();
+    notifier_.tell();
     return okStatus();
 }
 

@@ -7,16 +7,16 @@
 // any, the rest as SegmentFrames. Owns: the coded frames at hand. The holder keeps the others until
 // this object's destructor releases them.
 // Failure: came() rejects a frame that is damaged or not the announced one; the caller then gives
-// up the order (SegmentDesk::lost).
+// up the order (RemoteSegmentQueue::lost).
 #include <functional>
 #include <memory>
 #include <span>
 
 #include "backend/core/mutex.h"
-#include "backend/segment/sequence/change_teller.h"
+#include "backend/segment/sequence/change_notifier.h"
 #include "backend/segment/sequence/frame_arena.h"
-#include "backend/segment/sequence/segment_facts.h"
 #include "backend/segment/sequence/segment_frames.h"
+#include "backend/segment/sequence/segment_report.h"
 #include "backend/stream/segment_order.h"
 
 namespace millrace::segment {
@@ -55,12 +55,12 @@ class RemoteFrames final : public SegmentFrames, public std::enable_shared_from_
     /// kDataLoss as checkFacts(). `shape` outlives the frames.
     static Result<std::shared_ptr<RemoteFrames>> make(const StreamShape& shape,
                                                       stream::SegmentOrder order,
-                                                      SegmentFacts facts,
+                                                      SegmentReport facts,
                                                       std::shared_ptr<FrameHolder> holder);
     ~RemoteFrames() override;
 
     const stream::SegmentOrder& order() const { return order_; }
-    const SegmentFacts& facts() const { return facts_; }
+    const SegmentReport& facts() const { return facts_; }
     /// Number of full frames, plus one if there is a tail.
     std::int64_t numFrames() const;
     /// The announced size; `frame` must be below numFrames().
@@ -71,7 +71,7 @@ class RemoteFrames final : public SegmentFrames, public std::enable_shared_from_
     Status came(std::int64_t frame, CodedFrame coded);
     /// Sets a callback for each frame that arrives, called without a lock. Null removes it; returns
     /// when no call is running.
-    void onCame(std::function<void()> tell) { teller_.set(std::move(tell)); }
+    void onCame(std::function<void()> tell) { notifier_.set(std::move(tell)); }
     void ask(const FrameSpan& span);
     /// Releases the bytes of a frame that was written and will not be written again.
     void drop(std::int64_t frame);
@@ -87,20 +87,20 @@ class RemoteFrames final : public SegmentFrames, public std::enable_shared_from_
     Sum128 rowIds(const FrameRows& rows, FrameTools& tools) const override;
 
  private:
-    RemoteFrames(const StreamShape& shape, stream::SegmentOrder order, SegmentFacts facts,
+    RemoteFrames(const StreamShape& shape, stream::SegmentOrder order, SegmentReport facts,
                  std::shared_ptr<FrameHolder> holder);
     std::int64_t indexOf(std::int64_t frame) const;
-    const FrameFacts& factsOf(std::int64_t index) const;
+    const FrameReport& factsOf(std::int64_t index) const;
     CodedFrame codedAt(std::int64_t index) const;
 
     const StreamShape& shape_;
     const stream::SegmentOrder order_;
-    const SegmentFacts facts_;
+    const SegmentReport facts_;
     const std::shared_ptr<FrameHolder> holder_;
     mutable Mutex mutex_;
     std::int64_t askedEnd_ MR_GUARDED_BY(mutex_) = 0;      ///< end of the requested frames
     std::vector<CodedFrame> coded_ MR_GUARDED_BY(mutex_);  ///< by index; no owner: not here
-    ChangeTeller teller_;
+    ChangeNotifier notifier_;
 };
 
 }  // namespace millrace::segment

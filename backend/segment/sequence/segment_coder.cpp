@@ -33,7 +33,7 @@ Result<CodedSegment> SegmentCoder::code(const LocalFrames& segment,
     const std::int64_t full = isTailOnly ? 0 : kept / rows;
     frame::FrameId id{order.name.epoch, static_cast<std::uint64_t>(order.name.segment), 0};
     for (std::int64_t f = 0; f < full; ++f, ++id.index) {
-        FrameFacts& facts = coded.facts.frames.emplace_back();
+        FrameReport& facts = coded.facts.frames.emplace_back();
         RETURN_IF_ERROR(codeFrame(segment, {f, f * rows, rows}, id, facts, coded));
     }
     coded.facts.tailRows = isTailOnly ? std::min(order.lastRows, kept) : kept % rows;
@@ -50,7 +50,7 @@ Result<CodedSegment> SegmentCoder::code(const LocalFrames& segment,
 
 // Without codecs, the frame is gathered straight into the memory where it stays.
 Status SegmentCoder::codeFrame(const LocalFrames& segment, const FrameRows& rows,
-                               const frame::FrameId& id, FrameFacts& facts, CodedSegment& into) {
+                               const frame::FrameId& id, FrameReport& facts, CodedSegment& into) {
     StageTimer timer(counters_);
     ASSIGN_OR_RETURN(facts.bytes, segment.measure(rows, tools_));
     const auto bytes = static_cast<std::int64_t>(facts.bytes);
@@ -87,7 +87,7 @@ Status SegmentCoder::codeFrame(const LocalFrames& segment, const FrameRows& rows
 }
 
 Result<frame::FrameView> SegmentCoder::gather(const LocalFrames& segment, const FrameRows& rows,
-                                              const frame::FrameId& id, FrameFacts& facts,
+                                              const frame::FrameId& id, FrameReport& facts,
                                               std::span<std::byte> memory) {
     RETURN_IF_ERROR(segment.write(rows, tools_, memory, id));
     facts.setMix(segment.mix(rows, tools_));

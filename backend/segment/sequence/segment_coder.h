@@ -17,14 +17,14 @@
 #include "backend/segment/segment_output.h"
 #include "backend/segment/sequence/local_frames.h"
 #include "backend/segment/sequence/remote_frames.h"
-#include "backend/segment/sequence/segment_facts.h"
+#include "backend/segment/sequence/segment_report.h"
 #include "backend/segment/stage_counters.h"
 #include "backend/stream/segment_order.h"
 
 namespace millrace::segment {
 
 struct CodedSegment {
-    SegmentFacts facts;
+    SegmentReport facts;
     std::vector<CodedFrame> frames;  ///< as FrameSpan counts them
     std::int64_t bytes = 0;          ///< of memory that the frames hold
 };
@@ -47,9 +47,9 @@ class SegmentCoder {
 
  private:
     Status codeFrame(const LocalFrames& segment, const FrameRows& rows, const frame::FrameId& id,
-                     FrameFacts& facts, CodedSegment& into);
+                     FrameReport& facts, CodedSegment& into);
     Result<frame::FrameView> gather(const LocalFrames& segment, const FrameRows& rows,
-                                    const frame::FrameId& id, FrameFacts& facts,
+                                    const frame::FrameId& id, FrameReport& facts,
                                     std::span<std::byte> memory);
     Result<FrameArena::Room> roomFor(std::int64_t bytes);
     Result<PooledBuffer> encoded(const frame::FrameView& view, std::size_t& bytes);

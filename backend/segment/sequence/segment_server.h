@@ -22,7 +22,7 @@
 #include "backend/frame/codec.h"
 #include "backend/segment/buffer_pool.h"
 #include "backend/segment/sequence/remote_frames.h"
-#include "backend/segment/sequence/segment_facts.h"
+#include "backend/segment/sequence/segment_report.h"
 #include "backend/segment/stage_counters.h"
 #include "backend/segment/stream_input.h"
 #include "backend/stream/segment_order.h"
@@ -37,7 +37,7 @@ struct SegmentDone {
     /// The segment was dropped to make room for an earlier one and must be ordered again. May
     /// follow a successful answer.
     bool isGivenUp = false;
-    SegmentFacts facts;
+    SegmentReport facts;
 };
 
 struct SegmentServerOptions {

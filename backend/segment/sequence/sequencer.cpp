@@ -14,7 +14,7 @@
 #include "backend/segment/sequence/local_frames.h"
 #include "backend/segment/sequence/open_tails.h"
 #include "backend/segment/sequence/window.h"
-#include "backend/stream/open_rest.h"
+#include "backend/stream/micro_batch_count.h"
 #include "backend/stream/read_state.h"
 #include "backend/stream/state/order_hash.h"
 #include "backend/system/numa.h"
@@ -63,7 +63,7 @@ class Sequencer::Impl {
                             options_.window > 0 ? options_.window : windowSize(options_.threads),
                             windowBytes(*input_, ahead_, options_, pool), options_.start,
                             mayHaveHead() ? options_.headRows : 0, options_.isOrdered, &counters,
-                            &jobs_, options_.isOrdered ? options_.elsewhere : DeskLimits()}),
+                            &jobs_, options_.isOrdered ? options_.elsewhere : RemoteQueueLimits()}),
           countNames_(input_->recipe()),
           rest_(input_->microRows(), options_.start),
           tails_(options_.framePool != nullptr ? *options_.framePool : pool) {
@@ -83,7 +83,7 @@ class Sequencer::Impl {
         MutexLock lock(mutex_);
         return totals_;
     }
-    SegmentDesk& desk() { return window_; }
+    RemoteSegmentQueue& queue() { return window_; }
 
  private:
     using Item = std::shared_ptr<FlightItem>;
@@ -142,14 +142,14 @@ class Sequencer::Impl {
     StageCounters& counters_;
     ring::FrameSink& sink_;
     const ObjectsAhead ahead_;
-    OpenWork jobs_;
+    WorkStealing jobs_;
     Window window_;
     const CountNames countNames_;
     std::stop_source stop_;
 
     // State of the delivering thread, passed on with the turn under the window's lock. After
     // Window::delivered() it belongs to another thread.
-    stream::OpenRest rest_;
+    stream::MicroBatchCount rest_;
     OpenTails tails_;  ///< of the segments that the open rest names
     BatchMeter joinedMeter_;
     const FlightItem* current_ = nullptr;  ///< item whose frames are being delivered; only compared
@@ -581,8 +581,8 @@ SequencerTotals Sequencer::totals() const {
     return impl_->totals();
 }
 
-SegmentDesk& Sequencer::desk() {
-    return impl_->desk();
+RemoteSegmentQueue& Sequencer::queue() {
+    return impl_->queue();
 }
 
 }  // namespace millrace::segment

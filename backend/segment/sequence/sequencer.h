@@ -16,11 +16,11 @@
 #include "backend/core/status.h"
 #include "backend/ring/frame_sink.h"
 #include "backend/segment/buffer_pool.h"
-#include "backend/segment/open_work.h"
 #include "backend/segment/row_counts.h"
-#include "backend/segment/sequence/segment_desk.h"
+#include "backend/segment/sequence/remote_segment_queue.h"
 #include "backend/segment/stage_counters.h"
 #include "backend/segment/stream_input.h"
+#include "backend/segment/work_stealing.h"
 #include "backend/stream/state/cursor.h"
 
 namespace millrace::segment {
@@ -47,9 +47,9 @@ struct SequencerOptions {
     bool isOrdered = true;
     /// Limit on the pool's bytes that all segments hold together; 0: all of the pool.
     std::int64_t limitBytes = 0;
-    /// Limits for segments that are computed elsewhere, through desk(); empty: only threads here
+    /// Limits for segments that are computed elsewhere, through queue(); empty: only threads here
     /// compute.
-    DeskLimits elsewhere;
+    RemoteQueueLimits elsewhere;
     /// For the rows that segments leave over; null: the pool of the segments. Outlives the
     /// sequencer.
     BufferPool* framePool = nullptr;
@@ -80,7 +80,7 @@ class Sequencer {
     SequencerTotals totals() const;
     /// For having segments computed elsewhere (SequencerOptions::elsewhere, ordered streams only).
     /// When run() returns, all frames from elsewhere are released, and answers are no longer taken.
-    SegmentDesk& desk();
+    RemoteSegmentQueue& queue();
 
  private:
     class Impl;

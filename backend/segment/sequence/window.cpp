@@ -295,8 +295,8 @@ void Window::delivered(const Item& item, bool isDone, std::int64_t nextFrame) {
             item->isDelivered = true;
             isFree = item->writers == 0 && !item->isEpochEnd;
         }
-        if (options_.desk.segments > 0) {
-            asks = flight_.asks(options_.desk.codedBytes);
+        if (options_.queue.segments > 0) {
+            asks = flight_.asks(options_.queue.codedBytes);
         }
         changed_.notifyAll();
     }
@@ -305,7 +305,7 @@ void Window::delivered(const Item& item, bool isDone, std::int64_t nextFrame) {
         release(item);
     }
     if (isDone) {
-        teller_.tell();
+        notifier_.tell();
     }
 }
 
@@ -319,7 +319,7 @@ void Window::returned(const Item& item) {
         item->out.clear();
         item->isHereOnly = true;
         item->state = FlightItem::State::kOpen;
-        asks = flight_.asks(options_.desk.codedBytes);
+        asks = flight_.asks(options_.queue.codedBytes);
         changed_.notifyAll();
     }
     if (dropped) {
@@ -354,7 +354,7 @@ void Window::wrote(const Item& item, const SegmentFrames& from, std::int64_t fra
         }
         frames = item->remote;
         flight_.wrote(*item, frame);
-        asks = flight_.asks(options_.desk.codedBytes);
+        asks = flight_.asks(options_.queue.codedBytes);
     }
     frames->drop(frame);
     askFor(asks);
@@ -374,7 +374,7 @@ void Window::release(const Item& item) {
             unholdLocked(*item);
         }
         remote = flight_.dropRemote(*item);
-        asks = flight_.asks(options_.desk.codedBytes);
+        asks = flight_.asks(options_.queue.codedBytes);
         changed_.notifyAll();
     }
     if (remote) {
@@ -391,7 +391,7 @@ void Window::askFor(const std::vector<FrameAsk>& asks) {
 
 std::optional<stream::SegmentOrder> Window::claim() {
     MutexLock lock(mutex_);
-    if (options_.desk.segments == 0 || isStopped_) {
+    if (options_.queue.segments == 0 || isStopped_) {
         return std::nullopt;
     }
     for (const Item& item : flight_.items()) {
@@ -400,7 +400,7 @@ std::optional<stream::SegmentOrder> Window::claim() {
         }
     }
     flight_.endEpochs(options_.size);
-    while (flight_.hasNext() && flight_.numElsewhere() < options_.desk.segments) {
+    while (flight_.hasNext() && flight_.numElsewhere() < options_.queue.segments) {
         FlightItem next = flight_.next();
         next.state = FlightItem::State::kOpen;
         const Item item = flight_.take(std::move(next));
@@ -435,13 +435,13 @@ bool Window::arrived(const std::shared_ptr<RemoteFrames>& frames) {
             item->frames = item->remote = frames;
             item->state = FlightItem::State::kReady;
             item->nextFrame = std::min(item->nextFrame, std::ssize(frames->facts().frames));
-            asks = flight_.asks(options_.desk.codedBytes);
+            asks = flight_.asks(options_.queue.codedBytes);
         }
         changed_.notifyAll();
     }
     frames->onCame([this] { wake(); });
     askFor(asks);
-    teller_.tell();
+    notifier_.tell();
     return true;
 }
 
@@ -462,14 +462,14 @@ void Window::lost(const stream::SegmentOrder& order) {
         if (item->out.empty() && item->state == FlightItem::State::kComputing) {
             item->state = FlightItem::State::kOpen;
         }
-        asks = flight_.asks(options_.desk.codedBytes);
+        asks = flight_.asks(options_.queue.codedBytes);
         changed_.notifyAll();
     }
     if (dropped) {
         dropped->onCame(nullptr);
     }
     askFor(asks);
-    teller_.tell();
+    notifier_.tell();
 }
 
 void Window::claimHere(const stream::SegmentName& name) {
@@ -501,9 +501,9 @@ void Window::setComputesHere(bool computes) {
     changed_.notifyAll();
 }
 
-DeskState Window::state() const {
+RemoteQueueState Window::state() const {
     MutexLock lock(mutex_);
-    DeskState state;
+    RemoteQueueState state;
     state.foremost = flight_.foremost();
     state.codedBytes = flight_.codedBytes();
     bool isOpen = false;

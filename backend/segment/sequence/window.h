@@ -3,12 +3,12 @@
 // next, and how much memory they may hold.
 //
 // Threads: any; everything is behind one lock. The stream's own threads (next()) and workers
-// elsewhere (SegmentDesk) claim items in sequence order. The earliest item can therefore always
-// progress, and nothing waits for a later one.
-// Memory: an item is admitted when the expected bytes of all items computed here fit the pool's
-// limit, or when it is alone. If it still runs out of memory, it is computed again once it is
-// earliest and alone. Only if that fails too, the segment does not fit. Items computed elsewhere
-// hold only coded frames here, within DeskLimits.
+// elsewhere (RemoteSegmentQueue) claim items in sequence order. The earliest item can therefore
+// always progress, and nothing waits for a later one. Memory: an item is admitted when the expected
+// bytes of all items computed here fit the pool's limit, or when it is alone. If it still runs out
+// of memory, it is computed again once it is earliest and alone. Only if that fails too, the
+// segment does not fit. Items computed elsewhere hold only coded frames here, within
+// RemoteQueueLimits.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -16,29 +16,29 @@
 
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
-#include "backend/segment/open_work.h"
 #include "backend/segment/segment_output.h"
-#include "backend/segment/sequence/change_teller.h"
+#include "backend/segment/sequence/change_notifier.h"
 #include "backend/segment/sequence/flight.h"
-#include "backend/segment/sequence/segment_desk.h"
+#include "backend/segment/sequence/remote_segment_queue.h"
 #include "backend/segment/stage_counters.h"
 #include "backend/segment/stream_input.h"
+#include "backend/segment/work_stealing.h"
 #include "backend/stream/state/cursor.h"
 
 namespace millrace::segment {
 
-class Window final : public SegmentDesk {
+class Window final : public RemoteSegmentQueue {
  public:
     struct Options {
         std::uint32_t epochs = 1;
         int size = 2;
         std::int64_t limitBytes = 0;  ///< 0: no limit
         stream::Cursor start;
-        std::int64_t headRows = 0;          ///< as SequencerOptions::headRows
-        bool isOrdered = true;              ///< false: any ready item is delivered first
-        StageCounters* counters = nullptr;  ///< for wait times; null: not counted
-        const OpenWork* jobs = nullptr;     ///< work to steal; null: none. Outlives the window
-        DeskLimits desk;                    ///< if not isOrdered: none
+        std::int64_t headRows = 0;           ///< as SequencerOptions::headRows
+        bool isOrdered = true;               ///< false: any ready item is delivered first
+        StageCounters* counters = nullptr;   ///< for wait times; null: not counted
+        const WorkStealing* jobs = nullptr;  ///< work to steal; null: none. Outlives the window
+        RemoteQueueLimits queue;             ///< if not isOrdered: none
     };
     struct Task {
         enum class Kind { kStop, kCompute, kDeliver, kHelp };
@@ -77,9 +77,9 @@ class Window final : public SegmentDesk {
     void claimHere(const stream::SegmentName& name) override;
     void failed(const stream::SegmentOrder& order, const Status& error) override;
     void setComputesHere(bool computes) override;
-    DeskState state() const override;
+    RemoteQueueState state() const override;
     std::string describe(const stream::SegmentName& name) const override;
-    void onChange(std::function<void()> tell) override { teller_.set(std::move(tell)); }
+    void onChange(std::function<void()> tell) override { notifier_.set(std::move(tell)); }
 
     /// Call when there is work to steal, or a frame arrived.
     void wake();
@@ -117,7 +117,7 @@ class Window final : public SegmentDesk {
     bool computesHere_ MR_GUARDED_BY(mutex_) = true;
     bool isDelivering_ MR_GUARDED_BY(mutex_) = false;
     bool isStopped_ MR_GUARDED_BY(mutex_) = false;
-    ChangeTeller teller_;
+    ChangeNotifier notifier_;
 };
 
 }  // namespace millrace::segment

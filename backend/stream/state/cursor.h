@@ -34,7 +34,7 @@ struct Cursor {
     /// The start of the first epoch.
     static Cursor start(std::string streamHash, std::string planHash);
 
-    /// Number of the first micro-batch of `segment`, from which OpenRest continues.
+    /// Number of the first micro-batch of `segment`, from which MicroBatchCount continues.
     std::int64_t segmentFirst() const { return next - offset; }
 
     /// Members sorted by name, without spaces: equal cursors have equal texts.

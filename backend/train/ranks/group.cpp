@@ -21,18 +21,18 @@ class LoneGroup final : public Group {
 };
 
 /// State that the threads share.
-struct Meeting {
-    explicit Meeting(int size) : told(static_cast<std::size_t>(size)), all(size) {}
+struct Rendezvous {
+    explicit Rendezvous(int size) : told(static_cast<std::size_t>(size)), all(size) {}
     std::vector<std::string> told;
     std::barrier<> all;
 };
 
 class ThreadGroup final : public Group {
  public:
-    ThreadGroup(std::shared_ptr<Meeting> meeting, int rank)
-        : meeting_(std::move(meeting)), rank_(rank) {}
+    ThreadGroup(std::shared_ptr<Rendezvous> rendezvous, int rank)
+        : rendezvous_(std::move(rendezvous)), rank_(rank) {}
     int rank() const override { return rank_; }
-    int size() const override { return static_cast<int>(meeting_->told.size()); }
+    int size() const override { return static_cast<int>(rendezvous_->told.size()); }
 
     Result<std::vector<std::string>> gather(std::string_view mine) override {
         return heard(mine, true);
@@ -49,10 +49,10 @@ class ThreadGroup final : public Group {
 
  private:
     std::vector<std::string> heard(std::string_view mine, bool isTold) {
-        meeting_->told[static_cast<std::size_t>(rank_)] = mine;
-        meeting_->all.arrive_and_wait();
-        std::vector<std::string> out = isTold ? meeting_->told : std::vector<std::string>();
-        meeting_->all.arrive_and_wait();
+        rendezvous_->told[static_cast<std::size_t>(rank_)] = mine;
+        rendezvous_->all.arrive_and_wait();
+        std::vector<std::string> out = isTold ? rendezvous_->told : std::vector<std::string>();
+        rendezvous_->all.arrive_and_wait();
         return out;
     }
     template <class T>
@@ -67,7 +67,7 @@ class ThreadGroup final : public Group {
         }
         return okStatus();
     }
-    const std::shared_ptr<Meeting> meeting_;
+    const std::shared_ptr<Rendezvous> rendezvous_;
     const int rank_;
 };
 
@@ -78,10 +78,10 @@ std::unique_ptr<Group> makeLoneGroup() {
 }
 
 std::vector<std::unique_ptr<Group>> makeThreadGroups(int size) {
-    const auto meeting = std::make_shared<Meeting>(size);
+    const auto rendezvous = std::make_shared<Rendezvous>(size);
     std::vector<std::unique_ptr<Group>> out;
     for (int rank = 0; rank < size; ++rank) {
-        out.push_back(std::make_unique<ThreadGroup>(meeting, rank));
+        out.push_back(std::make_unique<ThreadGroup>(rendezvous, rank));
     }
     return out;
 }

@@ -18,7 +18,7 @@ int ranksPerNode(const spec::RunSpec& spec) {
 
 // Makes the ranks run the user's own program, as it was submitted.
 Status becomeScript(engines::Group& rank, const runs::RunRecord& run, const spec::RunSpec& spec,
-                    const Meeting& meeting) {
+                    const Rendezvous& rendezvous) {
     ASSIGN_OR_RETURN(values::LaunchPlace place, launchOf(run.launch));
     rank.isUsers = true;
     rank.workingDirectory = place.workingDirectory.empty() ? run.baseDir : place.workingDirectory;
@@ -30,21 +30,21 @@ Status becomeScript(engines::Group& rank, const runs::RunRecord& run, const spec
     rank.environment.try_emplace("OMP_NUM_THREADS", std::to_string(spec.train.threads));
     rank.environment["MILLRACE_SPEC"] = place.specPath;
     rank.environment["MILLRACE_PARAMS"] = dumpJson(spec.params);
-    if (spec.train.nodes > 1 && rank.place.node == 0 && !meeting.interface.empty()) {
-        rank.environment.try_emplace("GLOO_SOCKET_IFNAME", meeting.interface);
+    if (spec.train.nodes > 1 && rank.place.node == 0 && !rendezvous.interface.empty()) {
+        rank.environment.try_emplace("GLOO_SOCKET_IFNAME", rendezvous.interface);
     }
     return okStatus();
 }
 
 // Returns the ranks of one training node, before settle() adds what only that node knows.
 Result<engines::Group> makeRanks(const runs::RunRecord& run, const spec::RunSpec& spec, int node,
-                                 const Meeting& meeting) {
+                                 const Rendezvous& rendezvous) {
     engines::Group rank;
     rank.name = "rank";
     rank.procs = ranksPerNode(spec);
     rank.hasRanks = true;
     if (spec.train.nodes > 1) {
-        const auto host = Address::parseHost(meeting.host);  // MASTER_ADDR takes no brackets
+        const auto host = Address::parseHost(rendezvous.host);  // MASTER_ADDR takes no brackets
         rank.place = {node * ranksPerNode(spec),
                       static_cast<int>(spec.train.ranks),
                       node,
@@ -53,7 +53,7 @@ Result<engines::Group> makeRanks(const runs::RunRecord& run, const spec::RunSpec
                       0};
     }
     if (isScript(spec)) {
-        RETURN_IF_ERROR(becomeScript(rank, run, spec, meeting));
+        RETURN_IF_ERROR(becomeScript(rank, run, spec, rendezvous));
         return rank;
     }
     giveCommand(rank);
@@ -160,8 +160,8 @@ Result<values::LaunchPlace> launchOf(const std::string& text) {
 }
 
 Result<engines::Gang> makeGang(const runs::RunRecord& run, int attempt, const spec::RunSpec& spec,
-                               const schedule::Resources& needs, const Meeting& meeting) {
-    ASSIGN_OR_RETURN(engines::Group rank, makeRanks(run, spec, 0, meeting));
+                               const schedule::Resources& needs, const Rendezvous& rendezvous) {
+    ASSIGN_OR_RETURN(engines::Group rank, makeRanks(run, spec, 0, rendezvous));
     rank.resources.cpus = needs.cpus;
     rank.resources.gpus = needs.gpus;
     engines::Gang gang;
@@ -183,13 +183,15 @@ Result<engines::Gang> makeGang(const runs::RunRecord& run, int attempt, const sp
 
 Result<Placement> makeLead(const runs::RunRecord& run, const PartName& name,
                            const spec::RunSpec& spec, const job::RunPaths& paths,
-                           const Meeting& meeting, bool isHere, const schedule::Resources& needs) {
-    ASSIGN_OR_RETURN(const engines::Gang gang, makeGang(run, name.attempt, spec, needs, meeting));
+                           const Rendezvous& rendezvous, bool isHere,
+                           const schedule::Resources& needs) {
+    ASSIGN_OR_RETURN(const engines::Gang gang,
+                     makeGang(run, name.attempt, spec, needs, rendezvous));
     Placement made{name.key(), engines::gangText(gang), "", "", "", ""};
     if (!isHere) {
         ASSIGN_OR_RETURN(job::JobFile job,
                          job::JobFile::read(paths.attempt(name.attempt).jobFile()));
-        job.dataListen = meeting.host;
+        job.dataListen = rendezvous.host;
         made.jobFile = job.toText();
     }
     return made;
@@ -197,9 +199,9 @@ Result<Placement> makeLead(const runs::RunRecord& run, const PartName& name,
 
 Result<Placement> makePart(const runs::RunRecord& run, const PartName& name,
                            const spec::RunSpec& spec, const job::RunPaths& paths,
-                           const Meeting& meeting, int masterPort,
+                           const Rendezvous& rendezvous, int masterPort,
                            const schedule::Resources& needs) {
-    ASSIGN_OR_RETURN(engines::Group ranks, makeRanks(run, spec, name.part, meeting));
+    ASSIGN_OR_RETURN(engines::Group ranks, makeRanks(run, spec, name.part, rendezvous));
     ranks.place.masterPort = masterPort;
     ranks.resources.cpus = needs.cpus;
     ranks.resources.gpus = needs.gpus;

@@ -50,7 +50,7 @@ job::JobFile makeJob(const runs::RunRecord& run, const spec::RunSpec& spec, int 
                      const job::RunPaths& paths);
 
 /// How ranks of other nodes reach the node of part 0.
-struct Meeting {
+struct Rendezvous {
     std::string host;       ///< "": all nodes are one machine
     std::string interface;  ///< with `host`, on part 0's machine; "": unknown, or the node finds it
 };
@@ -58,17 +58,18 @@ struct Meeting {
 /// Part 0: its node's ranks, and the feed that leads if there is a stream. kNotFound, for a run
 /// with a command: its program or its script no longer exists.
 Result<engines::Gang> makeGang(const runs::RunRecord& run, int attempt, const spec::RunSpec& spec,
-                               const schedule::Resources& needs, const Meeting& meeting);
-/// Part 0 for the node with the address in `meeting`; its job is the attempt's, at `paths`.
+                               const schedule::Resources& needs, const Rendezvous& rendezvous);
+/// Part 0 for the node with the address in `rendezvous`; its job is the attempt's, at `paths`.
 /// `isHere`: that node is the head's machine, which has the job file already.
 Result<Placement> makeLead(const runs::RunRecord& run, const PartName& name,
                            const spec::RunSpec& spec, const job::RunPaths& paths,
-                           const Meeting& meeting, bool isHere, const schedule::Resources& needs);
+                           const Rendezvous& rendezvous, bool isHere,
+                           const schedule::Resources& needs);
 /// The part of the attempt on another training node, without its join file. Its job is the
 /// attempt's, at `paths`.
 Result<Placement> makePart(const runs::RunRecord& run, const PartName& name,
                            const spec::RunSpec& spec, const job::RunPaths& paths,
-                           const Meeting& meeting, int masterPort,
+                           const Rendezvous& rendezvous, int masterPort,
                            const schedule::Resources& needs);
 
 /// RunRecord::launch as text, and back.

@@ -119,10 +119,10 @@ std::vector<std::string> workersOf(const Placement& placement) {
 }
 
 std::vector<schedule::Node> allOf(const Nodes& nodes) {
-    std::vector<NodeStanding> standings = nodes.standings();
+    std::vector<NodeStatus> standings = nodes.standings();
     standings.insert(standings.begin(), nodes.standing(""));
     std::vector<schedule::Node> all;
-    for (const NodeStanding& one : standings) {
+    for (const NodeStatus& one : standings) {
         all.push_back({one.name, one.total, one.free, one.mayTake()});
     }
     return all;

@@ -72,7 +72,7 @@ struct Placement {
 /// Returns the names of its workers, in order; empty if the text is not a gang.
 std::vector<std::string> workersOf(const Placement& placement);
 
-struct NodeStanding {
+struct NodeStatus {
     std::string name;           ///< "": the head's own machine
     std::string address;        ///< where other nodes reach it; "": all nodes are one machine
     std::string interface;      ///< of `address`; "": unknown, or the node finds it
@@ -92,7 +92,7 @@ struct NodeStanding {
 };
 
 /// How to end a gang.
-struct EndWish {
+struct EndRequest {
     std::chrono::milliseconds grace{2'000};  ///< between SIGTERM and SIGKILL
     std::string why;                         ///< a sentence for its workers' logs
 };
@@ -105,9 +105,9 @@ class Nodes {
     /// Name of the head's machine, for display.
     virtual std::string ownName() const = 0;
     /// All other nodes that attached since the head started, sorted by name.
-    virtual std::vector<NodeStanding> standings() const = 0;
+    virtual std::vector<NodeStatus> standings() const = 0;
     /// A node that never attached counts as away since the head started.
-    virtual NodeStanding standing(const std::string& node) const = 0;
+    virtual NodeStatus standing(const std::string& node) const = 0;
     /// Sets whether some active runs, or their gangs, cannot be read, so that their parts are
     /// unknown: a gang that no run claims may belong to them. `attempts`: the current attempt of
     /// each active run, by run; 0: not known. A gang of an earlier attempt, or of a run that is not
@@ -123,7 +123,8 @@ class Nodes {
     virtual Status place(const std::string& node, const Placement& placement) = 0;
     /// Ends the gang; a node that is away receives the order when it returns. A part ends only when
     /// the head has its checkpoints. On an error call again.
-    virtual Status end(const std::string& node, const std::string& key, const EndWish& wish) = 0;
+    virtual Status end(const std::string& node, const std::string& key,
+                       const EndRequest& request) = 0;
     /// Ends a part's wait for checkpoints that have not arrived; after end().
     virtual void giveUpFiles(const std::string& node, const std::string& key) = 0;
     /// Returns whether the gang was placed on the node. True for a lost node, where it may have

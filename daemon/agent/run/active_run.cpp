@@ -18,7 +18,7 @@ ActiveRun::ActiveRun(Workplace& place, runs::RunRecord run, SharedSpec spec)
     : place_(place),
       spec_(std::move(spec)),
       journal_(place, std::move(run)),
-      door_(place.doors, spec_->train.nodes > 1 ? static_cast<int>(spec_->train.ranks) : 0),
+      listener_(place.listeners, spec_->train.nodes > 1 ? static_cast<int>(spec_->train.ranks) : 0),
       done_(journal_.directory(), place.clock),
       checkpoints_(place, journal_.id(), spec_->train.checkpointKeep),
       health_(place.clock),
@@ -42,13 +42,13 @@ ActiveRun::ActiveRun(Workplace& place, runs::RunRecord run, SharedSpec spec)
 }
 
 void ActiveRun::hello(rank::ConnectionId connection, const rank::Sender& sender) {
-    door_.hello(connection, sender);
+    listener_.hello(connection, sender);
     health_.hello(sender);
     if (sender.role != "rank") {
         return;
     }
     if (stop_.has_value()) {
-        door_.stop(connection);
+        listener_.stop(connection);
     } else if (sender.rank == 0 && journal_.tellRunning()) {
         recovery_.loaded();
     }
@@ -56,7 +56,7 @@ void ActiveRun::hello(rank::ConnectionId connection, const rank::Sender& sender)
 
 TimeLines ActiveRun::heard(const rank::Sender& sender, const rank::RankLine& line) {
     health_.heard(sender, line);
-    door_.heard(sender, line);
+    listener_.heard(sender, line);
     const auto* progress = std::get_if<rank::Progress>(&line.body);
     if (progress == nullptr || sender.role != "rank" || sender.rank != 0 ||
         line.attempt != attempt()) {
@@ -120,10 +120,10 @@ std::vector<schedule::Part> ActiveRun::partsToPlace() const {
 Result<Placement> ActiveRun::placementOf(const PartName& name, const std::string& node,
                                          int masterPort, const schedule::Resources& needs) const {
     const job::RunPaths paths = journal_.directory().paths();
-    return name.part > 0
-               ? makePart(journal_.run(), name, *spec_, paths, parts_.meeting(), masterPort, needs)
-               : makeLead(journal_.run(), name, *spec_, paths, parts_.meeting(), node.empty(),
-                          needs);
+    return name.part > 0 ? makePart(journal_.run(), name, *spec_, paths, parts_.rendezvous(),
+                                    masterPort, needs)
+                         : makeLead(journal_.run(), name, *spec_, paths, parts_.rendezvous(),
+                                    node.empty(), needs);
 }
 
 void ActiveRun::lookAtGang() {
@@ -143,7 +143,7 @@ void ActiveRun::noteGang(const engines::State& state) {
     const bool isGone = !engines::isLiving(state);
     recovery_.look(state);
     if (isGone) {  // unreachable parts may live, beside the next attempt
-        (void)parts_.end({GangCut::kGrace, "the attempt is over"});
+        (void)parts_.end({GangTermination::kGrace, "the attempt is over"});
     }
     if (isGone && state_.may(Move::kGangOver)) {
         move(Move::kGangOver);
@@ -165,12 +165,12 @@ void ActiveRun::requestStop(const std::string& reason, std::chrono::milliseconds
         stop_->deadlineNs = deadline;
         return stage() == Stage::kCutting ? askCancel() : void();
     }
-    stop_ = StopWish{reason, deadline};
+    stop_ = GangStop{reason, deadline};
     if (journal_.run().state != values::RunState::kStopping) {
         journal_.setState(values::RunState::kStopping, reason);
         journal_.addEvent(strCat("asked to stop: ", reason));
     }
-    door_.stopRanks();
+    listener_.stopRanks();
     const bool isDropped = preparation_.has_value() && preparation_->stop();
     journal_.publish();
     isDropped&& stage() == Stage::kSurveying ? endStopped() : void();
@@ -212,7 +212,7 @@ void ActiveRun::followGoing(bool isFlushed) {
     followParts();
     lookAtHealth();
     journal_.publish();
-    done_.retry() ? door_.releaseAcks() : void();
+    done_.retry() ? listener_.releaseAcks() : void();
     if (stage() == Stage::kUnknown) {
         return askAgain();
     }
@@ -220,7 +220,7 @@ void ActiveRun::followGoing(bool isFlushed) {
         return followDeadlines();
     }
     const bool isDrained =
-        door_.isEmpty() || place_.clock.steadyNs() - state_.sinceNs() >= kDrainNs;
+        listener_.isEmpty() || place_.clock.steadyNs() - state_.sinceNs() >= kDrainNs;
     if (isDrained && crew_.isOver() && isFlushed) {
         conclude();
     }
@@ -241,9 +241,9 @@ void ActiveRun::leaveNodes() {
     if (!leave) {
         return;
     }
-    stop_ = StopWish{leave->why, place_.clock.steadyNs() + leave->grace.count() * kNsPerMs, true};
+    stop_ = GangStop{leave->why, place_.clock.steadyNs() + leave->grace.count() * kNsPerMs, true};
     journal_.addEvent(strCat(leave->why, ": its ranks stop and resume on other nodes"));
-    door_.stopRanks();
+    listener_.stopRanks();
 }
 
 // Ends a gang that has used up its time for a checkpoint, and a feed that outlives its ranks.
@@ -297,8 +297,8 @@ AttemptExtent ActiveRun::extent() const {
             spec_->train.maxSteps, isAdopted_};
 }
 
-AttemptFacts ActiveRun::attemptFacts() const {
-    AttemptFacts facts{.attempt = attempt()};
+AttemptReports ActiveRun::attemptFacts() const {
+    AttemptReports facts{.attempt = attempt()};
     facts.ranks = spec_->train.ranks;
     facts.done = done_.ranks();
     facts.doneReason = done_.reason();
@@ -328,7 +328,7 @@ void ActiveRun::conclude() {
     if (!startFailure_.empty() && !isStopped()) {
         return end(values::RunState::kFailed, startFailure_);
     }
-    const AttemptFacts facts = attemptFacts();
+    const AttemptReports facts = attemptFacts();
     const Verdict verdict = judge(facts, *gang_);
     if (const auto state = endOf(verdict.kind)) {
         return end(*state, verdict.reason);

@@ -12,14 +12,14 @@
 #include <string>
 
 #include "backend/runs/run_store.h"
-#include "daemon/agent/crew/data_crew.h"
+#include "daemon/agent/crew/data_worker_set.h"
 #include "daemon/agent/crew/gang.h"
-#include "daemon/agent/crew/part_crew.h"
+#include "daemon/agent/crew/part_set.h"
 #include "daemon/agent/run/attempt_state.h"
 #include "daemon/agent/run/checkpoint_keeper.h"
 #include "daemon/agent/run/done_words.h"
-#include "daemon/agent/run/gang_cut.h"
-#include "daemon/agent/run/gang_door.h"
+#include "daemon/agent/run/gang_listener.h"
+#include "daemon/agent/run/gang_termination.h"
 #include "daemon/agent/run/preparation.h"
 #include "daemon/agent/run/run_end.h"
 #include "daemon/agent/run/run_health.h"
@@ -41,10 +41,10 @@ class ActiveRun {
     void adopt();
 
     void hello(rank::ConnectionId connection, const rank::Sender& sender);
-    void closed(rank::ConnectionId connection) { door_.closed(connection); }
+    void closed(rank::ConnectionId connection) { listener_.closed(connection); }
     /// Drops a connection because there is no room for its lines.
-    void dropConnection(rank::ConnectionId connection) { door_.drop(connection); }
-    bool accepts(rank::ConnectionId connection) const { return door_.accepts(connection); }
+    void dropConnection(rank::ConnectionId connection) { listener_.drop(connection); }
+    bool accepts(rank::ConnectionId connection) const { return listener_.accepts(connection); }
     /// A line has come in (it is not in the store yet). Returns others to store, of its attempt.
     TimeLines heard(const rank::Sender& sender, const rank::RankLine& line);
     /// Whether the file is here that the line tells of, if it tells of one.
@@ -53,7 +53,7 @@ class ActiveRun {
     }
     /// A line is in the store.
     void committed(const CommittedLine& line);
-    void ack(const AckOrder& order) { door_.ack(order, done_.isUnwritten()); }
+    void ack(const AckOrder& order) { listener_.ack(order, done_.isUnwritten()); }
     /// Call when something of the current attempt may have changed on the head's machine.
     void lookAtGang();
     /// Asks the run to stop; `reason` becomes the exit reason. Later calls only shorten `grace`.
@@ -81,7 +81,7 @@ class ActiveRun {
     // An attempt's start.
     void followPreparation();
     void askSurvey();
-    void surveyed(std::uint64_t number, const Survey& survey);
+    void surveyed(std::uint64_t number, const CheckpointScan& scan);
     void askJob();
     Result<job::JobFile> nextJob() const;
     void jobWritten(std::uint64_t number, const Status& written);
@@ -92,7 +92,7 @@ class ActiveRun {
     Status placeNow();
     void followPlacing();
     void stopPlacing();
-    Status openDoor();
+    Status openListener();
     bool isAnswerTo(Stage stage, std::uint64_t number) const;
 
     // Adopting what an earlier daemon left.
@@ -116,7 +116,7 @@ class ActiveRun {
     void askCancel();
     void lookAtHealth();
     AttemptExtent extent() const;
-    AttemptFacts attemptFacts() const;
+    AttemptReports attemptFacts() const;
     void conclude();
 
     // The end of the run.
@@ -143,13 +143,13 @@ class ActiveRun {
     SharedSpec spec_;  // another one once values are counted
     RunJournal journal_;
     AttemptState state_;
-    GangDoor door_;
+    GangListener listener_;
     DoneWords done_;
     CheckpointKeeper checkpoints_;
     RunHealth health_;
-    GangCut cut_;
-    DataCrew crew_;
-    PartCrew parts_;
+    GangTermination cut_;
+    DataWorkerSet crew_;
+    PartSet parts_;
     Recovery recovery_;
     TimeAccount times_;
     std::optional<Preparation> preparation_;
@@ -162,7 +162,7 @@ class ActiveRun {
     std::optional<engines::State> gang_;  // the newest state of all its parts
     std::map<std::string, std::string> errors_;  // worker -> its own error message
     runs::ReportedLine position_;
-    std::optional<StopWish> stop_;
+    std::optional<GangStop> stop_;
     std::int64_t heardNs_ = 0;  // last sign of a worker, in kUnknown
     RunEnd end_;
 };

@@ -54,8 +54,8 @@ void ActiveRun::findGang() {
     Status status = found.status();
     if (status.ok()) {
         status = followGang();
-    } else if (!door_.isOpen()) {
-        (void)openDoor();  // its workers' lines can be received all the same
+    } else if (!listener_.isOpen()) {
+        (void)openListener();  // its workers' lines can be received all the same
     }
     if (!status.ok()) {
         return noteUnknown(status);
@@ -67,8 +67,8 @@ void ActiveRun::findGang() {
 
 // Returns an error if the gang's state is not known yet.
 Status ActiveRun::followGang() {
-    if (!door_.isOpen()) {
-        RETURN_IF_ERROR(openDoor());
+    if (!listener_.isOpen()) {
+        RETURN_IF_ERROR(openListener());
     }
     RETURN_IF_ERROR(parts_.begin(journal_.directory().paths(), attempt()));
     // A daemon that ended in the middle of a start may not have started all workers.
@@ -116,7 +116,7 @@ void ActiveRun::noteUnknown(const Status& status) {
 
 void ActiveRun::askAgain() {
     const std::int64_t now = place_.clock.steadyNs();
-    heardNs_ = door_.isEmpty() ? heardNs_ : now;  // a worker is connected
+    heardNs_ = listener_.isEmpty() ? heardNs_ : now;  // a worker is connected
     if (now - heardNs_ >= kLostNs) {
         journal_.live().queuedReason.clear();
         engines::State lost;

@@ -34,7 +34,7 @@ void ActiveRun::storeEnd() {
     if (!end_.store(done_.stepOfAll())) {
         return tryAgain(Move::kNotStored);
     }
-    door_.close();
+    listener_.close();
     move(Move::kStored);
     journal_.erase();
 }

@@ -40,7 +40,7 @@ void ActiveRun::askSurvey() {
     }
     move(Move::kAsked);
     const std::uint64_t number = preparation_->number();
-    SurveyOrder order{id(), journal_.run().streamHash};
+    CheckpointScanRequest order{id(), journal_.run().streamHash};
     order.keep = spec_->train.checkpointKeep;
     const bool isAsked = preparation_->askSurvey(std::move(order), answer(&ActiveRun::surveyed));
     if (!isAsked && isAnswerTo(Stage::kSurveying, number)) {
@@ -52,20 +52,20 @@ bool ActiveRun::isAnswerTo(Stage asked, std::uint64_t number) const {
     return stage() == asked && preparation_.has_value() && preparation_->number() == number;
 }
 
-void ActiveRun::surveyed(std::uint64_t number, const Survey& survey) {
+void ActiveRun::surveyed(std::uint64_t number, const CheckpointScan& scan) {
     if (!isAnswerTo(Stage::kSurveying, number)) {
         return;
     }
-    journal_.addNews(survey.events, "run: survey");
+    journal_.addNews(scan.events, "run: scan");
     if (stop_.has_value()) {
         return endStopped();
     }
-    if (!survey.status.ok()) {
-        return failStart(survey.status);
+    if (!scan.status.ok()) {
+        return failStart(scan.status);
     }
-    journal_.pin(survey.counted);
-    spec_ = survey.spec == nullptr ? spec_ : survey.spec;
-    preparation_->setSurvey(survey);
+    journal_.pin(scan.counted);
+    spec_ = scan.spec == nullptr ? spec_ : scan.spec;
+    preparation_->setSurvey(scan);
     move(Move::kSurveyed);
     askJob();
 }
@@ -93,10 +93,10 @@ void ActiveRun::tryLater(const Status& status) {
 }
 
 Result<job::JobFile> ActiveRun::nextJob() const {
-    const Survey& survey = *preparation_->survey();
+    const CheckpointScan& scan = *preparation_->scan();
     job::JobFile job = makeJob(journal_.run(), *spec_, attempt() + 1, journal_.directory().paths());
-    if (survey.chosen.has_value()) {
-        job.resume = survey.path;
+    if (scan.chosen.has_value()) {
+        job.resume = scan.path;
     } else {
         ASSIGN_OR_RETURN(job.initFrom, findInitFrom(place_, *spec_));
     }
@@ -157,7 +157,7 @@ Status ActiveRun::beginAttempt() {
     done_.begin(next);
     gang_.reset();
     journal_.setState(values::RunState::kStarting);
-    journal_.addEvent(preparation_->survey()->chosen.has_value()
+    journal_.addEvent(preparation_->scan()->chosen.has_value()
                           ? strCat("attempt ", next, " starts from step ", resumeStep)
                           : strCat("attempt ", next, " starts"));
     return okStatus();
@@ -169,7 +169,7 @@ void ActiveRun::place() {
 }
 
 Status ActiveRun::placeNow() {
-    RETURN_IF_ERROR(openDoor());
+    RETURN_IF_ERROR(openListener());
     RETURN_IF_ERROR(parts_.begin(journal_.directory().paths(), attempt()));
     journal_.tellPlaced(begin_.resumeStep, parts_.node());
     RETURN_IF_ERROR(parts_.placeLead());
@@ -209,9 +209,9 @@ void ActiveRun::stopPlacing() {
     lookAtGang();
 }
 
-Status ActiveRun::openDoor() {
-    return door_.open(journal_.directory().paths().attempt(attempt()).rankSocket(), id(), attempt(),
-                      place_.listener(id()), done_.ranks());
+Status ActiveRun::openListener() {
+    return listener_.open(journal_.directory().paths().attempt(attempt()).rankSocket(), id(),
+                          attempt(), place_.listener(id()), done_.ranks());
 }
 
 }  // namespace millrace::agent

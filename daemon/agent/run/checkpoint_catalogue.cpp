@@ -13,7 +13,7 @@ namespace millrace::agent {
 namespace {
 
 using checkpoint::CheckpointDirectory;
-using checkpoint::CheckpointFacts;
+using checkpoint::CheckpointInfo;
 using checkpoint::CheckpointName;
 using runs::CheckpointRecord;
 
@@ -73,7 +73,7 @@ Result<std::optional<CheckpointDirectory>> openIfThere(const std::string& path) 
     return std::optional<CheckpointDirectory>(std::move(*directory));
 }
 
-CheckpointRecord recordOf(const CheckpointName& name, const CheckpointFacts& facts) {
+CheckpointRecord recordOf(const CheckpointName& name, const CheckpointInfo& facts) {
     CheckpointRecord record;
     record.attempt = static_cast<int>(facts.attempt);
     record.step = facts.step;
@@ -87,7 +87,7 @@ CheckpointRecord recordOf(const CheckpointName& name, const CheckpointFacts& fac
 }
 
 /// Whether `a` is better than `b`; both are on the same course.
-bool isBetter(const CheckpointFacts& a, const CheckpointFacts& b) {
+bool isBetter(const CheckpointInfo& a, const CheckpointInfo& b) {
     if (a.judgement->wasBest != b.judgement->wasBest) {
         return a.judgement->wasBest;
     }
@@ -101,10 +101,10 @@ bool isBetter(const CheckpointFacts& a, const CheckpointFacts& b) {
 Result<std::optional<CheckpointName>> bestOnCourse(const CheckpointDirectory& directory,
                                                    const Course& course) {
     std::optional<CheckpointName> best;
-    CheckpointFacts bestFacts;
+    CheckpointInfo bestFacts;
     ASSIGN_OR_RETURN(const std::vector<CheckpointName> names, directory.list());
     for (const CheckpointName& name : names) {
-        const Result<CheckpointFacts> facts = directory.facts(name);
+        const Result<CheckpointInfo> facts = directory.facts(name);
         if (absl::IsNotFound(facts.status()) || absl::IsDataLoss(facts.status())) {
             continue;
         }
@@ -121,7 +121,7 @@ Result<std::optional<CheckpointName>> bestOnCourse(const CheckpointDirectory& di
 /// If the run has left the course of its best checkpoint, makes another the best, or none. Returns
 /// a sentence about it, or "".
 Result<std::string> followBest(const CheckpointDirectory& directory, const Course& course) {
-    const Result<CheckpointFacts> facts = directory.bestFacts();
+    const Result<CheckpointInfo> facts = directory.bestFacts();
     if (absl::IsNotFound(facts.status()) || absl::IsDataLoss(facts.status()) ||
         (facts.ok() && course.contains(facts->attempt, facts->step))) {
         return std::string();
@@ -142,17 +142,17 @@ void dropOtherScores(const std::string& directory, const Course& course) {
     });
 }
 
-// One survey of a directory.
-class Surveyor {
+// One scan of a directory.
+class CheckpointScanner {
  public:
-    Surveyor(runs::RunStore& store, const SurveyOrder& order, const checkpoint::ReadWatch& watch,
-             const std::string& runsDir)
+    CheckpointScanner(runs::RunStore& store, const CheckpointScanRequest& order,
+                      const checkpoint::ReadWatch& watch, const std::string& runsDir)
         : store_(store), order_(order), watch_(watch), place_(runsDir, order.runId) {}
 
-    Survey look() {
+    CheckpointScan look() {
         const Status status = read();
-        survey_.status = status.ok() ? checkChoice() : asUnreadable(status);
-        return std::move(survey_);
+        scan_.status = status.ok() ? checkChoice() : asUnreadable(status);
+        return std::move(scan_);
     }
 
  private:
@@ -179,7 +179,7 @@ class Surveyor {
         return okStatus();
     }
 
-    // An error of the survey is not about the checkpoints: the run keeps all that it has.
+    // An error of the scan is not about the checkpoints: the run keeps all that it has.
     Status asUnreadable(const Status& status) const {
         if (mayPass(status)) {
             return annotate(status, "its checkpoints cannot be read");
@@ -245,7 +245,7 @@ class Surveyor {
             if (!isWanted || isTwin || isAside(file) || numKept >= order_.keep) {
                 continue;
             }
-            if (survey_.chosen.has_value() && course_.isLive(file)) {
+            if (scan_.chosen.has_value() && course_.isLive(file)) {
                 ++numKept;  // it is read when it is needed
                 continue;
             }
@@ -261,9 +261,9 @@ class Surveyor {
 
     void take(const CheckpointName& file) {
         const CheckpointRecord record = recordOf(file, facts_.at(file.text()));
-        if (!survey_.chosen.has_value()) {
-            survey_.chosen = record;
-            survey_.path = directory_->pathOf(file);
+        if (!scan_.chosen.has_value()) {
+            scan_.chosen = record;
+            scan_.path = directory_->pathOf(file);
         }
         const CheckpointRecord* known = course_.find(file);
         if (known != nullptr && known->isWaiting && !known->isDeleted) {
@@ -280,7 +280,7 @@ class Surveyor {
         if (facts_.contains(name)) {
             return Finding::kWhole;
         }
-        Result<CheckpointFacts> facts = directory_->verify(file, watch_);
+        Result<CheckpointInfo> facts = directory_->verify(file, watch_);
         if (absl::IsNotFound(facts.status())) {
             return Finding::kGone;
         }
@@ -297,7 +297,7 @@ class Surveyor {
         return Finding::kWhole;
     }
 
-    std::string whyForeign(const CheckpointFacts& facts) const {
+    std::string whyForeign(const CheckpointInfo& facts) const {
         if (facts.run != order_.runId) {
             return strCat("it belongs to run '", facts.run, "'");
         }
@@ -331,7 +331,7 @@ class Surveyor {
     }
 
     Status checkChoice() const {
-        if (survey_.chosen.has_value() || order_.fromStep == values::kFromStart) {
+        if (scan_.chosen.has_value() || order_.fromStep == values::kFromStart) {
             return okStatus();
         }
         const std::string why = unfit_.empty() ? "" : strCat(" (", unfit_, ")");
@@ -346,21 +346,21 @@ class Surveyor {
         return okStatus();
     }
 
-    void note(std::string event) { survey_.events.push_back(std::move(event)); }
+    void note(std::string event) { scan_.events.push_back(std::move(event)); }
 
     runs::RunStore& store_;
-    const SurveyOrder& order_;
+    const CheckpointScanRequest& order_;
     const checkpoint::ReadWatch& watch_;
     const RunDirectory place_;
     Course course_;
     std::optional<CheckpointDirectory> directory_;
     std::vector<CheckpointName> files_;  // newest first
-    std::map<std::string, CheckpointFacts> facts_;
+    std::map<std::string, CheckpointInfo> facts_;
     std::vector<CheckpointRecord> found_;
     std::vector<std::string> gone_;
     std::string unfit_;
     bool had_ = false;
-    Survey survey_;
+    CheckpointScan scan_;
 };
 
 // Returns how many of the store's checkpoints make `file` superfluous.
@@ -403,12 +403,12 @@ std::vector<CheckpointName> superfluousWaiting(const Course& course, std::size_t
 
 }  // namespace
 
-Survey CheckpointCatalogue::survey(const SurveyOrder& order,
-                                   const checkpoint::ReadWatch& watch) const {
-    return Surveyor(store_, order, watch, runsDir_).look();
+CheckpointScan CheckpointCatalogue::scan(const CheckpointScanRequest& order,
+                                         const checkpoint::ReadWatch& watch) const {
+    return CheckpointScanner(store_, order, watch, runsDir_).look();
 }
 
-Status CheckpointCatalogue::add(const std::string& runId, const CheckpointFacts& facts) const {
+Status CheckpointCatalogue::add(const std::string& runId, const CheckpointInfo& facts) const {
     const RunDirectory place(runsDir_, runId);
     const CheckpointName name{facts.step, static_cast<int>(facts.attempt)};
     if (facts.run != runId) {
@@ -484,7 +484,7 @@ std::vector<std::string> CheckpointCatalogue::setVoidAside(const std::string& ru
         return okStatus();
     };
     if (const Status status = setAside(); !status.ok()) {
-        // The next attempt's survey sets the rest aside.
+        // The next attempt's scan sets the rest aside.
         logWarn("checkpoints: not set aside", {{"run", runId}, {"why", messageOf(status)}});
     }
     return events;

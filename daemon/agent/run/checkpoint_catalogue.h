@@ -3,11 +3,11 @@
 // Head, RunController and Preparation.
 //
 // The store knows the run's course and which steps all ranks have ended; the directory has the
-// files. A survey at an attempt's start reconciles the two. "Does not exist" and "cannot be read"
+// files. A scan at an attempt's start reconciles the two. "Does not exist" and "cannot be read"
 // are different answers: the first is a fact about the run, the second stops the attempt and
 // changes nothing. Files are removed only while the store has newer ones; files that no attempt may
-// resume from are renamed, not removed. Threads: any, one call for a run at a time; a survey reads
-// whole files and must not run on the agent's thread. Failure: a survey's `status`; nothing here
+// resume from are renamed, not removed. Threads: any, one call for a run at a time; a scan reads
+// whole files and must not run on the agent's thread. Failure: a scan's `status`; nothing here
 // throws.
 #include <cstdint>
 #include <optional>
@@ -20,14 +20,14 @@
 
 namespace millrace::agent {
 
-struct SurveyOrder {
+struct CheckpointScanRequest {
     std::string runId, streamHash;
     std::int64_t fromStep = values::kFromLast;  ///< or kFromStart, or the step of a checkpoint
     std::int64_t keep = 3;                      ///< number of files to read and register
 };
 
 /// The checkpoint that an attempt starts from, or why it cannot start.
-struct Survey {
+struct CheckpointScan {
     Status status;                                 ///< why it cannot start
     std::optional<runs::CheckpointRecord> chosen;  ///< nothing: starts from step 0
     std::string path;                              ///< of the chosen checkpoint
@@ -46,10 +46,11 @@ class CheckpointCatalogue {
     /// does not know, sets aside damaged ones and those of a course left behind, and chooses the
     /// checkpoint to start from. It is an error if a run had checkpoints and has none to resume
     /// from.
-    Survey survey(const SurveyOrder& order, const checkpoint::ReadWatch& watch) const;
+    CheckpointScan scan(const CheckpointScanRequest& order,
+                        const checkpoint::ReadWatch& watch) const;
 
     /// Registers a verified file that arrived from a node; it may become the best one. Idempotent.
-    Status add(const std::string& runId, const checkpoint::CheckpointFacts& facts) const;
+    Status add(const std::string& runId, const checkpoint::CheckpointInfo& facts) const;
     /// Removes files for which the store has `keep` newer checkpoints. Keeps `keep` + 2 of those
     /// that wait for a rank to end their step, spread over the steps.
     Status retain(const std::string& runId, std::int64_t keep) const;

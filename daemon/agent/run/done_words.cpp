@@ -282,7 +282,7 @@ Status storeReceipt(runs::RunStore& store, const std::string& id, ReceiptInputs 
 }
 
 void addLastWords(const Workplace& place, const std::string& run, const engines::State& gang,
-                  AttemptFacts& facts) {
+                  AttemptReports& facts) {
     for (const engines::WorkerState& worker : gang.workers) {
         std::string words = job::lastWordsOf(place.logs, {run, facts.attempt, worker.name});
         if (words.empty() && !facts.errors.contains(worker.name)) {

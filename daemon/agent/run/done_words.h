@@ -55,7 +55,8 @@ class DoneWords {
 
     /// The ranks that sent `done`.
     std::set<std::int64_t> ranks() const;
-    /// AttemptFacts::idleRanks: ranks whose own messages show it, and ranks that reported no step.
+    /// AttemptReports::idleRanks: ranks whose own messages show it, and ranks that reported no
+    /// step.
     std::set<std::int64_t> idleRanks(const AttemptExtent& extent, const RunHealth& health) const;
     /// Returns the rank that was done at the earliest step, with that step, if it is before the
     /// stream's end.
@@ -103,6 +104,6 @@ Status storeReceipt(runs::RunStore& store, const std::string& id, ReceiptInputs 
 /// Adds the last log lines of a gang's workers, from their logs or the engine, to `facts`, which
 /// has their errors.
 void addLastWords(const Workplace& place, const std::string& run, const engines::State& gang,
-                  AttemptFacts& facts);
+                  AttemptReports& facts);
 
 }  // namespace millrace::agent

@@ -34,7 +34,7 @@ Status writeJob(const Workplace& place, job::JobFile job, const AttemptStart& st
 }  // namespace
 
 // Reads whole files: this takes minutes if checkpoints or the rows to be counted are large.
-bool Preparation::askSurvey(SurveyOrder order, Surveyed then) {
+bool Preparation::askSurvey(CheckpointScanRequest order, Surveyed then) {
     order.fromStep = fromStep_;
     progress_ = std::make_shared<Progress>();
     SideThread& thread = isCounting_ ? place_.counting : place_.side;
@@ -48,15 +48,14 @@ bool Preparation::askSurvey(SurveyOrder order, Surveyed then) {
         const checkpoint::ReadWatch watch{
             isUnwanted, [&](std::uint64_t bytes) { progress->bytesRead += bytes; }};
         return [then, number,
-                survey = isCounting
-                             ? count(place, order.runId, *progress, isUnwanted)
-                             : place.checkpoints.survey(order, watch)] { then(number, survey); };
+                scan = isCounting ? count(place, order.runId, *progress, isUnwanted)
+                                  : place.checkpoints.scan(order, watch)] { then(number, scan); };
     });
 }
 
 // Stores the counted values before anything uses them.
-Survey Preparation::count(const Workplace& place, const std::string& run, Progress& progress,
-                          const std::function<bool()>& isUnwanted) {
+CheckpointScan Preparation::count(const Workplace& place, const std::string& run,
+                                  Progress& progress, const std::function<bool()>& isUnwanted) {
     const std::string file = RunDirectory(place.runsDir, run).path() + "/counting.json";
     const auto look = [&] {
         const Result<std::string> text = readFile(file);
@@ -76,20 +75,20 @@ Survey Preparation::count(const Workplace& place, const std::string& run, Progre
         return found;
     }();
     ::unlink(file.c_str());
-    Survey survey;
-    survey.status = counted.status();
+    CheckpointScan scan;
+    scan.status = counted.status();
     if (counted.ok()) {
         const Result<SharedSpec> spec = readSpec(counted->resolvedSpec);
-        survey.status = spec.status();
-        survey.spec = spec.value_or(nullptr);
-        survey.counted = *counted;
-        survey.events.push_back("the values of its vocabularies are counted");
+        scan.status = spec.status();
+        scan.spec = spec.value_or(nullptr);
+        scan.counted = *counted;
+        scan.events.push_back("the values of its vocabularies are counted");
     }
-    return survey;
+    return scan;
 }
 
 std::int64_t Preparation::resumeStep() const {
-    return survey_.has_value() && survey_->chosen.has_value() ? survey_->chosen->step : 0;
+    return scan_.has_value() && scan_->chosen.has_value() ? scan_->chosen->step : 0;
 }
 
 // Runs on another thread: the plan of very many files has many megabytes.
@@ -103,13 +102,13 @@ bool Preparation::askJob(job::JobFile job, const AttemptStart& start, Written th
 std::string Preparation::text() const {
     const std::uint64_t bytes = progress_->bytesRead.load();
     const std::int64_t rows = progress_->rows.load(), all = progress_->allRows.load();
-    if (isCounting_ && !survey_.has_value()) {
+    if (isCounting_ && !scan_.has_value()) {
         return all == 0 ? "waits for the values of its vocabularies to be counted"
                         : strCat("counts the values of its vocabularies: ", 100 * rows / all,
                                  " % of ", formatCount(all), " rows");
     }
-    return survey_.has_value() ? "its job is being written"
-           : bytes == 0        ? "reads its checkpoints"
+    return scan_.has_value() ? "its job is being written"
+           : bytes == 0      ? "reads its checkpoints"
                         : strCat("reads its checkpoints: ", formatBytes(static_cast<double>(bytes)),
                                  " so far");
 }

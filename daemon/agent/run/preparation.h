@@ -24,7 +24,7 @@ namespace millrace::agent {
 
 class Preparation {
  public:
-    using Surveyed = std::function<void(std::uint64_t number, const Survey& survey)>;
+    using Surveyed = std::function<void(std::uint64_t number, const CheckpointScan& scan)>;
     using Written = std::function<void(std::uint64_t number, const Status& written)>;
 
     /// `place` outlives it. `fromStep`: a checkpoint's, values::kFromLast or kFromStart;
@@ -44,16 +44,16 @@ class Preparation {
     bool isCounting() const { return isCounting_; }
 
     /// False: no room now. `order.fromStep` is this preparation's.
-    bool askSurvey(SurveyOrder order, Surveyed then);
-    void setSurvey(const Survey& survey) { survey_ = survey; }
+    bool askSurvey(CheckpointScanRequest order, Surveyed then);
+    void setSurvey(const CheckpointScan& scan) { scan_ = scan; }
     /// Nothing: not surveyed yet.
-    const std::optional<Survey>& survey() const { return survey_; }
+    const std::optional<CheckpointScan>& scan() const { return scan_; }
     std::int64_t resumeStep() const;
     /// Writes `job`, with the plan that the store has, and `start`. False: no room now.
     bool askJob(job::JobFile job, const AttemptStart& start, Written then);
     ~Preparation() { (void)stop(); }
 
-    /// The run is to end: what is being read is read no further. True: the survey that was asked
+    /// The run is to end: what is being read is read no further. True: the scan that was asked
     /// for had not begun, and no answer comes.
     bool stop() {
         stop_.request_stop();
@@ -74,10 +74,10 @@ class Preparation {
         std::atomic<std::int64_t> rows{0}, allRows{0};
         std::atomic_flag isTaken{};  ///< by the thread that surveys, or by stop() before it
     };
-    static Survey count(const Workplace& place, const std::string& run, Progress& progress,
-                        const std::function<bool()>& isUnwanted);
+    static CheckpointScan count(const Workplace& place, const std::string& run, Progress& progress,
+                                const std::function<bool()>& isUnwanted);
     std::shared_ptr<Progress> progress_ = std::make_shared<Progress>();
-    std::optional<Survey> survey_;
+    std::optional<CheckpointScan> scan_;
 };
 
 /// Returns whether the spec has vocabularies with values that are still to be counted.

@@ -7,7 +7,7 @@
 #include "backend/job/attempt_paths.h"
 #include "backend/text/text.h"
 #include "backend/values/metric_names.h"
-#include "daemon/agent/run/worker_door.h"
+#include "daemon/agent/run/rank_listener.h"
 
 namespace millrace::agent {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 // StopAgreement: decides after which step the ranks of several machines stop (decision 0040). Used
-// by GangDoor.
+// by GangListener.
 //
 // The ranks of one machine agree in a page that they share. Ranks of several machines are held
 // first: each reports the furthest step that was begun on its machine and begins no later one. All

@@ -22,7 +22,7 @@ const engines::WorkerState* findWorker(const engines::State& gang, std::string_v
 /// The worker with the exit code for an input error, so that a restart would fail in the same way.
 /// That is the feed, whichever worker failed first, or the engine's first failure. Other workers do
 /// not count: their errors are consequences of the first. Null: there is none.
-const engines::WorkerState* failedOnInput(const AttemptFacts& facts, const engines::State& gang) {
+const engines::WorkerState* failedOnInput(const AttemptReports& facts, const engines::State& gang) {
     for (const std::string_view name : {job::kFeed, std::string_view(gang.worker)}) {
         if (facts.isScript && name != job::kFeed) {
             continue;  // a script's exit codes have their own meaning
@@ -42,7 +42,7 @@ bool isOfNode(const engines::State& gang) {
 
 // The worker that caused the end: one that failed on its input, else the engine's first, else one
 // that reported an error.
-std::string culprit(const AttemptFacts& facts, const engines::State& gang) {
+std::string culprit(const AttemptReports& facts, const engines::State& gang) {
     if (const engines::WorkerState* worker = failedOnInput(facts, gang)) {
         return worker->name;
     }
@@ -53,7 +53,7 @@ std::string culprit(const AttemptFacts& facts, const engines::State& gang) {
 }
 
 // The first rank that has not reported `done`; nothing: all have.
-std::optional<std::int64_t> rankWithoutDone(const AttemptFacts& facts) {
+std::optional<std::int64_t> rankWithoutDone(const AttemptReports& facts) {
     for (std::int64_t rank = 0; rank < facts.ranks; ++rank) {
         if (!facts.done.contains(rank)) {
             return rank;
@@ -70,7 +70,7 @@ const std::string& engineReason(const engines::State& gang) {
 
 // The script's rank that ended by itself with code 0 and never read the stream: a restart would end
 // in the same way.
-std::optional<std::int64_t> idleRank(const AttemptFacts& facts, const engines::State& gang) {
+std::optional<std::int64_t> idleRank(const AttemptReports& facts, const engines::State& gang) {
     const auto isIdle = [&](std::int64_t rank) {
         const engines::WorkerState* worker =
             findWorker(gang, job::rankName(static_cast<int>(rank)));
@@ -82,7 +82,7 @@ std::optional<std::int64_t> idleRank(const AttemptFacts& facts, const engines::S
     return counts && found != facts.idleRanks.end() ? std::optional(*found) : std::nullopt;
 }
 
-std::string idleReason(const AttemptFacts& facts, std::int64_t rank) {
+std::string idleReason(const AttemptReports& facts, std::int64_t rank) {
     const std::string who = facts.ranks > 1 ? strCat("the script of rank", rank) : "the script";
     if (facts.start.resumeStep == 0) {
         return strCat(who,
@@ -94,7 +94,7 @@ std::string idleReason(const AttemptFacts& facts, std::int64_t rank) {
         ", where this attempt went on, although the run's stream is not at its end there");
 }
 
-std::string failureReason(const AttemptFacts& facts, const engines::State& gang) {
+std::string failureReason(const AttemptReports& facts, const engines::State& gang) {
     if (isOfNode(gang)) {
         return gang.reason;
     }
@@ -161,14 +161,14 @@ std::string_view withoutRank(std::string_view reason) {
 
 // The attempt before it failed at this step with the same sentence, whichever rank reported it: the
 // next would do so too.
-bool repeatsFailure(const AttemptFacts& facts, const std::string& reason) {
+bool repeatsFailure(const AttemptReports& facts, const std::string& reason) {
     const AttemptStart& start = facts.start;
     return !facts.lackedRoom && !start.failure.empty() &&
            withoutRank(start.failure) == withoutRank(reason) && facts.lastStep == start.failedStep;
 }
 
 // No fault of the run, but neither is it tried for ever.
-Verdict afterLostNode(const AttemptFacts& facts, const std::string& reason) {
+Verdict afterLostNode(const AttemptReports& facts, const std::string& reason) {
     constexpr int kLostMost = 20;
     const bool tookSteps = facts.lastStep > facts.start.resumeStep;
     if (!tookSteps && facts.start.lostAttempts + 1 >= kLostMost) {
@@ -178,7 +178,7 @@ Verdict afterLostNode(const AttemptFacts& facts, const std::string& reason) {
     return {Verdict::Kind::kRestart, reason, false};
 }
 
-Verdict afterFailure(const AttemptFacts& facts, const engines::State& gang) {
+Verdict afterFailure(const AttemptReports& facts, const engines::State& gang) {
     if (!facts.cutReason.empty()) {
         return {Verdict::Kind::kFailed,
                 strCat(facts.cutReason, " (no restart: it would end the same way)")};
@@ -226,7 +226,7 @@ bool hasEndedWell(const engines::State& gang) {
            });
 }
 
-Verdict judgeEnd(const AttemptFacts& facts, const engines::State& gang) {
+Verdict judgeEnd(const AttemptReports& facts, const engines::State& gang) {
     if (!facts.hasStream && hasEndedWell(gang)) {
         return {Verdict::Kind::kFinished, ""};
     }
@@ -297,7 +297,7 @@ std::optional<values::RunState> endOf(Verdict::Kind kind) {
     return std::nullopt;
 }
 
-Verdict judge(const AttemptFacts& facts, const engines::State& gang) {
+Verdict judge(const AttemptReports& facts, const engines::State& gang) {
     const Verdict verdict = judgeEnd(facts, gang);
     if (verdict.isFailure() && facts.lackedRoom && facts.lastStep <= facts.start.resumeStep) {
         return {Verdict::Kind::kRestart,

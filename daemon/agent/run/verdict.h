@@ -21,7 +21,7 @@
 
 namespace millrace::agent {
 
-struct AttemptFacts {
+struct AttemptReports {
     int attempt = 1;
     int ranks = 1;
     std::set<std::int64_t> done;  ///< ranks that sent it
@@ -61,7 +61,7 @@ struct Verdict {
     bool isFailure() const { return kind == Kind::kFailed || kind == Kind::kRestart; }
 };
 
-Verdict judge(const AttemptFacts& facts, const engines::State& gang);
+Verdict judge(const AttemptReports& facts, const engines::State& gang);
 
 /// The state in which a run ends; nothing if another attempt follows.
 std::optional<values::RunState> endOf(Verdict::Kind kind);

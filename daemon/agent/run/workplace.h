@@ -9,8 +9,8 @@
 #include "daemon/agent/crew/nodes.h"
 #include "daemon/agent/run/checkpoint_catalogue.h"
 #include "daemon/agent/run/live_table.h"
+#include "daemon/agent/run/rank_listener.h"
 #include "daemon/agent/run/side_thread.h"
-#include "daemon/agent/run/worker_door.h"
 
 namespace millrace::agent {
 
@@ -19,7 +19,7 @@ class ActiveRun;
 /// Time limits.
 struct RunTimes {
     std::int64_t silentRankNs = 14'000'000'000;  ///< until the gang of a silent rank is ended
-    std::int64_t crewPaceNs = 5'000'000'000;     ///< as CrewPlace::paceNs
+    std::int64_t crewPaceNs = 5'000'000'000;     ///< as DataWorkerSetOptions::paceNs
 };
 
 /// Counts the values of a run's vocabularies with a worker. The worker writes its progress into
@@ -31,7 +31,7 @@ using CountValues = std::function<Result<runs::CountedSpec>(
 
 struct Workplace {
     runs::RunStore& store;
-    DoorMaker& doors;
+    ListenerMaker& listeners;
     LiveTable& live;
     const CheckpointCatalogue& checkpoints;
     SideThread& side;       ///< for reading or removing large files
@@ -40,8 +40,8 @@ struct Workplace {
     const Clock& clock;
     const job::WorkerLogs& logs;
     std::string runsDir;
-    std::function<DoorListener(const std::string&)> listener;  ///< the callbacks for a run
-    std::function<ActiveRun*(const std::string&)> find;        ///< null: the run is not active
+    std::function<RankCallbacks(const std::string&)> listener;  ///< the callbacks for a run
+    std::function<ActiveRun*(const std::string&)> find;         ///< null: the run is not active
     Nodes& nodes;
     RunTimes times = {};
     /// Directory that all nodes share, for checkpoints of new runs; "": the run's directory.

@@ -1,5 +1,6 @@
 #pragma once
-// CodecProbe: measures codecs on a worker's first frames, for the feed's choice. Used by Stay.
+// CodecProbe: measures codecs on a worker's first frames, for the feed's choice. Used by
+// WorkerSession.
 //
 // Threads: add() from the segment server's, the rest from any. Nothing is measured before wanted().
 #include <atomic>

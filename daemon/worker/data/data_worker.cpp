@@ -9,7 +9,7 @@
 
 #include "backend/core/log.h"
 #include "backend/system/secrets.h"
-#include "daemon/worker/data/stay.h"
+#include "daemon/worker/data/worker_session.h"
 #include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/process.h"
 #include "daemon/worker/loader/progress.h"
@@ -95,7 +95,7 @@ class DataWorker {
         } else if (engine_->store != nullptr && joined.store) {
             engine_->store->hand(joined.store->credentials);  // may have changed meanwhile
         }
-        ASSIGN_OR_RETURN(const auto stay, Stay::begin(file, joined, *engine_));
+        ASSIGN_OR_RETURN(const auto stay, WorkerSession::begin(file, joined, *engine_));
         logInfo("data: joined", {{"file", request_.joinPath}, {"threads", engine_->threads}});
         while (!stay->isOver()) {
             lastSeen = Clock::now();

@@ -1,6 +1,6 @@
 #pragma once
 // FrameSender: the worker's side of the frames. Sends the frames that the feed requests, in the
-// order of the requests, a few chunks ahead of what the connection takes. Used by Stay.
+// order of the requests, a few chunks ahead of what the connection takes. Used by WorkerSession.
 //
 // Threads: any. Owns: its call. Failure: a frame that is no longer held is left out; giving up its
 // segment is reported separately.

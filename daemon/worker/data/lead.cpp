@@ -57,32 +57,34 @@ Status Lead::open(const loader::ElsewhereOptions& options) {
     streamHash_ = spec::streamHash(options.spec);
     planHash_ = options.plan.planHash();
     RETURN_IF_ERROR(watchStore(options.plan));
-    DoorOptions door;
+    DataPlaneOptions dataPlane;
     if (store_ != nullptr) {
-        door.store = [watch = store_.get()] { return watch->access(); };
+        dataPlane.store = [watch = store_.get()] { return watch->access(); };
     }
-    door.buildId = options.buildId;
-    door.token = file.token;
-    door.relayToken = file.relayToken;
-    door.attempt = options.attempt;
-    door.spec = dumpJson(options.spec.toJson());
-    door.plan = options.plan.toJsonText();
-    door.streamHash = streamHash_;
-    door.planHash = planHash_;
-    door.feedSocket = options.feedSocket;
-    door.groupSocket = options.groupSocket;
-    door.isNetwork = isNetwork_;
-    ASSIGN_OR_RETURN(door_, Door::open(std::move(door), static_cast<DoorKeeper&>(*this)));
+    dataPlane.buildId = options.buildId;
+    dataPlane.token = file.token;
+    dataPlane.relayToken = file.relayToken;
+    dataPlane.attempt = options.attempt;
+    dataPlane.spec = dumpJson(options.spec.toJson());
+    dataPlane.plan = options.plan.toJsonText();
+    dataPlane.streamHash = streamHash_;
+    dataPlane.planHash = planHash_;
+    dataPlane.feedSocket = options.feedSocket;
+    dataPlane.groupSocket = options.groupSocket;
+    dataPlane.isNetwork = isNetwork_;
+    ASSIGN_OR_RETURN(dataPlane_, DataPlaneServer::open(std::move(dataPlane),
+                                                       static_cast<WorkerAdmission&>(*this)));
     ASSIGN_OR_RETURN(server_,
-                     transport::Server::start(file, *door_, [file](std::string_view token) {
+                     transport::Server::start(file, *dataPlane_, [file](std::string_view token) {
                          return transport::isSameToken(token, file.token) ||
-                                // Either token opens the connection; the door then checks which
+                                // Either token opens the connection; the server then checks which
                                 // calls it allows.
                                 transport::isSameToken(token, file.relayToken);
                      }));
     if (file.isUnix()) {
-        ASSIGN_OR_RETURN(slabGate_, PeerGate::open(slabSocket(file.unixPath()),
-                                                   [this](int fd) { door_->slabs(UniqueFd(fd)); }));
+        ASSIGN_OR_RETURN(slabGate_,
+                         LocalPeerGate::open(slabSocket(file.unixPath()),
+                                             [this](int fd) { dataPlane_->slabs(UniqueFd(fd)); }));
     }
     RETURN_IF_ERROR(file.write(joinPath_));
     // The join file is written last: a worker that finds it finds the server and the gate open.
@@ -116,15 +118,16 @@ Lead::~Lead() {
         link->close(grpc::Status::OK);
     }
     slabGate_.reset();
-    if (door_ != nullptr) {
-        door_->endRelays();
+    if (dataPlane_ != nullptr) {
+        dataPlane_->endRelays();
     }
-    // Waits for the calls that still run. They read store_ through the door, so it ends last.
+    // Waits for the calls that still run. They read store_ through the server, so it ends last.
     server_.reset();
     store_.reset();
 }
 
-void Lead::attach(segment::SegmentDesk& desk, std::shared_ptr<const segment::StreamInput> input) {
+void Lead::attach(segment::RemoteSegmentQueue& queue,
+                  std::shared_ptr<const segment::StreamInput> input) {
     stream::StreamMaster::Options options;
     options.workersLeast = workersLeast_;
     options.workersMost = workersMost_;
@@ -134,7 +137,7 @@ void Lead::attach(segment::SegmentDesk& desk, std::shared_ptr<const segment::Str
         MutexLock lock(turn_);
         options.firstGeneration = firstGeneration_;
         stream_ = std::make_unique<LedStream>(
-            desk, std::move(input), options, [this](const stream::SegmentOrder& order) {
+            queue, std::move(input), options, [this](const stream::SegmentOrder& order) {
                 post({Event::Kind::kReleased, nullptr, {}, okStatus(), order});
             });
         for (auto& [link, member] : members_) {
@@ -144,7 +147,7 @@ void Lead::attach(segment::SegmentDesk& desk, std::shared_ptr<const segment::Str
     // Outside turn_, here and in detach(): onChange() may wait for a running call, and nothing
     // waits under a lock (docs/decisions/0010). Where both locks are held, turn_ comes before
     // mutex_.
-    desk.onChange([this] {
+    queue.onChange([this] {
         MutexLock lock(mutex_);
         isDeskNews_ = true;
         changed_.notifyAll();
@@ -153,13 +156,13 @@ void Lead::attach(segment::SegmentDesk& desk, std::shared_ptr<const segment::Str
 }
 
 void Lead::detach() {
-    segment::SegmentDesk* desk = nullptr;
+    segment::RemoteSegmentQueue* queue = nullptr;
     {
         MutexLock lock(turn_);
         if (!stream_) {
             return;
         }
-        desk = &stream_->desk();
+        queue = &stream_->queue();
         // Generations continue over streams, so that a late answer to an order of the old stream
         // never matches an order of the new one.
         firstGeneration_ = stream_->nextGeneration();
@@ -173,11 +176,11 @@ void Lead::detach() {
             link->send(reset);
         }
     }
-    desk->onChange(nullptr);
+    queue->onChange(nullptr);
 }
 
 bool Lead::isCarrying() {
-    return door_->isCarrying();
+    return dataPlane_->isCarrying();
 }
 
 Lead::Figures Lead::figures() {

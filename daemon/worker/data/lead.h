@@ -14,9 +14,9 @@
 #include <thread>
 
 #include "backend/core/mutex.h"
-#include "backend/system/peer_gate.h"
+#include "backend/system/local_peer_gate.h"
 #include "daemon/transport/transport.h"
-#include "daemon/worker/data/door.h"
+#include "daemon/worker/data/data_plane_server.h"
 #include "daemon/worker/data/led_stream.h"
 #include "daemon/worker/data/link_codecs.h"
 #include "daemon/worker/data/store_watch.h"
@@ -25,12 +25,12 @@
 
 namespace millrace::data {
 
-class Lead final : public loader::SegmentsElsewhere, private DoorKeeper {
+class Lead final : public loader::SegmentsElsewhere, private WorkerAdmission {
  public:
     static Result<std::unique_ptr<Lead>> start(const loader::ElsewhereOptions& options);
     ~Lead() override;
 
-    void attach(segment::SegmentDesk& desk,
+    void attach(segment::RemoteSegmentQueue& remoteQueue,
                 std::shared_ptr<const segment::StreamInput> input) override;
     void detach() override;
     Figures figures() override;
@@ -45,7 +45,7 @@ class Lead final : public loader::SegmentsElsewhere, private DoorKeeper {
         LinkPtr link;
         v1::WorkerReport report;
         Status why;                  ///< kBroken
-        stream::SegmentOrder order;  ///< kReleased: as the desk knows it
+        stream::SegmentOrder order;  ///< kReleased: as the remoteQueue knows it
         bool isNewStore = false;     ///< kStore
     };
     struct Member {
@@ -60,7 +60,7 @@ class Lead final : public loader::SegmentsElsewhere, private DoorKeeper {
     Status watchStore(const stream::Plan& plan);
     Status open(const loader::ElsewhereOptions& options);
 
-    // DoorKeeper; called on gRPC's threads.
+    // WorkerAdmission; called on gRPC's threads.
     void whole(const LinkPtr& link) override;
     void report(const LinkPtr& link, v1::WorkerReport& report) override;
     void closed(const LinkPtr& link) override;
@@ -90,9 +90,9 @@ class Lead final : public loader::SegmentsElsewhere, private DoorKeeper {
     const bool isNetwork_;
     std::string streamHash_, planHash_;
     std::unique_ptr<StoreWatch> store_;  ///< null: the stream reads no objects
-    std::unique_ptr<Door> door_;
+    std::unique_ptr<DataPlaneServer> dataPlane_;
     std::unique_ptr<transport::Server> server_;
-    std::unique_ptr<PeerGate> slabGate_;  ///< if both sides are on one machine
+    std::unique_ptr<LocalPeerGate> slabGate_;  ///< if both sides are on one machine
 
     Mutex mutex_;
     CondVar changed_;

@@ -64,9 +64,10 @@ class LedStream::Holder final : public segment::FrameHolder {
     const std::shared_ptr<const segment::StreamInput> input_;  ///< has the shape of the frames
 };
 
-LedStream::LedStream(segment::SegmentDesk& desk, std::shared_ptr<const segment::StreamInput> input,
+LedStream::LedStream(segment::RemoteSegmentQueue& queue,
+                     std::shared_ptr<const segment::StreamInput> input,
                      const stream::StreamMaster::Options& options, OnReleased onReleased)
-    : desk_(desk),
+    : queue_(queue),
       input_(std::move(input)),
       onReleased_(std::move(onReleased)),
       master_(options),
@@ -145,7 +146,7 @@ Status LedStream::arrived(const LinkPtr& link, const Hand& hand, const v1::Segme
         claimAgain(segment);
     }
     const auto holder = std::make_shared<Holder>(link, orderOf(done.name()), onReleased_, input_);
-    ASSIGN_OR_RETURN(segment::SegmentFacts facts, factsOf(done.facts()));
+    ASSIGN_OR_RETURN(segment::SegmentReport facts, factsOf(done.facts()));
     ASSIGN_OR_RETURN(const auto frames, segment::RemoteFrames::make(input_->shape(), segment.order,
                                                                     std::move(facts), holder));
     master_.done(hand, steadyNs());
@@ -154,7 +155,7 @@ Status LedStream::arrived(const LinkPtr& link, const Hand& hand, const v1::Segme
     const segment::RowCounts& counts = frames->facts().counts;
     rows_.first += counts.rowsScanned - counts.rowsPruned;
     rows_.second += counts.rowsKept;
-    segment.isArrived = segment.isOurs && desk_.arrived(frames);
+    segment.isArrived = segment.isOurs && queue_.arrived(frames);
     if (!segment.isArrived) {
         forget(hand.number);
     }
@@ -165,7 +166,7 @@ void LedStream::failed(const LinkPtr& link, const Hand& hand, const Status& why)
     logWarn("data: a segment cannot be computed",
             {{"worker", link->name}, {"why", messageOf(why)}});
     if (isOfTheData(why)) {
-        desk_.failed(segments_.at(hand.number).order, why);
+        queue_.failed(segments_.at(hand.number).order, why);
         forget(hand.number);
     } else {
         master_.unable(hand);
@@ -196,14 +197,14 @@ void LedStream::withdraw(const LinkPtr& link, const v1::OrderName& name) {
 void LedStream::claimAgain(Segment& segment) {
     if (segment.isOurs && segment.isArrived) {
         segment.isOurs = segment.isArrived = false;
-        desk_.lost(segment.order);
+        queue_.lost(segment.order);
     }
     while (!segment.isOurs && claim()) {
     }
 }
 
 bool LedStream::claim() {
-    const std::optional<stream::SegmentOrder> order = desk_.claim();
+    const std::optional<stream::SegmentOrder> order = queue_.claim();
     if (!order) {
         return false;
     }
@@ -228,7 +229,7 @@ void LedStream::forget(std::int64_t number) {
 
 // Segments that were computed here leave no other trace.
 void LedStream::forgetPassed() {
-    const stream::SegmentName foremost = desk_.state().foremost;
+    const stream::SegmentName foremost = queue_.state().foremost;
     while (!numbers_.empty() && numbers_.begin()->first < foremost) {
         const std::int64_t number = numbers_.begin()->second;
         const Segment& segment = segments_.at(number);
@@ -249,7 +250,7 @@ std::vector<LedStream::Refusal> LedStream::turn() {
     const bool computesHere = master_.isAlone();
     if (computesHere != computesHere_) {
         computesHere_ = computesHere;
-        desk_.setComputesHere(computesHere);
+        queue_.setComputesHere(computesHere);
     }
     watchAppetite(now);
     return refusals;
@@ -271,9 +272,9 @@ std::vector<LedStream::Refusal> LedStream::act(const stream::StreamMaster::Decis
     }
     tell(decisions);
     for (const std::int64_t number : decisions.here) {
-        desk_.claimHere(segments_.at(number).order.name);
+        queue_.claimHere(segments_.at(number).order.name);
     }
-    for (const stream::StreamMaster::Deadly& deadly : decisions.deadly) {
+    for (const stream::StreamMaster::PoisonSegment& deadly : decisions.deadly) {
         endAt(deadly);
     }
     return refusals;
@@ -321,20 +322,20 @@ void LedStream::order(const Hand& hand, Messages& out) {
     nextGeneration_ = std::max(nextGeneration_, hand.generation + 1);
 }
 
-void LedStream::endAt(const stream::StreamMaster::Deadly& deadly) {
+void LedStream::endAt(const stream::StreamMaster::PoisonSegment& deadly) {
     const stream::SegmentOrder& order = segments_.at(deadly.number).order;
     std::string workers;
     for (const std::string& worker : deadly.workers) {
         workers += (workers.empty() ? "" : ", ") + worker;
     }
-    desk_.failed(order,
-                 dataLoss(desk_.describe(order.name), ": data workers died computing it (", workers,
-                          "); it is not tried in the feed, which would die "
-                          "as well. Look at their logs and these files"));
+    queue_.failed(
+        order, dataLoss(queue_.describe(order.name), ": data workers died computing it (", workers,
+                        "); it is not tried in the feed, which would die "
+                        "as well. Look at their logs and these files"));
 }
 
 void LedStream::watchAppetite(std::int64_t nowNs) {
-    if (desk_.state().isForemostOut) {
+    if (queue_.state().isForemostOut) {
         starvedNs_ += static_cast<double>(nowNs - lastTurnNs_);
     }
     lastTurnNs_ = nowNs;

@@ -1,12 +1,12 @@
 #pragma once
-// LedStream: one stream at its lead. It takes segments from the stream's desk, lets StreamMaster
-// decide which worker computes which, sends the orders, and passes the results to the desk. Used by
-// Lead.
+// LedStream: one stream at its lead. It takes segments from the stream's queue, lets StreamMaster
+// decide which worker computes which, sends the orders, and passes the results to the queue. Used
+// by Lead.
 //
 // Workers are identified by the id that join() returned. turn() and answered() report workers with
 // wrong answers; the caller ends their sessions and calls lose(). Threads: one owner, under its
 // lock; `onReleased` is called from any, without one. Owns: its records of segments that are
-// computed elsewhere. The desk outlives it.
+// computed elsewhere. The queue outlives it.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/segment/sequence/segment_desk.h"
+#include "backend/segment/sequence/remote_segment_queue.h"
 #include "backend/segment/stream_input.h"
 #include "backend/stream/stream_master.h"
 #include "daemon/worker/data/worker_link.h"
@@ -25,17 +25,17 @@ namespace millrace::data {
 class LedStream {
  public:
     using LinkPtr = std::shared_ptr<WorkerLink>;
-    /// The desk needs no frame of this order any more: the owner must call released().
+    /// The queue needs no frame of this order any more: the owner must call released().
     using OnReleased = std::function<void(const stream::SegmentOrder&)>;
     struct Refusal {
         stream::WorkerId worker = 0;
         Status why;
     };
 
-    LedStream(segment::SegmentDesk& desk, std::shared_ptr<const segment::StreamInput> input,
+    LedStream(segment::RemoteSegmentQueue& queue, std::shared_ptr<const segment::StreamInput> input,
               const stream::StreamMaster::Options& options, OnReleased onReleased);
 
-    segment::SegmentDesk& desk() { return desk_; }
+    segment::RemoteSegmentQueue& queue() { return queue_; }
     const frame::FrameLayout& layout() const { return input_->layout(); }
     /// Larger than that of every order that was given.
     std::uint32_t nextGeneration() const { return nextGeneration_; }
@@ -61,10 +61,10 @@ class LedStream {
 
  private:
     using Hand = stream::StreamMaster::Hand;
-    /// A segment that the desk gave out.
+    /// A segment that the queue gave out.
     struct Segment {
-        stream::SegmentOrder order;  ///< as the desk knows it
-        bool isOurs = true;          ///< false: lost to the desk, and not claimed again yet
+        stream::SegmentOrder order;  ///< as the queue knows it
+        bool isOurs = true;          ///< false: lost to the queue, and not claimed again yet
         bool isArrived = false;
         std::uint64_t frameBytes = 0;  ///< once arrived
         Hand keeper;
@@ -84,10 +84,10 @@ class LedStream {
     std::vector<Refusal> act(const stream::StreamMaster::Decisions& decisions);
     void tell(const stream::StreamMaster::Decisions& decisions);
     void order(const Hand& hand, Messages& out);
-    void endAt(const stream::StreamMaster::Deadly& deadly);
+    void endAt(const stream::StreamMaster::PoisonSegment& deadly);
     void watchAppetite(std::int64_t nowNs);
 
-    segment::SegmentDesk& desk_;
+    segment::RemoteSegmentQueue& queue_;
     const std::shared_ptr<const segment::StreamInput> input_;
     const OnReleased onReleased_;
     stream::StreamMaster master_;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
 
-void toMessage(const segment::FrameFacts& facts, v1::FrameFacts& out) {
+void toMessage(const segment::FrameReport& facts, v1::FrameReport& out) {
     out.set_bytes(facts.bytes);
     out.set_coded_bytes(facts.codedBytes);
     out.set_row_ids_low(facts.rowIds.low);
@@ -16,8 +16,8 @@ void toMessage(const segment::FrameFacts& facts, v1::FrameFacts& out) {
     out.set_user_rows(static_cast<std::uint32_t>(facts.userRows));
 }
 
-segment::FrameFacts frameFactsOf(const v1::FrameFacts& message) {
-    segment::FrameFacts facts;
+segment::FrameReport frameFactsOf(const v1::FrameReport& message) {
+    segment::FrameReport facts;
     facts.bytes = message.bytes();
     facts.codedBytes = message.coded_bytes();
     facts.rowIds = {message.row_ids_low(), message.row_ids_high()};
@@ -26,7 +26,7 @@ segment::FrameFacts frameFactsOf(const v1::FrameFacts& message) {
     return facts;
 }
 
-void toMessage(const segment::SegmentFacts& facts, v1::SegmentFacts& out) {
+void toMessage(const segment::SegmentReport& facts, v1::SegmentReport& out) {
     out.set_rows_scanned(static_cast<std::uint64_t>(facts.counts.rowsScanned));
     out.set_rows_pruned(static_cast<std::uint64_t>(facts.counts.rowsPruned));
     out.set_rows_kept(static_cast<std::uint64_t>(facts.counts.rowsKept));
@@ -48,7 +48,7 @@ void toMessage(const segment::SegmentFacts& facts, v1::SegmentFacts& out) {
         label.set_nulls(static_cast<std::uint64_t>(gaps.nulls));
         label.set_nans(static_cast<std::uint64_t>(gaps.nans));
     }
-    for (const segment::FrameFacts& frame : facts.frames) {
+    for (const segment::FrameReport& frame : facts.frames) {
         toMessage(frame, *out.add_frames());
     }
     out.set_tail_rows(static_cast<std::uint32_t>(facts.tailRows));
@@ -128,8 +128,8 @@ Status statusOf(const v1::SegmentDone& done) {
                             : Status(static_cast<absl::StatusCode>(done.code()), done.error());
 }
 
-Result<segment::SegmentFacts> factsOf(const v1::SegmentFacts& message) {
-    segment::SegmentFacts facts;
+Result<segment::SegmentReport> factsOf(const v1::SegmentReport& message) {
+    segment::SegmentReport facts;
     RETURN_IF_ERROR(readCount(message.rows_scanned(), facts.counts.rowsScanned));
     RETURN_IF_ERROR(readCount(message.rows_pruned(), facts.counts.rowsPruned));
     RETURN_IF_ERROR(readCount(message.rows_kept(), facts.counts.rowsKept));
@@ -146,7 +146,7 @@ Result<segment::SegmentFacts> factsOf(const v1::SegmentFacts& message) {
         RETURN_IF_ERROR(readCount(label.nulls(), gaps.nulls));
         RETURN_IF_ERROR(readCount(label.nans(), gaps.nans));
     }
-    for (const v1::FrameFacts& frame : message.frames()) {
+    for (const v1::FrameReport& frame : message.frames()) {
         facts.frames.push_back(frameFactsOf(frame));
     }
     facts.tailRows = message.tail_rows();

@@ -3,7 +3,7 @@
 //
 // Threads: values. Failure: kDataLoss for values that no sender of this build produces;
 // checkFacts() checks whether facts are consistent.
-#include "backend/segment/sequence/segment_facts.h"
+#include "backend/segment/sequence/segment_report.h"
 #include "backend/segment/sequence/segment_server.h"
 #include "backend/stream/segment_order.h"
 #include "millrace/v1/data.pb.h"
@@ -21,6 +21,6 @@ void toMessage(const segment::SegmentDone& done, v1::SegmentDone& out);
 stream::SegmentOrder orderOf(const v1::OrderName& name);
 stream::SegmentOrder orderOf(const v1::SegmentOrder& message);
 Status statusOf(const v1::SegmentDone& done);
-Result<segment::SegmentFacts> factsOf(const v1::SegmentFacts& message);
+Result<segment::SegmentReport> factsOf(const v1::SegmentReport& message);
 
 }  // namespace millrace::data

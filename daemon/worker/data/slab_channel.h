@@ -1,6 +1,6 @@
 #pragma once
 // How slabs of frames get from a worker to the feed of its machine: over a unix socket beside that
-// of the calls, because gRPC passes no descriptors. Used by Stay, Lead and WorkerLink.
+// of the calls, because gRPC passes no descriptors. Used by WorkerSession, Lead and WorkerLink.
 //
 // The worker sends its session, and the feed confirms it. Then the worker sends a record with each
 // slab's descriptor, and names no frame of a slab before that. Threads: SlabSender: show() from

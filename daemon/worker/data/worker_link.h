@@ -1,6 +1,6 @@
 #pragma once
 // WorkerLink: one data worker as the lead sees it: its two streams, and the frames that it owes.
-// Used by Door and Lead.
+// Used by DataPlaneServer and Lead.
 //
 // Threads: any. Owns: the received parts of incomplete frames. Failure: a frame that was not
 // requested, or differs from its announcement, ends the worker's session.

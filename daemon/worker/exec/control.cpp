@@ -36,10 +36,10 @@ Result<ControlRequest> readRequest(std::string_view line) {
 
 }  // namespace
 
-ControlDoor::ControlDoor(UnixListener listener, Handler handler)
+ControlSocket::ControlSocket(UnixListener listener, Handler handler)
     : listener_(std::move(listener)), handler_(std::move(handler)) {}
 
-UnixListener::Time ControlDoor::watch(std::vector<pollfd>& fds) const {
+UnixListener::Time ControlSocket::watch(std::vector<pollfd>& fds) const {
     if (!listener_) {
         return UnixListener::Time::max();
     }
@@ -51,7 +51,7 @@ UnixListener::Time ControlDoor::watch(std::vector<pollfd>& fds) const {
     return listener_->wakeAt(now);
 }
 
-void ControlDoor::admit() {
+void ControlSocket::admit() {
     const UnixListener::Time now = std::chrono::steady_clock::now();
     if (!listener_ || listener_->pollFd(now) < 0) {
         return;
@@ -66,7 +66,7 @@ void ControlDoor::admit() {
     }
 }
 
-void ControlDoor::serve() {
+void ControlSocket::serve() {
     admit();
     for (Client& client : clients_) {
         if (!serveClient(client)) {
@@ -78,7 +78,7 @@ void ControlDoor::serve() {
                    clients_.end());
 }
 
-bool ControlDoor::serveClient(Client& client) {
+bool ControlSocket::serveClient(Client& client) {
     char buffer[kLineMax];
     const ssize_t n = ::read(client.fd.get(), buffer, sizeof buffer);
     if (n < 0) {
@@ -100,7 +100,7 @@ bool ControlDoor::serveClient(Client& client) {
     }
 }
 
-std::string ControlDoor::answer(std::string_view line) {
+std::string ControlSocket::answer(std::string_view line) {
     const Result<ControlRequest> request = readRequest(line);
     Json reply = {{"ok", request.ok()}};
     if (request.ok()) {

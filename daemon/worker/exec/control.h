@@ -1,6 +1,7 @@
 #pragma once
-// ControlDoor: the guardian's unix socket. Its owner uses it to ask for an end, or to show that it
-// is alive. One JSON object a line, one answer a line, {"ok": true, ...} or {"ok": false, "error"}:
+// ControlSocket: the guardian's unix socket. Its owner uses it to ask for an end, or to show that
+// it is alive. One JSON object a line, one answer a line, {"ok": true, ...} or {"ok": false,
+// "error"}:
 //   {"stop": true, "grace": SECONDS, "why": WORDS}   {"kill": true}   {"keepalive": true}
 //   {"status": true}
 //
@@ -27,13 +28,13 @@ struct ControlRequest {
     std::string why;  ///< of a stop, for the command's log; "": not given
 };
 
-class ControlDoor {
+class ControlSocket {
  public:
     /// Acts on a request and returns the members of its answer.
     using Handler = std::function<Json(const ControlRequest&)>;
 
-    ControlDoor() = default;
-    ControlDoor(UnixListener listener, Handler handler);
+    ControlSocket() = default;
+    ControlSocket(UnixListener listener, Handler handler);
     /// Adds the descriptors to poll; returns the time by which serve() must be called in any case.
     UnixListener::Time watch(std::vector<pollfd>& fds) const;
     /// Accepts, reads and answers whatever is ready.

@@ -109,8 +109,8 @@ Status Guardian::prepareDirectory() {
     log_ = std::make_unique<WorkerLog>(directory_->path(), options_.logBytesMax);
     ASSIGN_OR_RETURN(UnixListener listener,
                      UnixListener::open(directory_->socketPath(), "guardian"));
-    door_ = ControlDoor(std::move(listener),
-                        [this](const ControlRequest& request) { return onRequest(request); });
+    control_ = ControlSocket(std::move(listener),
+                             [this](const ControlRequest& request) { return onRequest(request); });
     return okStatus();
 }
 
@@ -195,7 +195,7 @@ int Guardian::guard() {
     for (;;) {
         waitForEvents();
         readSignals();
-        door_.serve();
+        control_.serve();
         drainOutput(out_, 'o', false);
         drainOutput(err_, 'e', false);
         reap();
@@ -212,8 +212,8 @@ void Guardian::waitForEvents() {
                                {isStopping_ ? -1 : life_.get(), 0, 0},
                                {out_.get(), POLLIN, 0},
                                {err_.get(), POLLIN, 0}};
-    const Time doorAt = door_.watch(fds);
-    if (::poll(fds.data(), fds.size(), waitMs(doorAt)) < 0) {
+    const Time controlAt = control_.watch(fds);
+    if (::poll(fds.data(), fds.size(), waitMs(controlAt)) < 0) {
         return;
     }
     constexpr short kClosed = POLLHUP | POLLERR | POLLNVAL;
@@ -225,11 +225,11 @@ void Guardian::waitForEvents() {
     }
 }
 
-int Guardian::waitMs(Time doorAt) const {
+int Guardian::waitMs(Time controlAt) const {
     if (isStopping_) {
         return kStoppingPollMs;
     }
-    const Time earliest = directory_ ? std::min(leaseEnds_, doorAt) : Time::max();
+    const Time earliest = directory_ ? std::min(leaseEnds_, controlAt) : Time::max();
     return pollTimeout(std::chrono::steady_clock::now(), earliest);
 }
 

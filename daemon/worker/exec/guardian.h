@@ -51,7 +51,7 @@ class Guardian {
     Status prepareDirectory();
     [[noreturn]] void becomeCommand(pid_t guardian, int go, int out, int err);
     void waitForEvents();
-    int waitMs(Time doorAt) const;
+    int waitMs(Time controlAt) const;
     void drainOutput(UniqueFd& pipe, char stream, bool toEnd);
     void readSignals();
     void reap();
@@ -66,7 +66,7 @@ class Guardian {
     UniqueFd life_, stub_, signals_, out_, err_;
     std::optional<WorkerDirectory> directory_;
     std::unique_ptr<WorkerLog> log_;
-    ControlDoor door_;
+    ControlSocket control_;
     pid_t command_ = -1;
     bool isGone_ = false, isStopping_ = false;
     int status_ = 0;

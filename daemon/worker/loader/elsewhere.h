@@ -2,7 +2,7 @@
 // The interface between a feed and the part that has its segments computed elsewhere: code on this
 // side of it knows no network.
 //
-// Threads: attach(), detach() and figures() from the feed's; the desk is used from others until
+// Threads: attach(), detach() and figures() from the feed's; the queue is used from others until
 // detach() returns. Failure: creating one returns a sentence; failures of workers are handled
 // behind the interface.
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 #include "backend/core/status.h"
 #include "backend/frame/codec.h"
-#include "backend/segment/sequence/segment_desk.h"
+#include "backend/segment/sequence/remote_segment_queue.h"
 #include "backend/segment/stream_input.h"
 #include "backend/spec/run_spec.h"
 #include "backend/stream/plan.h"
@@ -38,7 +38,7 @@ class SegmentsElsewhere {
     };
     virtual ~SegmentsElsewhere() = default;
     /// The stream begins, or restarts. Both arguments live until detach().
-    virtual void attach(segment::SegmentDesk& desk,
+    virtual void attach(segment::RemoteSegmentQueue& queue,
                         std::shared_ptr<const segment::StreamInput> input) = 0;
     virtual void detach() = 0;
     /// Returns the values since the last call.

@@ -157,7 +157,7 @@ std::vector<LabelFinding> LabelTally::findings(recipe::Part part, bool isCertain
 }
 
 Result<std::vector<LabelFinding>> checkLabels(const spec::RunSpec& spec, const stream::Plan& plan,
-                                              recipe::Part part, const LabelLook& wanted) {
+                                              recipe::Part part, const LabelCheckOptions& wanted) {
     MemoryBudget budget(std::int64_t{4} << 30);
     stream::Plan single = plan;
     single.segmentSplits = 1;

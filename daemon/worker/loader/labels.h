@@ -24,7 +24,7 @@ struct LabelFinding {
 /// Most bytes decoded for a spec that is only checked.
 inline constexpr std::int64_t kCheckBytes = 200'000'000;
 
-struct LabelLook {
+struct LabelCheckOptions {
     std::int64_t mostBytes = kCheckBytes;
     /// At the end of the recipe: NaN is looked for in those that labels read. Null: it is not.
     const expr::Schema* columns = nullptr;
@@ -34,6 +34,7 @@ struct LabelLook {
 /// `mostBytes` of data are decoded. Heads without a finding are fine; the rows after them are the
 /// run's own to judge. Failure: data errors, a label outside of 0 to 1 among them.
 Result<std::vector<LabelFinding>> checkLabels(const spec::RunSpec& spec, const stream::Plan& plan,
-                                              recipe::Part part, const LabelLook& wanted = {});
+                                              recipe::Part part,
+                                              const LabelCheckOptions& wanted = {});
 
 }  // namespace millrace::loader

@@ -57,7 +57,7 @@ class Resolver {
 
     const ResolveRequest& request_;
     const spec::SpecReader& reader_;
-    std::shared_ptr<dataset::FactsCache> cache_;
+    std::shared_ptr<dataset::MetadataCache> cache_;
     recipe::TableSource tables_;
     std::map<std::string, DatasetPtr> opened_;
     std::vector<std::string> baseColumns_;
@@ -440,7 +440,7 @@ void dropRepeats(spec::SpecErrors& errors) {
 
 // Opens the dataset of a spec that could not be read as a whole.
 DatasetPtr openSection(const ResolveRequest& request,
-                       const std::shared_ptr<dataset::FactsCache>& cache) {
+                       const std::shared_ptr<dataset::MetadataCache>& cache) {
     const auto section =
         spec::readDataset(request.text, {request.fileName, request.baseDir, request.sets});
     if (!section) {
@@ -495,8 +495,8 @@ void hashRun(ResolvedRun& run) {
     run.planHash = run.plan.planHash();
 }
 
-std::shared_ptr<dataset::FactsCache> factsCache() {
-    return std::make_shared<dataset::FactsCache>(cacheDirectory("facts"));
+std::shared_ptr<dataset::MetadataCache> factsCache() {
+    return std::make_shared<dataset::MetadataCache>(cacheDirectory("facts"));
 }
 
 ResolveReply resolveSpec(const ResolveRequest& request) {

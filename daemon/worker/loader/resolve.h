@@ -89,6 +89,6 @@ struct SpecChoice {
 Result<ResolvedRun> resolveFile(const SpecChoice& choice);
 
 /// The cache of footers' facts, shared between processes.
-std::shared_ptr<dataset::FactsCache> factsCache();
+std::shared_ptr<dataset::MetadataCache> factsCache();
 
 }  // namespace millrace::loader

@@ -1,6 +1,6 @@
 #pragma once
 // Followers: the relays that follow a feed, and the rings of their ranks, on the leading feed's
-// side. Used by Door.
+// side. Used by DataPlaneServer.
 //
 // Threads: any; calls arrive on gRPC's. Owns: their calls until they end. Bounds: at most
 // kRingsMost rings. Failure: a relay's call ends with a status, a sentence.

@@ -33,7 +33,7 @@ Result<std::unique_ptr<GroupEntry>> GroupEntry::open(const std::string& socketPa
                                                      std::string joinPath, std::string buildId) {
     std::unique_ptr<GroupEntry> entry(new GroupEntry(std::move(joinPath), std::move(buildId)));
     ASSIGN_OR_RETURN(entry->pump_, transport::SocketPump::start());
-    ASSIGN_OR_RETURN(entry->gate_, PeerGate::open(socketPath, [self = entry.get()](int fd) {
+    ASSIGN_OR_RETURN(entry->gate_, LocalPeerGate::open(socketPath, [self = entry.get()](int fd) {
                          const Status status = self->carry(UniqueFd(fd));
                          if (!status.ok()) {
                              logWarn("relay: a rank cannot reach the others",
@@ -77,7 +77,7 @@ Result<std::unique_ptr<GroupExit>> GroupExit::open(std::string socketPath, Admit
     std::unique_ptr<GroupExit> exit(new GroupExit(std::move(socketPath), std::move(admits)));
     ASSIGN_OR_RETURN(exit->pump_, transport::SocketPump::start());
     exit->thread_ = startThread(
-        "group-door", [self = exit.get()](const std::stop_token& stop) { self->run(stop); });
+        "group-gate", [self = exit.get()](const std::stop_token& stop) { self->run(stop); });
     return exit;
 }
 

@@ -3,7 +3,7 @@
 // (train/ranks/group.h). Ranks on other nodes find a socket of that name there. The relay forwards
 // each connection to it through a call to the leading feed, and the feed to rank 0.
 //
-// The pump bounds the bytes in memory. Threads: of their own (gate, pump, and "group-door" at the
+// The pump bounds the bytes in memory. Threads: of their own (gate, pump, and "group-gate" at the
 // feed). Owns: sockets and calls. Failure: a connection that breaks anywhere is closed at both
 // ends, which ranks see as the end of the other.
 #include <functional>
@@ -17,7 +17,7 @@
 
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
-#include "backend/system/peer_gate.h"
+#include "backend/system/local_peer_gate.h"
 #include "daemon/transport/duplex.h"
 #include "daemon/transport/socket_pump.h"
 #include "millrace/v1/data.grpc.pb.h"
@@ -43,7 +43,7 @@ class GroupEntry {
     Mutex mutex_;
     std::list<std::weak_ptr<Call>> calls_ MR_GUARDED_BY(mutex_);
     std::unique_ptr<transport::SocketPump> pump_;
-    std::unique_ptr<PeerGate> gate_;  ///< ends first
+    std::unique_ptr<LocalPeerGate> gate_;  ///< ends first
 };
 
 /// The leading feed's side: connects each of them to rank 0, which may start later than the others.

@@ -135,12 +135,12 @@ Result<train::Trainer::Outcome> trainJob(const TrainerJob& job, int rank,
         feed.abortFd = client.stopFd();
         return train::FeedSource::open(feed);
     };
-    train::SocketGroupOptions meeting;
-    meeting.path = attemptOf(job).groupSocket();
-    meeting.rank = rank;
-    meeting.size = static_cast<int>(job.spec.train.ranks);
-    meeting.abortFd = client.stopFd();
-    ASSIGN_OR_RETURN(const std::unique_ptr<train::Group> group, train::makeSocketGroup(meeting));
+    train::SocketGroupOptions rendezvous;
+    rendezvous.path = attemptOf(job).groupSocket();
+    rendezvous.rank = rank;
+    rendezvous.size = static_cast<int>(job.spec.train.ranks);
+    rendezvous.abortFd = client.stopFd();
+    ASSIGN_OR_RETURN(const std::unique_ptr<train::Group> group, train::makeSocketGroup(rendezvous));
     train::RankReporter reporter(client);
     const SystemClock clock;
     ASSIGN_OR_RETURN(const std::unique_ptr<train::Trainer> trainer,

@@ -48,10 +48,10 @@ Status run(const Arguments& arguments) {
         return internalError("no directory for the ranks' socket");
     }
     std::vector<pid_t> children;
-    SocketGroupOptions meeting{strCat(directory, "/ranks"), 0, ranks};
-    meeting.rank = forkRanks(ranks, children);
+    SocketGroupOptions rendezvous{strCat(directory, "/ranks"), 0, ranks};
+    rendezvous.rank = forkRanks(ranks, children);
     Status status = [&]() -> Status {
-        ASSIGN_OR_RETURN(const std::unique_ptr<Group> group, makeSocketGroup(meeting));
+        ASSIGN_OR_RETURN(const std::unique_ptr<Group> group, makeSocketGroup(rendezvous));
         return measure(arguments, *group);
     }();
     for (const pid_t child : children) {
@@ -61,7 +61,7 @@ Status run(const Arguments& arguments) {
             status = internalError("a rank ended with ", code);
         }
     }
-    if (meeting.rank == 0 && ranks > 1) {
+    if (rendezvous.rank == 0 && ranks > 1) {
         ::rmdir(directory);
     }
     return status;

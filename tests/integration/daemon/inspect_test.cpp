@@ -17,9 +17,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::vector<std::string> namesOf(const google::protobuf::RepeatedPtrField<v1::ColumnFacts>& list) {
+std::vector<std::string> namesOf(const google::protobuf::RepeatedPtrField<v1::ColumnInfo>& list) {
     std::vector<std::string> names;
-    for (const v1::ColumnFacts& column : list) {
+    for (const v1::ColumnInfo& column : list) {
         names.push_back(column.name());
     }
     return names;

@@ -79,7 +79,7 @@ Json answer(const std::string& text, eval::ExprInput& input, const expr::Schema&
 
 int run(const std::string& path) {
     const auto data =
-        dataset::Dataset::open({path}, "/", {}, std::make_shared<dataset::FactsCache>());
+        dataset::Dataset::open({path}, "/", {}, std::make_shared<dataset::MetadataCache>());
     if (!data.ok()) {
         std::cerr << data.status() << '\n';
         return 1;

@@ -25,7 +25,7 @@ class AdoptionTest : public AgentTest {
         return id;
     }
     void replaceDaemon() {
-        doors.doors.clear();
+        listeners.listeners.clear();
         makeController();
         ASSERT_TRUE(controller->recover().ok());
     }
@@ -82,15 +82,15 @@ TEST_F(AdoptionTest, AFeedThatCannotBeReplacedJustNowIsReplacedOnceThereIsRoom) 
 
 TEST_F(AdoptionTest, ASocketThatCannotBeOpenedIsTriedAgain) {
     const std::string id = running();
-    doors.doors.clear();
-    doors.openError = resourceExhausted("too many open files");
+    listeners.listeners.clear();
+    listeners.openError = resourceExhausted("too many open files");
     makeController();
     ASSERT_TRUE(controller->recover().ok());
     EXPECT_EQ(record(id).state, RunState::kRunning);
-    EXPECT_FALSE(doors.doors.contains(id + ".a1"));
-    doors.openError = okStatus();
+    EXPECT_FALSE(listeners.listeners.contains(id + ".a1"));
+    listeners.openError = okStatus();
     pass(1'100);
-    ASSERT_TRUE(doors.doors.contains(id + ".a1"));
+    ASSERT_TRUE(listeners.listeners.contains(id + ".a1"));
     hello(id);
     say(id, 2, rank::Done{6, 2, "", {}, {}});
     leave(id);

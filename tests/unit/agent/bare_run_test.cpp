@@ -23,7 +23,7 @@ engines::State stateAfter(int code) {
 }
 
 TEST(BareRun, ItsExitCodesDecide) {
-    AttemptFacts facts;
+    AttemptReports facts;
     facts.maxRestarts = 3;
     facts.isScript = true;
     facts.hasStream = false;

@@ -442,7 +442,7 @@ TEST_F(AgentTest, AGangThatFindsNoDescriptorIsPlacedLaterAndLater) {
 }
 
 TEST_F(AgentTest, AStopReachesARunThatIsTriedAgain) {
-    doors.openError = errnoStatus(EMFILE, "socket");
+    listeners.openError = errnoStatus(EMFILE, "socket");
     const std::string id = submit();
     EXPECT_EQ(record(id).state, RunState::kStarting);
     ASSERT_TRUE(service->stop(id, "enough", std::chrono::seconds(15)).ok());
@@ -453,7 +453,7 @@ TEST_F(AgentTest, AStopReachesARunThatIsTriedAgain) {
 }
 
 TEST_F(AgentTest, AStopEndsThePartOfAGangThatWasStarted) {
-    doors.openError = errnoStatus(EMFILE, "socket");
+    listeners.openError = errnoStatus(EMFILE, "socket");
     const std::string id = submit();
     engine.states[id + ".a1"].phase = engines::Phase::kSubmitting;  // as if submit failed half way
     ASSERT_TRUE(service->stop(id, "enough", std::chrono::seconds(15)).ok());

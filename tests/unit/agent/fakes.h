@@ -1,5 +1,5 @@
 #pragma once
-// Fakes for tests of the agent: a real store in a temporary directory, an engine and doors that
+// Fakes for tests of the agent: a real store in a temporary directory, an engine and listeners that
 // follow the test, an inspector with a fixed answer.
 #include <cstdlib>
 #include <filesystem>
@@ -17,7 +17,7 @@
 #include "backend/job/log_files.h"
 #include "backend/runs/run_store.h"
 #include "daemon/agent/own_node.h"
-#include "daemon/agent/run/worker_door.h"
+#include "daemon/agent/run/rank_listener.h"
 #include "daemon/agent/run_controller.h"
 #include "daemon/agent/run_service.h"
 #include "tests/support/checkpoint_file.h"
@@ -29,30 +29,30 @@ namespace millrace::agent {
 
 /// The messages that one door received, and a way to send messages of the test's workers.
 struct FakeDoorState {
-    DoorListener listener;
+    RankCallbacks listener;
     std::map<std::pair<std::int64_t, rank::ConnectionId>, std::uint64_t> acks;
     std::vector<rank::ConnectionId> stops, closed;
     std::vector<rank::Stop> stopWords;  ///< of `stops`
     bool isOpen = true;
 };
 
-class FakeDoors final : public DoorMaker {
+class FakeDoors final : public ListenerMaker {
  public:
-    Result<std::unique_ptr<WorkerDoor>> open(const std::string&, const std::string& run,
-                                             int attempt, DoorListener listener) override {
+    Result<std::unique_ptr<RankListener>> open(const std::string&, const std::string& run,
+                                               int attempt, RankCallbacks listener) override {
         if (!openError.ok()) {
             return openError;
         }
         auto state = std::make_shared<FakeDoorState>();
         state->listener = std::move(listener);
-        doors[strCat(run, ".a", attempt)] = state;
-        return std::unique_ptr<WorkerDoor>(new Door(state));
+        listeners[strCat(run, ".a", attempt)] = state;
+        return std::unique_ptr<RankListener>(new Door(state));
     }
-    std::map<std::string, std::shared_ptr<FakeDoorState>> doors;
+    std::map<std::string, std::shared_ptr<FakeDoorState>> listeners;
     Status openError;
 
  private:
-    class Door final : public WorkerDoor {
+    class Door final : public RankListener {
      public:
         explicit Door(std::shared_ptr<FakeDoorState> state) : state_(std::move(state)) {}
         ~Door() override { state_->isOpen = false; }
@@ -99,7 +99,7 @@ class AgentTest : public ::testing::Test {
         nodes = std::make_unique<AllNodes>(
             OwnNode({"", options.runsDir, "/opt/bin", trainsHere}, engine, [] {}), *table);
         controller = std::make_unique<RunController>(
-            options, ControllerParts{*store, engine, doors, live, clock, *logs, [] {}, *nodes});
+            options, ControllerParts{*store, engine, listeners, live, clock, *logs, [] {}, *nodes});
         service.reset();
         deleted =
             std::make_unique<DeletedRuns>(root + "/runs", *store, clock, std::chrono::days(30));
@@ -124,7 +124,7 @@ class AgentTest : public ::testing::Test {
         return outcome->runs.at(0).id;
     }
     std::shared_ptr<FakeDoorState> door(const std::string& id, int attempt = 1) {
-        return doors.doors.at(strCat(id, ".a", attempt));
+        return listeners.listeners.at(strCat(id, ".a", attempt));
     }
     void hello(const std::string& id, int attempt = 1, rank::ConnectionId connection = 1) {
         door(id, attempt)->listener.onHello(connection, sender(id, attempt));
@@ -195,7 +195,7 @@ class AgentTest : public ::testing::Test {
     LiveTable live;
     bool trainsHere = true;
     FakeEngine engine;
-    FakeDoors doors;
+    FakeDoors listeners;
     FakeInspector inspector;
     std::unique_ptr<job::FileLogs> logs;
     std::unique_ptr<NodeTable> table;

@@ -2,7 +2,7 @@
 #include <sys/socket.h>
 
 #include "backend/system/unix_socket.h"
-#include "daemon/agent/run/worker_door.h"
+#include "daemon/agent/run/rank_listener.h"
 #include "tests/support/poll.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/agent/fakes.h"
@@ -84,7 +84,7 @@ TEST_F(MailboxTest, RoomIsCountedInBytes) {
 class DoorTest : public ::testing::Test {
  protected:
     DoorTest() {
-        DoorListener listener;
+        RankCallbacks listener;
         listener.onHello = [this](rank::ConnectionId, const rank::Sender&) { ++hellos; };
         listener.onLine = [](rank::ConnectionId, const rank::Sender&, const rank::RankLine&) {
             return true;
@@ -112,8 +112,8 @@ class DoorTest : public ::testing::Test {
     tests::TempDir folder;
     const std::string path = folder / "rank.sock";
     std::atomic<int> hellos{0};
-    RankDoorMaker maker;
-    std::unique_ptr<WorkerDoor> door;
+    RankListenerMaker maker;
+    std::unique_ptr<RankListener> door;
 };
 
 TEST_F(DoorTest, HellosOfOthersAreRefused) {

@@ -22,15 +22,15 @@ engines::State gangOf(int rankCode, int feedCode) {
     return engine.end("r-a.a1", rankCode, feedCode);
 }
 
-AttemptFacts someFacts() {
-    AttemptFacts facts;
+AttemptReports someFacts() {
+    AttemptReports facts;
     facts.maxRestarts = 3;
     facts.lastStep = 10;
     return facts;
 }
 
 TEST(Verdict, DoneAndAGoodEndIsFinished) {
-    AttemptFacts facts = someFacts();
+    AttemptReports facts = someFacts();
     facts.done = {0};
     EXPECT_EQ(judge(facts, gangOf(0, 0)).kind, Verdict::Kind::kFinished);
     facts.isStopRequested = true;
@@ -38,13 +38,13 @@ TEST(Verdict, DoneAndAGoodEndIsFinished) {
 }
 
 TEST(Verdict, DoneBeforeACrashIsNoSuccess) {
-    AttemptFacts facts = someFacts();
+    AttemptReports facts = someFacts();
     facts.done = {0};
     EXPECT_EQ(judge(facts, gangOf(139, 0)).kind, Verdict::Kind::kRestart);
 }
 
 TEST(Verdict, WhyARunWasDoneBeforeItsRowsWereIsTold) {
-    AttemptFacts facts = someFacts();
+    AttemptReports facts = someFacts();
     facts.done = {0};
     facts.doneReason = "stopped early: 2 evaluations were no better";
     const Verdict verdict = judge(facts, gangOf(0, 0));
@@ -53,7 +53,7 @@ TEST(Verdict, WhyARunWasDoneBeforeItsRowsWereIsTold) {
 }
 
 TEST(Verdict, AScriptIsDoneWhenAllOfItsRanksEndedWell) {
-    AttemptFacts facts = someFacts();
+    AttemptReports facts = someFacts();
     facts.ranks = 2;
     facts.done = {0, 1};
     facts.isScript = true;
@@ -74,7 +74,7 @@ TEST(Verdict, AScriptIsDoneWhenAllOfItsRanksEndedWell) {
 }
 
 TEST(Verdict, ARankThatWasDoneAndDidNotLeaveEndedWell) {
-    AttemptFacts facts = someFacts();
+    AttemptReports facts = someFacts();
     facts.isScript = true;
     facts.done = {0};
     facts.cutRanks = {"rank0"};
@@ -86,7 +86,7 @@ TEST(Verdict, ARankThatWasDoneAndDidNotLeaveEndedWell) {
 }
 
 TEST(Verdict, ARankThatDidNotLeaveAndSaidNothingIsNotRunAgain) {
-    AttemptFacts facts = someFacts();
+    AttemptReports facts = someFacts();
     facts.isScript = true;
     facts.cutReason = "rank0 has not left";
     const Verdict verdict = judge(facts, gangOf(143, 0));
@@ -97,7 +97,7 @@ TEST(Verdict, ARankThatDidNotLeaveAndSaidNothingIsNotRunAgain) {
 }
 
 TEST(Verdict, AScriptWhoseRankStoodStillBeginsAgainAlsoWhereItGotNoStepFurther) {
-    AttemptFacts facts = someFacts();
+    AttemptReports facts = someFacts();
     facts.isScript = facts.stoodStill = true;
     facts.start.resumeStep = facts.lastStep;
     facts.errors["rank1"] = "rank1 stands still after step 10: its process is stopped (SIGSTOP)";
@@ -119,7 +119,7 @@ TEST(Verdict, WorkersAreToldWhyTheirGangIsEnded) {
 
 TEST(Verdict, ARunIsFinishedOnlyWhenEachOfItsRanksSaidSo) {
     for (const bool isScript : {false, true}) {
-        AttemptFacts facts = someFacts();
+        AttemptReports facts = someFacts();
         facts.ranks = 2;
         facts.isScript = isScript;
         facts.done = {0};
@@ -145,7 +145,7 @@ TEST(Verdict, ARunIsFinishedOnlyWhenEachOfItsRanksSaidSo) {
 }
 
 TEST(Verdict, AResumedScriptThatReadNothingHasFailed) {
-    AttemptFacts facts = someFacts();
+    AttemptReports facts = someFacts();
     facts.isScript = true;
     facts.start.resumeStep = facts.lastStep = 60;
     facts.done = facts.idleRanks = {0};
@@ -161,7 +161,7 @@ TEST(Verdict, AResumedScriptThatReadNothingHasFailed) {
 }
 
 TEST(Verdict, WhatTheEngineSaysOfAScriptIsNotHidden) {
-    AttemptFacts facts = someFacts();
+    AttemptReports facts = someFacts();
     facts.isScript = true;
     facts.idleRanks = {0};
     engines::State gang;
@@ -179,7 +179,7 @@ TEST(Verdict, WhatTheEngineSaysOfAScriptIsNotHidden) {
 }
 
 TEST(Verdict, AScriptThatReadNothingHasFailed) {
-    AttemptFacts facts = someFacts();
+    AttemptReports facts = someFacts();
     facts.isScript = true;
     facts.lastStep = 0;
     facts.idleRanks = {0};
@@ -189,7 +189,7 @@ TEST(Verdict, AScriptThatReadNothingHasFailed) {
 }
 
 TEST(Verdict, AStopIsCancelled) {
-    AttemptFacts facts = someFacts();
+    AttemptReports facts = someFacts();
     facts.isStopRequested = true;
     facts.stopReason = "enough";
     const Verdict verdict = judge(facts, gangOf(kExitStopped, 0));
@@ -198,7 +198,7 @@ TEST(Verdict, AStopIsCancelled) {
 }
 
 TEST(Verdict, BadInputOfTheFeedIsTheReasonEvenWhenTheRankFellFirst) {
-    AttemptFacts facts = someFacts();
+    AttemptReports facts = someFacts();
     facts.errors = {{"feed", "part-3.parquet: truncated"}, {"rank0", "the feed is gone"}};
     const Verdict verdict = judge(facts, gangOf(5, kExitInput));
     EXPECT_EQ(verdict.kind, Verdict::Kind::kFailed);
@@ -219,7 +219,7 @@ TEST(Verdict, WhatASurvivorTakesForBadInputIsNoReasonToGiveUp) {
 }
 
 TEST(Verdict, WithoutRestartsTheFirstFailureIsTheLast) {
-    AttemptFacts facts = someFacts();
+    AttemptReports facts = someFacts();
     facts.maxRestarts = 0;
     facts.lastWords = {{"rank0", "step 10 loss 0.4"}};
     Verdict verdict = judge(facts, gangOf(134, 0));
@@ -231,7 +231,7 @@ TEST(Verdict, WithoutRestartsTheFirstFailureIsTheLast) {
 }
 
 TEST(Verdict, ARankThatEndsBeforeAnyStepIsNotStartedAgainAndAgain) {
-    AttemptFacts facts = someFacts();
+    AttemptReports facts = someFacts();
     facts.lastStep = 0;
     EXPECT_EQ(judge(facts, gangOf(5, 0)).kind, Verdict::Kind::kFailed);
     EXPECT_EQ(judge(facts, gangOf(137, 0)).kind, Verdict::Kind::kRestart);
@@ -241,7 +241,7 @@ TEST(Verdict, ARankThatEndsBeforeAnyStepIsNotStartedAgainAndAgain) {
 }
 
 TEST(Verdict, WhoIsKilledFromOutsideBeforeAnyStepCountsAgainstRestartsOnly) {
-    AttemptFacts facts = someFacts();
+    AttemptReports facts = someFacts();
     facts.lastStep = 0;
     facts.start.idleAttempts = facts.start.restarts = 2;
     EXPECT_EQ(judge(facts, gangOf(137, 0)).kind, Verdict::Kind::kRestart);
@@ -257,7 +257,7 @@ TEST(Verdict, AFullDiskIsNoInputErrorAndIsTriedAgain) {
 }
 
 TEST(Verdict, OfAWorkerThatNeverSpokeTheEngineHasTheLastWord) {
-    AttemptFacts facts = someFacts();
+    AttemptReports facts = someFacts();
     facts.engineWords = {{"feed", "fine"}, {"rank0", "started\nending the command: too old"}};
     EXPECT_EQ(judge(facts, gangOf(143, 0)).reason,
               "rank0 was ended by SIGTERM after step 10; the engine says: ending the command: too "
@@ -293,7 +293,7 @@ engines::State gangOfALostNode() {
 }
 
 TEST(Verdict, ALostNodeIsTheReasonAndAnotherAttemptFollows) {
-    AttemptFacts facts;
+    AttemptReports facts;
     facts.maxRestarts = 2;
     facts.isScript = true;
     facts.errors["rank0"] = "a peer is gone";
@@ -309,7 +309,7 @@ TEST(Verdict, ALostNodeIsTheReasonAndAnotherAttemptFollows) {
 }
 
 TEST(Verdict, ALostNodeCostsNoneOfTheRunsRestartsButIsNotTriedForEver) {
-    AttemptFacts facts = someFacts();
+    AttemptReports facts = someFacts();
     facts.start.restarts = facts.maxRestarts = 2;
     engines::State gang = gangOfALostNode();
     Verdict verdict = judge(facts, gang);
@@ -328,7 +328,7 @@ TEST(Verdict, ALostNodeCostsNoneOfTheRunsRestartsButIsNotTriedForEver) {
 }
 
 TEST(Verdict, AnAttemptThatLeftItsNodeGoesOnElsewhereAndCostsNothing) {
-    AttemptFacts facts = someFacts();
+    AttemptReports facts = someFacts();
     facts.start.restarts = facts.maxRestarts;
     facts.lastStep = facts.start.resumeStep;
     facts.moveReason = "node node1 is drained";
@@ -341,7 +341,7 @@ TEST(Verdict, AnAttemptThatLeftItsNodeGoesOnElsewhereAndCostsNothing) {
 }
 
 TEST(Verdict, AnAttemptThatFoundNoRoomDoesNotCount) {
-    AttemptFacts facts = someFacts();
+    AttemptReports facts = someFacts();
     facts.lastStep = facts.start.resumeStep;
     facts.lackedRoom = true;
     const Verdict verdict = judge(facts, gangOf(kExitResources, 0));

@@ -60,8 +60,8 @@ TEST_F(ReceiptTest, OneThatTheStoreDoesNotTakeIsTriedSixtyTimesBesideThoseOnAFul
     SideThread side("side", [](const auto&) {}), documents("documents", [](const auto&) {}),
         counting("counting", [](const auto&) {});
     const CheckpointCatalogue checkpoints(*store, root + "/runs");
-    Workplace place{*store, doors, live,           checkpoints, side, documents, counting,
-                    clock,  *logs, root + "/runs", {},          {},   *nodes};
+    Workplace place{*store, listeners, live,           checkpoints, side, documents, counting,
+                    clock,  *logs,     root + "/runs", {},          {},   *nodes};
     RunJournal journal(place, record(id));
     RunEnd end(place, journal);
     for (int i = 0; i < 60; ++i) {

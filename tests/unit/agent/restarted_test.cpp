@@ -12,10 +12,10 @@ TEST_F(AgentTest, ANewDaemonAdoptsWhatRuns) {
     const std::string id = submit();
     hello(id);
     say(id, 1, rank::Metrics{5, 0, 1, 5, {{"loss", 0.5}}});
-    doors.doors.clear();
+    listeners.listeners.clear();
     makeController();
     ASSERT_TRUE(controller->recover().ok());
-    ASSERT_TRUE(doors.doors.contains(id + ".a1")) << "its socket is open again";
+    ASSERT_TRUE(listeners.listeners.contains(id + ".a1")) << "its socket is open again";
     hello(id);
     say(id, 1, rank::Metrics{5, 0, 1, 5, {{"loss", 0.5}}});  // sent again: not stored twice
     say(id, 2, rank::Metrics{6, 0, 2, 6, {{"loss", 0.4}}});

@@ -93,14 +93,14 @@ TEST_F(SpreadQueueTest, AnAttemptThatWaitsForANodeBeginsWhenItComes) {
 
 TEST_F(SpreadQueueTest, OneThatHasNotGotItsNodesComesBeforeThoseBehindIt) {
     attach(1);
-    doors.openError = unavailable("no descriptor is free");
+    listeners.openError = unavailable("no descriptor is free");
     const std::string first = queue();
     look();
     EXPECT_EQ(record(first).state, RunState::kStarting);
     const std::string second = queue();
     look();
     EXPECT_EQ(record(second).state, RunState::kQueued);
-    doors.openError = okStatus();
+    listeners.openError = okStatus();
     for (int i = 0; i < 100 && !engine.gangs.contains(first + ".a1"); ++i) {
         look();
     }
@@ -138,7 +138,7 @@ TEST_F(SpreadQueueTest, ARunThatANewDaemonCannotAskForKeepsItsNodes) {
     look();
     ASSERT_TRUE(engine.gangs.contains(first + ".a1"));
     table = std::make_unique<NodeTable>(NodeTableOptions{"head"}, clock, *logs);
-    doors.doors.clear();
+    listeners.listeners.clear();
     makeController();
     engine.findError = dataLoss("gang.json: damaged");
     ASSERT_TRUE(controller->recover().ok());

@@ -17,7 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Result<CheckpointFacts> verifyAt(const std::string& path, const ReadWatch& watch = {}) {
+Result<CheckpointInfo> verifyAt(const std::string& path, const ReadWatch& watch = {}) {
     const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     EXPECT_TRUE(fd.isOpen()) << path;
     return verify(fd.get(), path, watch);

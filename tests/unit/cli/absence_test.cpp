@@ -25,7 +25,7 @@ TEST(AbsenceTest, TwoMinutesEndLinesAndADayThoseOverSsh) {
     const client::FakeClient near(answers);
     const FarClient far(answers);
     const auto away = linkIn(session::LinkState::kReconnecting);
-    Absence here(near), there(far);
+    ConnectionTimeout here(near), there(far);
     EXPECT_FALSE(here.isTooLong(away, kSecondNs));
     EXPECT_FALSE(here.isTooLong(away, 120 * kSecondNs));
     EXPECT_TRUE(here.isTooLong(away, 122 * kSecondNs));
@@ -37,7 +37,7 @@ TEST(AbsenceTest, TwoMinutesEndLinesAndADayThoseOverSsh) {
 TEST(AbsenceTest, WhoCameBackHasTheWholeTimeAgain) {
     client::FakeAnswers answers;
     const client::FakeClient near(answers);
-    Absence absence(near);
+    ConnectionTimeout absence(near);
     const auto away = linkIn(session::LinkState::kReconnecting);
     EXPECT_FALSE(absence.isTooLong(away, kSecondNs));
     EXPECT_FALSE(absence.isTooLong(linkIn(session::LinkState::kConnected), 100 * kSecondNs));

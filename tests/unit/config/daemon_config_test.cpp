@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Surroundings surroundings() {
+ProcessEnvironment environment() {
     return {"/srv",
             "/run/user/1/millrace/millraced.sock",
             "/srv/a/.local/state/millrace",
@@ -21,7 +21,7 @@ Surroundings surroundings() {
 }
 
 Result<CommandLine> parse(const std::vector<std::string>& arguments) {
-    return parseCommandLine(arguments, surroundings());
+    return parseCommandLine(arguments, environment());
 }
 
 std::string errorOf(const std::vector<std::string>& arguments) {
@@ -100,7 +100,7 @@ TEST(DaemonConfig, AnAddressThatIsNoneIsRefused) {
 }
 
 TEST(DaemonConfig, WithoutAHomeTheStateHasToBeGiven) {
-    Surroundings homeless = surroundings();
+    ProcessEnvironment homeless = environment();
     homeless.stateDirectory = "";
     const Result<CommandLine> line = parseCommandLine({}, homeless);
     EXPECT_THAT(std::string(messageOf(line.status())), HasSubstr("HOME is not set"));
@@ -186,7 +186,7 @@ TEST(DaemonConfig, ASlotGivesAShareOfItsNodeAndMayBeBound) {
 }
 
 TEST(DaemonConfig, WhatStandsInTheFileHoldsWhereTheCommandLineSaysNothing) {
-    Surroundings around = surroundings();
+    ProcessEnvironment around = environment();
     around.sshConfig = "/ssh_config";
     around.readFile = [](const std::string& path) -> Result<std::string> {
         if (path != "/srv/a/.local/state/millrace/millraced.yaml") {
@@ -217,7 +217,7 @@ TEST(DaemonConfig, WhatStandsInTheFileHoldsWhereTheCommandLineSaysNothing) {
 
 TEST(DaemonConfig, AMistakeInTheFileIsNamedWithItsPlace) {
     std::string text;
-    Surroundings around = surroundings();
+    ProcessEnvironment around = environment();
     around.readFile = [&](const std::string&) -> Result<std::string> { return text; };
     const auto errorOfText = [&](const std::string& given) {
         text = given;
@@ -247,7 +247,7 @@ TEST(DaemonConfig, AMistakeInTheFileIsNamedWithItsPlace) {
 }
 
 TEST(DaemonConfig, RolesOfClientsAreReadFromTheFile) {
-    Surroundings around = surroundings();
+    ProcessEnvironment around = environment();
     around.readFile = [](const std::string&) -> Result<std::string> {
         return std::string(
             "clients:\n  \"*\": view\n  ci-*: run\n  ci-7: admin\n  build.example.org: run\n");
@@ -288,7 +288,7 @@ TEST(DaemonConfig, AMistakeInTheRolesIsNamedWithItsPlace) {
 }
 
 TEST(DaemonConfig, CheckpointsLieWhereAllNodesSeeThem) {
-    Surroundings around = surroundings();
+    ProcessEnvironment around = environment();
     around.readFile = [](const std::string&) { return "checkpoints: /scratch/me\n"; };
     EXPECT_EQ(parseCommandLine({}, around)->config.checkpoints, "/scratch/me");
     EXPECT_EQ(parse({"--checkpoints", "/other"})->config.checkpoints, "/other");

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/filesystem/files.h"
-#include "daemon/config/premises.h"
+#include "daemon/config/daemon_locks.h"
 
 namespace millrace::config {
 namespace {
@@ -80,8 +80,8 @@ TEST_F(InstanceLockTest, AProcessThatEndsIsWaitedFor) {
 }
 
 TEST_F(InstanceLockTest, TheDirectoriesAreMadePrivate) {
-    const Result<Premises> premises = takePremises(config("state", "run/d.sock"));
-    ASSERT_TRUE(premises.ok()) << premises.status();
+    const Result<DaemonLocks> locks = takeDaemonLocks(config("state", "run/d.sock"));
+    ASSERT_TRUE(locks.ok()) << locks.status();
     for (const char* name : {"/state", "/run"}) {
         struct stat info{};
         ASSERT_EQ(::stat((root_ + name).c_str(), &info), 0);
@@ -90,40 +90,40 @@ TEST_F(InstanceLockTest, TheDirectoriesAreMadePrivate) {
 }
 
 TEST_F(InstanceLockTest, OneStateDirectoryHasOneDaemon) {
-    const Result<Premises> first = takePremises(config("state", "a/d.sock"));
+    const Result<DaemonLocks> first = takeDaemonLocks(config("state", "a/d.sock"));
     ASSERT_TRUE(first.ok());
-    const Result<Premises> second = takePremises(config("state", "b/d.sock"));
+    const Result<DaemonLocks> second = takeDaemonLocks(config("state", "b/d.sock"));
     EXPECT_THAT(std::string(messageOf(second.status())), HasSubstr("state directory"));
 }
 
 TEST_F(InstanceLockTest, OneSocketHasOneDaemon) {
-    const Result<Premises> first = takePremises(config("s1", "a/d.sock"));
+    const Result<DaemonLocks> first = takeDaemonLocks(config("s1", "a/d.sock"));
     ASSERT_TRUE(first.ok());
-    const Result<Premises> second = takePremises(config("s2", "a/d.sock"));
+    const Result<DaemonLocks> second = takeDaemonLocks(config("s2", "a/d.sock"));
     EXPECT_THAT(std::string(messageOf(second.status())), HasSubstr("already serves the socket"));
 }
 
 TEST_F(InstanceLockTest, ADirectoryOpenToOthersIsRefused) {
     ASSERT_EQ(::mkdir((root_ + "/open").c_str(), 0700), 0);
     ASSERT_EQ(::chmod((root_ + "/open").c_str(), 0777), 0);
-    const Result<Premises> premises = takePremises(config("state", "open/d.sock"));
-    EXPECT_TRUE(absl::IsPermissionDenied(premises.status())) << premises.status();
+    const Result<DaemonLocks> locks = takeDaemonLocks(config("state", "open/d.sock"));
+    EXPECT_TRUE(absl::IsPermissionDenied(locks.status())) << locks.status();
 }
 
 TEST_F(InstanceLockTest, ThePlaceOfCheckpointsIsLookedAtBeforeARunIs) {
     DaemonConfig c = config("state", "run/d.sock");
     c.checkpoints = root_ + "/shared/checkpoints";
-    EXPECT_TRUE(takePremises(c).ok());
+    EXPECT_TRUE(takeDaemonLocks(c).ok());
     EXPECT_EQ(::access(c.checkpoints.c_str(), W_OK), 0) << "it is made";
     ASSERT_TRUE(writeFileAtomic(root_ + "/file", "").ok());
     c.checkpoints = root_ + "/file";
     c.checkpointsFrom = "millraced.yaml: checkpoints:";
-    const Result<Premises> premises = takePremises(c);
-    EXPECT_TRUE(absl::IsFailedPrecondition(premises.status())) << premises.status();
-    EXPECT_THAT(std::string(messageOf(premises.status())),
+    const Result<DaemonLocks> locks = takeDaemonLocks(c);
+    EXPECT_TRUE(absl::IsFailedPrecondition(locks.status())) << locks.status();
+    EXPECT_THAT(std::string(messageOf(locks.status())),
                 HasSubstr("millraced.yaml: checkpoints: " + root_ + "/file"));
     c.checkpoints = "/proc/nowhere";
-    EXPECT_TRUE(absl::IsFailedPrecondition(takePremises(c).status()));
+    EXPECT_TRUE(absl::IsFailedPrecondition(takeDaemonLocks(c).status()));
 }
 
 class OwnDirectoryTest : public InstanceLockTest {

@@ -53,7 +53,7 @@ TEST(Convert, TheDetailsOfARunComeBackWithEveryField) {
     expectWhole<values::LabelReceipt, v1::LabelReceipt>();
     expectWhole<values::Receipt, v1::Receipt>();
     expectWhole<values::Checkpoint, v1::Checkpoint>();
-    expectWhole<values::GitFacts, v1::GitFacts>();
+    expectWhole<values::GitInfo, v1::GitInfo>();
     expectWhole<values::WorkerInfo, v1::WorkerInfo>();
     expectWhole<values::RunEvent, v1::RunEvent>();
     expectWhole<values::RunDetail, v1::GetRunResponse>();
@@ -97,7 +97,7 @@ std::vector<std::string> unread() {
 }
 
 TEST(Convert, AnswersAboutSpecsAreReadButForWhatOnlyTheCommandLineShows) {
-    EXPECT_THAT(unread<v1::ColumnFacts>(), IsEmpty());
+    EXPECT_THAT(unread<v1::ColumnInfo>(), IsEmpty());
     EXPECT_THAT(unread<v1::CheckedRun>(), IsEmpty());
     EXPECT_THAT(unread<v1::CheckSpecResponse>(), IsEmpty());
     EXPECT_THAT(unread<v1::RowGroup>(), IsEmpty());

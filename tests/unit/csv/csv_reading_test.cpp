@@ -208,7 +208,7 @@ void checkFacts(const std::string& text, const RandomCsv& csv, int threads) {
     for (std::size_t r = 1; r < plain.records.size(); ++r) {
         const PlainRecord& record = plain.records[r];
         const auto splitRows = static_cast<std::size_t>(csv.options.csvSplitRows);
-        const files::ChunkFacts& chunk = facts->chunks.at((r - 1) / splitRows);
+        const files::ColumnChunkMetadata& chunk = facts->chunks.at((r - 1) / splitRows);
         if ((r - 1) % splitRows == 0) {
             ASSERT_EQ(chunk.offset, static_cast<std::int64_t>(record.begin));
             ASSERT_EQ(chunk.firstLine, record.line);
@@ -218,8 +218,8 @@ void checkFacts(const std::string& text, const RandomCsv& csv, int threads) {
             bytes[c] += static_cast<std::int64_t>(record.fields[c].size()) + 1;
             const std::string value = plainValue(record.fields[c], quote);
             const bool isNull = nulls.isNull(value);
-            const CsvLook look = isNull ? CsvLook{files::CsvForm::kWord}
-                                        : lookOf(value, csv.options.csvHasDecimalComma);
+            const CsvValueForm look = isNull ? CsvValueForm{files::CsvForm::kWord}
+                                             : lookOf(value, csv.options.csvHasDecimalComma);
             const std::pair<files::CsvForm, bool> forms[] = {
                 {look.form, !value.empty()},
                 {files::CsvForm::kNegative, look.isNegative},

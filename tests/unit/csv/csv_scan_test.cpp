@@ -12,14 +12,14 @@ using test::DataDirectory;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
-Result<files::FileFacts> scan(const std::string& text, files::ReadOptions options = {}) {
+Result<files::FileMetadata> scan(const std::string& text, files::ReadOptions options = {}) {
     DataDirectory dir;
     options.format = "csv";
     const std::string path = dir.text("t.csv", text);
     return scanCsv(*files::statFile(path, path), options);
 }
 
-TypeKind typeOf(const files::FileFacts& facts, const std::string& column) {
+TypeKind typeOf(const files::FileMetadata& facts, const std::string& column) {
     return facts.schema.find(column)->type.kind;
 }
 
@@ -81,7 +81,7 @@ TEST(CsvScan, RecordsOverBlockBordersAreWhole) {
     EXPECT_EQ(facts->rows, rows);
     EXPECT_EQ(typeOf(*facts, "a"), TypeKind::kInt64);
     std::int64_t bytes = 4;
-    for (const files::ChunkFacts& chunk : facts->chunks) {
+    for (const files::ColumnChunkMetadata& chunk : facts->chunks) {
         EXPECT_EQ(chunk.offset, bytes);
         bytes += chunk.bytes;
     }

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/files/file_facts.h"
+#include "backend/files/file_metadata.h"
 
 namespace millrace::test {
 

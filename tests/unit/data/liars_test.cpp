@@ -7,7 +7,7 @@
 #include "backend/core/thread.h"
 #include "daemon/worker/data/lead.h"
 #include "daemon/worker/data/messages.h"
-#include "daemon/worker/data/stay.h"
+#include "daemon/worker/data/worker_session.h"
 #include "daemon/worker/relay/follow_link.h"
 #include "tests/support/poll.h"
 #include "tests/unit/segment/stream_fixture.h"
@@ -143,8 +143,8 @@ class LiarsTest : public segment::StreamTest {
         segment::RememberingSink sink;
         auto sequencer = segment::Sequencer::make(input_, options, pool_, counters_, sink);
         ASSERT_TRUE(sequencer.ok()) << sequencer.status();
-        (*sequencer)->desk().setComputesHere(false);
-        lead_->attach((*sequencer)->desk(), input_);
+        (*sequencer)->queue().setComputesHere(false);
+        lead_->attach((*sequencer)->queue(), input_);
         Status status;
         std::jthread runner = startThread(
             "runner", [&](std::stop_token stop) { status = (*sequencer)->run(std::move(stop)); });
@@ -155,7 +155,7 @@ class LiarsTest : public segment::StreamTest {
         ASSERT_TRUE(honest.ok()) << honest.status();
         const auto engine = Engine::make(*honest, 1, 0);
         ASSERT_TRUE(engine.ok()) << engine.status();
-        const auto stay = Stay::begin(file_, *honest, **engine);
+        const auto stay = WorkerSession::begin(file_, *honest, **engine);
         ASSERT_TRUE(stay.ok()) << stay.status();
         std::jthread reports = startThread("reports", [&](const std::stop_token& stop) {
             while (!stop.stop_requested()) {

@@ -9,7 +9,7 @@ segment::SegmentDone sample() {
     segment::SegmentDone done;
     done.order.name = {2, 77};
     done.order.generation = 5;
-    segment::SegmentFacts& facts = done.facts;
+    segment::SegmentReport& facts = done.facts;
     facts.counts.rowsScanned = 1000;
     facts.counts.rowsPruned = 100;
     facts.counts.rowsKept = 70;
@@ -79,7 +79,7 @@ TEST(Messages, OrdersComeAsTheyWereSent) {
 }
 
 TEST(Messages, CountsThatNoSenderMakesAreRefused) {
-    v1::SegmentFacts message;
+    v1::SegmentReport message;
     message.set_rows_scanned(~0ULL);
     EXPECT_EQ(factsOf(message).status().code(), absl::StatusCode::kDataLoss);
     message.set_rows_scanned(1);

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/core/thread.h"
-#include "backend/system/peer_gate.h"
+#include "backend/system/local_peer_gate.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::data {
@@ -21,7 +21,7 @@ constexpr char kSession[] = "0123456789abcdef";
 class SlabChannel : public ::testing::Test {
  protected:
     void SetUp() override {
-        auto gate = PeerGate::open(slabSocket(path_), [this](int fd) { taken(UniqueFd(fd)); });
+        auto gate = LocalPeerGate::open(slabSocket(path_), [this](int fd) { taken(UniqueFd(fd)); });
         ASSERT_TRUE(gate.ok()) << gate.status();
         gate_ = std::move(*gate);
     }
@@ -34,7 +34,7 @@ class SlabChannel : public ::testing::Test {
     tests::TempDir directory_;
     const std::string path_ = directory_ / "data.sock";
     std::optional<SlabReader> reader_;
-    std::unique_ptr<PeerGate> gate_;
+    std::unique_ptr<LocalPeerGate> gate_;
 };
 
 TEST_F(SlabChannel, ASlabThatWasShownIsFound) {

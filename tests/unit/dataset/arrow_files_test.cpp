@@ -123,8 +123,8 @@ Result<std::vector<ArrayPtr>> readAll(const DataDirectory& dir, const std::strin
                                       arrow::MemoryPool* pool = nullptr) {
     files::ReadOptions options;
     options.format = "arrow";
-    ASSIGN_OR_RETURN(const auto dataset,
-                     Dataset::open({name}, dir.path(), options, std::make_shared<FactsCache>(), 1));
+    ASSIGN_OR_RETURN(const auto dataset, Dataset::open({name}, dir.path(), options,
+                                                       std::make_shared<MetadataCache>(), 1));
     ASSIGN_OR_RETURN(const auto facts, dataset->facts(0));
     SplitReader reader(dataset, pool);
     std::vector<ArrayPtr> all;

@@ -54,7 +54,7 @@ ArrayPtr users() {
 std::shared_ptr<const Dataset> opened(const std::string& path, const std::string& format) {
     files::ReadOptions options;
     options.format = format;
-    auto dataset = Dataset::open({path}, "/", options, std::make_shared<FactsCache>());
+    auto dataset = Dataset::open({path}, "/", options, std::make_shared<MetadataCache>());
     EXPECT_TRUE(dataset.ok()) << dataset.status();
     return *dataset;
 }
@@ -136,7 +136,7 @@ TEST(ColumnTree, SideTablesHaveFieldsToo) {
     DataDirectory dir;
     dir.parquet("users.parquet", {{"user", users()}});
     const auto table =
-        loadTable("users.parquet", {"user.age"}, {dir.path(), std::make_shared<FactsCache>()});
+        loadTable("users.parquet", {"user.age"}, {dir.path(), std::make_shared<MetadataCache>()});
     ASSERT_TRUE(table.ok()) << table.status();
     EXPECT_EQ((*table)->column(0)->null_count(), 2);
 }
@@ -217,7 +217,7 @@ TEST(ColumnTree, AFieldThatIsAMapInTheSecondFileIsRefusedWithBoth) {
     dir.parquet("b.parquet",
                 {{"c", fromJson(arrow::map(arrow::utf8(), arrow::int64()), R"([[["k", 1]]])")}});
     const auto dataset =
-        Dataset::open({dir.at("*.parquet")}, "/", {}, std::make_shared<FactsCache>());
+        Dataset::open({dir.at("*.parquet")}, "/", {}, std::make_shared<MetadataCache>());
     ASSERT_TRUE(dataset.ok()) << dataset.status();
     const std::string why = (*dataset)->schema().whyUnknown("c");
     EXPECT_THAT(why, HasSubstr("column 'c' is int64 in " + dir.at("a.parquet") + ", and in " +

@@ -21,7 +21,7 @@ class ColumnsOfFiles : public ::testing::Test {
  protected:
     Result<std::shared_ptr<const Dataset>> open(const files::ReadOptions& options = {},
                                                 const std::string& path = "*.parquet") const {
-        return Dataset::open({path}, dir_.path(), options, std::make_shared<FactsCache>(), 2);
+        return Dataset::open({path}, dir_.path(), options, std::make_shared<MetadataCache>(), 2);
     }
     /// The first rows of a file.
     static std::shared_ptr<arrow::Array> values(const std::shared_ptr<const Dataset>& dataset,

@@ -179,7 +179,7 @@ ArrayPtr rowsOf(const ArrayPtr& array, const std::vector<std::int64_t>& rows) {
 }
 
 void expectSame(const std::string& path, const std::string& what, bool allowsRefused = false) {
-    const auto dataset = Dataset::open({path}, "/", {}, std::make_shared<FactsCache>());
+    const auto dataset = Dataset::open({path}, "/", {}, std::make_shared<MetadataCache>());
     ASSERT_TRUE(dataset.ok()) << what << ": " << dataset.status();
     const auto facts = *(*dataset)->facts(0);
     for (const expr::RefusedColumn& column : facts->schema.refused) {
@@ -188,7 +188,7 @@ void expectSame(const std::string& path, const std::string& what, bool allowsRef
     }
     SplitReader reader(*dataset);
     SplitRange split{0, 0, 0, 0};
-    for (const files::ChunkFacts& chunk : facts->chunks) {
+    for (const files::ColumnChunkMetadata& chunk : facts->chunks) {
         split.rows = chunk.rows;
         const auto table = readGroup(path, static_cast<int>(split.chunk));
         for (const expr::Field& field : (*dataset)->schema().fields) {
@@ -347,7 +347,7 @@ TEST(Corpus, BytesThatAreNoTextAreReadAsTheyAre) {
     }
     dir.parquet("a.parquet", {{"b", *values.Finish()}, {"f", *fixed.Finish()}});
     SplitReader reader(
-        *Dataset::open({dir.at("a.parquet")}, "/", {}, std::make_shared<FactsCache>()));
+        *Dataset::open({dir.at("a.parquet")}, "/", {}, std::make_shared<MetadataCache>()));
     const auto read = reader.readColumns({0, 0, 0, 3}, {"b", "f"});
     ASSERT_TRUE(read.ok()) << read.status();
     for (const ArrayPtr& array : *read) {
@@ -378,7 +378,7 @@ TEST(Corpus, AFlippedBitInAPageWithAChecksumIsNamed) {
             ASSERT_NE(at, std::string::npos);
             flipped[at] = static_cast<char>(flipped[at] ^ 4);
             test::write(path, flipped);
-            SplitReader reader(*Dataset::open({path}, "/", {}, std::make_shared<FactsCache>()));
+            SplitReader reader(*Dataset::open({path}, "/", {}, std::make_shared<MetadataCache>()));
             const Status status = reader.readColumns({0, 0, 0, 80}, {column}).status();
             EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << column;
             EXPECT_THAT(messageOf(status),
@@ -419,7 +419,8 @@ TEST(Corpus, ATruncatedFileSaysSoAtEveryLength) {
     for (std::size_t size = 0; size < whole.size(); size += 13) {
         test::write(dir.at("a.parquet"), whole.substr(0, size));
         const Status status =
-            Dataset::open({dir.at("a.parquet")}, "/", {}, std::make_shared<FactsCache>()).status();
+            Dataset::open({dir.at("a.parquet")}, "/", {}, std::make_shared<MetadataCache>())
+                .status();
         EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << size << ": " << status;
         EXPECT_THAT(messageOf(status), testing::HasSubstr(dir.at("a.parquet") + ": "));
         EXPECT_THAT(messageOf(status), testing::AnyOf(testing::HasSubstr("truncated"),

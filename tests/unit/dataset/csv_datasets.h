@@ -24,7 +24,7 @@ using ArrayPtr = std::shared_ptr<arrow::Array>;
 inline Opened openAt(const DataDirectory& dir, const files::ReadOptions& options,
                      const std::string& path = ".") {
     return dataset::Dataset::open({path}, dir.path(), options,
-                                  std::make_shared<dataset::FactsCache>(), 2);
+                                  std::make_shared<dataset::MetadataCache>(), 2);
 }
 
 inline std::string typeOf(const Opened& opened, const std::string& column) {

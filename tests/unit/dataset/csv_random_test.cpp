@@ -189,7 +189,7 @@ TEST(CsvRandom, ValuesNullsAndErrorsAreThoseOfPlainCode) {
         DataDirectory dir;
         const std::string path = dir.text("t.csv", one.text);
         const auto dataset = Dataset::open({"t.csv"}, dir.path(), one.csv.options,
-                                           std::make_shared<FactsCache>(), 3);
+                                           std::make_shared<MetadataCache>(), 3);
         ASSERT_TRUE(dataset.ok()) << dataset.status();
         const auto facts = *(*dataset)->facts(0);
         ASSERT_EQ(facts->rows, static_cast<std::int64_t>(one.rows.size())) << seed;

@@ -296,7 +296,7 @@ TEST(Csv, BadRowsAreLeftOutAndCountedWhereTheUserSaysSo) {
     file.relativePath = "a.csv";
     file.bytes = (*dataset)->files()[0].bytes;
     file.footerHash = (*(*dataset)->facts(0))->contentHash;
-    const auto again = Dataset::ofPlan({file}, planned, std::make_shared<FactsCache>());
+    const auto again = Dataset::ofPlan({file}, planned, std::make_shared<MetadataCache>());
     ASSERT_TRUE(again.ok()) << again.status();
     EXPECT_EQ((*(*again)->facts(0))->rows, 62);
 }
@@ -332,7 +332,7 @@ TEST(Csv, SplitsAreCutBesideCommentsAndRowsThatAreLeftOut) {
         EXPECT_EQ(facts->rows, 40);
         SplitReader reader(*dataset);
         SplitRange split{0, 0, 0, 0};
-        for (const files::ChunkFacts& chunk : facts->chunks) {
+        for (const files::ColumnChunkMetadata& chunk : facts->chunks) {
             split.rows = chunk.rows;
             const auto read = reader.readColumns(split, {"x", "s"});
             ASSERT_TRUE(read.ok()) << read.status();
@@ -505,7 +505,7 @@ TEST(Csv, AMistakeInTheTypesNamesThePlaceWhereTheyStand) {
     spec::TableRef table("a.csv");
     table.csv.types = {{"y", "int64"}};
     EXPECT_THAT(
-        messageOf(tableSchema(table, {dir.path(), std::make_shared<FactsCache>()}).status()),
+        messageOf(tableSchema(table, {dir.path(), std::make_shared<MetadataCache>()}).status()),
         HasSubstr("the table's csv.types: no column 'y'"));
 }
 
@@ -514,7 +514,7 @@ TEST(Csv, FactsOfOtherOptionsAreNotTakenFromTheCache) {
     dir.text("a.csv", "x,y\n1,-\n2,3\n");
     const auto typeNow = [&](const files::ReadOptions& options) {
         const auto opened = Dataset::open({"."}, dir.path(), options,
-                                          std::make_shared<FactsCache>(cacheDir.path()), 1);
+                                          std::make_shared<MetadataCache>(cacheDir.path()), 1);
         return (*opened)->schema().find("y")->type.name();
     };
     files::ReadOptions options = csv();
@@ -531,7 +531,7 @@ TEST(Csv, TabsAreTheDelimiterOfTsv) {
     EXPECT_EQ(readOptionsOf({"a.tsv/b.csv"}, "").csvDelimiter, ',');
     DataDirectory dir;
     dir.text("t.tsv", "a,b\tc\n1\t2\n");
-    const auto schema = tableSchema("t.tsv", {dir.path(), std::make_shared<FactsCache>()});
+    const auto schema = tableSchema("t.tsv", {dir.path(), std::make_shared<MetadataCache>()});
     ASSERT_TRUE(schema.ok()) << schema.status();
     EXPECT_THAT(schema->names(), ElementsAre("a,b", "c"));
 }
@@ -545,7 +545,7 @@ TEST(Csv, SeveralFilesAreOneSideTableReadAsItSays) {
     table.csv.delimiter = ";";
     table.csv.decimalComma = true;
     table.csv.nullValues = {"?"};
-    const auto cache = std::make_shared<FactsCache>();
+    const auto cache = std::make_shared<MetadataCache>();
     const auto loaded = loadTable(table, {"k", "v"}, {dir.path(), cache});
     ASSERT_TRUE(loaded.ok()) << loaded.status();
     EXPECT_TRUE((*loaded)->column(0)->chunk(0)->Equals(ints({3, 1, 2})));

@@ -34,7 +34,7 @@ files::ReadOptions as(const std::string& format) {
 
 Result<std::shared_ptr<const Dataset>> openAt(const DataDirectory& dir, const std::string& path,
                                               const files::ReadOptions& options) {
-    return Dataset::open({path}, dir.path(), options, std::make_shared<FactsCache>(), 2);
+    return Dataset::open({path}, dir.path(), options, std::make_shared<MetadataCache>(), 2);
 }
 
 std::shared_ptr<arrow::Array> as32(const std::vector<std::int32_t>& values) {
@@ -183,7 +183,7 @@ TEST(Dataset, TypesWidenWhereNoValueIsLost) {
     EXPECT_TRUE(columns->at(1)->Equals(reals({3, 4})));
     const stream::Plan plan = planOf(**dataset);
     const auto again =
-        Dataset::ofPlan(plan.files, as("parquet"), std::make_shared<FactsCache>(), plan.schema);
+        Dataset::ofPlan(plan.files, as("parquet"), std::make_shared<MetadataCache>(), plan.schema);
     ASSERT_TRUE(again.ok()) << again.status();
     EXPECT_EQ((*again)->schema(), (*dataset)->schema());
 }
@@ -260,11 +260,11 @@ TEST(Dataset, AChangedFileStopsTheRunAndIsNamed) {
     DataDirectory dir;
     const std::string path = dir.parquet("a.parquet", {{"x", ints({1, 2})}});
     const stream::Plan plan = planOf(**openAt(dir, "a.parquet", as("parquet")));
-    const auto cache = std::make_shared<FactsCache>();
+    const auto cache = std::make_shared<MetadataCache>();
     EXPECT_TRUE(Dataset::ofPlan(plan.files, as("parquet"), cache).ok());
     dir.parquet("a.parquet", {{"y", ints({1, 2})}});
     const Status status =
-        Dataset::ofPlan(plan.files, as("parquet"), std::make_shared<FactsCache>()).status();
+        Dataset::ofPlan(plan.files, as("parquet"), std::make_shared<MetadataCache>()).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
     EXPECT_THAT(messageOf(status), HasSubstr(path + ": changed since the run was planned"));
     std::filesystem::remove(path);
@@ -278,7 +278,7 @@ class ReaderOfAChangingFile : public testing::Test {
     void start(const std::string& name, const std::string& format) {
         path_ = dir_.at(name);
         const stream::Plan plan = planOf(**openAt(dir_, name, as(format)));
-        dataset_ = *Dataset::ofPlan(plan.files, as(format), std::make_shared<FactsCache>());
+        dataset_ = *Dataset::ofPlan(plan.files, as(format), std::make_shared<MetadataCache>());
         reader_.emplace(dataset_);
         ASSERT_TRUE(reader_->readColumns({0, 0, 0, 2}, {"x"}).ok());
         ASSERT_TRUE(dataset_->verifyFiles().ok());
@@ -342,7 +342,7 @@ TEST_F(ReaderOfAChangingFile, NamesACsvFileWhoseByteRangesHoldOtherRows) {
     options.csvSplitRows = 2;
     path_ = dir_.at("a.csv");
     const stream::Plan plan = planOf(**openAt(dir_, "a.csv", options));
-    dataset_ = *Dataset::ofPlan(plan.files, options, std::make_shared<FactsCache>());
+    dataset_ = *Dataset::ofPlan(plan.files, options, std::make_shared<MetadataCache>());
     reader_.emplace(dataset_);
     ASSERT_TRUE(reader_->readColumns({0, 0, 0, 2}, {"x"}).ok());
     std::fstream(path_, std::ios::in | std::ios::out).seekp(6).put('7');
@@ -366,7 +366,7 @@ TEST(Dataset, ASideTableThatChangesWhileItIsLoadedIsNamed) {
     DataDirectory dir;
     const std::string path = dir.text("t.csv", "k,v\n1,2\n");
     const auto checked = verifySideTable(
-        sideTablesOf("t.csv", {dir.path(), std::make_shared<FactsCache>()})->front());
+        sideTablesOf("t.csv", {dir.path(), std::make_shared<MetadataCache>()})->front());
     ASSERT_TRUE(checked.ok()) << checked.status();
     EXPECT_TRUE(verifyStill(*checked).ok());
     std::fstream(path, std::ios::in | std::ios::out).seekp(6).put('3');
@@ -379,19 +379,21 @@ TEST(Dataset, FactsComeFromTheDiskCacheWhileTheFileIsTheSame) {
     const std::string path = dir.text("a.csv", "x\n1\n");
     const files::ReadOptions options = as("csv");
     const files::DataFile file = *files::statFile(path, path);
-    ASSERT_TRUE(FactsCache(cacheDir.path()).get(file, options).ok());
+    ASSERT_TRUE(MetadataCache(cacheDir.path()).get(file, options).ok());
     // The content changes under the same identity: the answer comes from the cache, not from the
     // file.
     const auto time = std::filesystem::last_write_time(path);
     test::write(path, "\n\n\n\n");
     std::filesystem::last_write_time(path, time);
-    EXPECT_EQ((*FactsCache(cacheDir.path()).get(file, options))->rows, 1);
+    EXPECT_EQ((*MetadataCache(cacheDir.path()).get(file, options))->rows, 1);
     dir.text("a.csv", "x\n1\n2\n");
-    EXPECT_EQ((*FactsCache(cacheDir.path()).get(*files::statFile(path, path), options))->rows, 2);
+    EXPECT_EQ((*MetadataCache(cacheDir.path()).get(*files::statFile(path, path), options))->rows,
+              2);
     for (const auto& entry : std::filesystem::directory_iterator(cacheDir.path())) {
         test::write(entry.path(), "{broken");
     }
-    EXPECT_EQ((*FactsCache(cacheDir.path()).get(*files::statFile(path, path), options))->rows, 2);
+    EXPECT_EQ((*MetadataCache(cacheDir.path()).get(*files::statFile(path, path), options))->rows,
+              2);
 }
 
 TEST(Dataset, FactsOfManyFilesAreOnePackADirectory) {
@@ -401,14 +403,14 @@ TEST(Dataset, FactsOfManyFilesAreOnePackADirectory) {
     }
     const files::ReadOptions options = as("csv");
     const auto files = *files::listFiles({"k=*/*.csv"}, dir.path(), "csv");
-    const auto first = *FactsCache(cacheDir.path()).getAll(files, options, 2);
+    const auto first = *MetadataCache(cacheDir.path()).getAll(files, options, 2);
     const auto packs = std::filesystem::directory_iterator(cacheDir.path());
     EXPECT_EQ(std::distance(begin(packs), end(packs)), 3);
     // The files are removed; only the cache has their facts.
     for (const files::DataFile& file : files) {
         std::filesystem::remove(file.path);
     }
-    const auto again = FactsCache(cacheDir.path()).getAll(files, options, 2);
+    const auto again = MetadataCache(cacheDir.path()).getAll(files, options, 2);
     ASSERT_TRUE(again.ok()) << again.status();
     for (std::size_t i = 0; i < files.size(); ++i) {
         EXPECT_EQ(*(*again)[i], *first[i]);
@@ -417,7 +419,7 @@ TEST(Dataset, FactsOfManyFilesAreOnePackADirectory) {
     for (const auto& entry : std::filesystem::directory_iterator(cacheDir.path())) {
         std::filesystem::resize_file(entry.path(), entry.file_size() - 1);
     }
-    EXPECT_EQ(FactsCache(cacheDir.path()).getAll(files, options, 2).status().code(),
+    EXPECT_EQ(MetadataCache(cacheDir.path()).getAll(files, options, 2).status().code(),
               absl::StatusCode::kNotFound);
 }
 
@@ -479,7 +481,7 @@ TEST(Plan, SideTablesAreHashedAndChecked) {
     dir.text("t.csv", "k\n1\n");
     dir.text("u.csv", "k\n12\n13\n");
     const auto tables = sideTablesOf(spec::TableRef(std::vector<std::string>{"u.csv", "t*.csv"}),
-                                     {dir.path(), std::make_shared<FactsCache>()});
+                                     {dir.path(), std::make_shared<MetadataCache>()});
     ASSERT_TRUE(tables.ok()) << tables.status();
     ASSERT_EQ(tables->size(), 2);
     EXPECT_EQ(tables->at(0).bytes, 8);
@@ -496,7 +498,7 @@ TEST(Plan, ATableHasTheFilesOfThePlanAndNoOther) {
     DataDirectory dir;
     dir.text("t-1.csv", "k\n1\n");
     const TablePlace place{
-        dir.path(), std::make_shared<FactsCache>(),
+        dir.path(), std::make_shared<MetadataCache>(),
         std::make_shared<std::set<std::string>>(std::set<std::string>{dir.path() + "/t-1.csv"})};
     const auto table = loadTable("t-*.csv", {"k"}, place);
     ASSERT_TRUE(table.ok()) << table.status();

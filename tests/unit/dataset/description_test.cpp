@@ -23,11 +23,11 @@ Result<std::shared_ptr<const Dataset>> openAt(const DataDirectory& dir, const st
                                               const std::string& format = "parquet") {
     files::ReadOptions options;
     options.format = format;
-    return Dataset::open({path}, dir.path(), options, std::make_shared<FactsCache>(), 2);
+    return Dataset::open({path}, dir.path(), options, std::make_shared<MetadataCache>(), 2);
 }
 
-std::vector<ColumnFacts> factsOf(const DataDirectory& dir, const std::string& path,
-                                 const DescribeOptions& options = {}) {
+std::vector<ColumnInfo> factsOf(const DataDirectory& dir, const std::string& path,
+                                const DescribeOptions& options = {}) {
     const auto dataset = openAt(dir, path);
     EXPECT_TRUE(dataset.ok()) << dataset.status();
     const auto facts = columnFacts(**dataset, options);
@@ -72,7 +72,7 @@ TEST(Description, StatisticsAreThoseOfAllRowGroupsAndFiles) {
     dir.parquet("a.parquet", {{"x", ints({5, kNull, 7, 8})}, {"s", texts({"m", "n", "b", "\x01"})}},
                 2);
     dir.parquet("b.parquet", {{"x", ints({-3, kNull})}, {"s", texts({"z", "y"})}}, 2);
-    const std::vector<ColumnFacts> facts = factsOf(dir, ".");
+    const std::vector<ColumnInfo> facts = factsOf(dir, ".");
     EXPECT_EQ(facts[0].nulls, 2);
     EXPECT_EQ(facts[0].min, "-3");
     EXPECT_EQ(facts[0].max, "8");
@@ -88,7 +88,7 @@ TEST(Description, StatisticsAreThoseOfAllRowGroupsAndFiles) {
 TEST(Description, AColumnWithoutAnyValueHasNoBounds) {
     DataDirectory dir;
     dir.parquet("a.parquet", {{"x", ints({kNull, kNull})}});
-    const ColumnFacts facts = factsOf(dir, ".")[0];
+    const ColumnInfo facts = factsOf(dir, ".")[0];
     EXPECT_EQ(facts.nulls, 2);
     EXPECT_EQ(facts.min, "");
     EXPECT_EQ(facts.max, "");
@@ -102,7 +102,7 @@ TEST(Description, ListsHaveNoNullCountAndNoBounds) {
     ASSERT_TRUE(builder.Append().ok() && values.AppendValues({1, 2}).ok() &&
                 builder.AppendNull().ok());
     dir.parquet("a.parquet", {{"l", *builder.Finish()}});
-    const ColumnFacts facts = factsOf(dir, ".")[0];
+    const ColumnInfo facts = factsOf(dir, ".")[0];
     EXPECT_FALSE(facts.nulls.has_value());
     EXPECT_EQ(facts.min, "");
     EXPECT_FALSE(facts.toJson().contains("nulls"));

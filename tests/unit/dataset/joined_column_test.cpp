@@ -66,7 +66,7 @@ TEST(SideTable, IsTheSameHoweverManyThreadsLoadIt) {
     dir.parquet("t.parquet", {{"k", ints(keys)}, {"s", texts(names)}, {"y", reals(values)}},
                 30'000);
     for (const int threads : {1, 2, 7}) {
-        TablePlace place{dir.path(), std::make_shared<FactsCache>()};
+        TablePlace place{dir.path(), std::make_shared<MetadataCache>()};
         place.threads = threads;
         const auto table = loadTable("t.parquet", {"k", "s", "y"}, place);
         ASSERT_TRUE(table.ok()) << table.status();

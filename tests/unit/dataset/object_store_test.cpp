@@ -64,7 +64,7 @@ class Objects : public testing::Test {
                                                        const std::string& format = "parquet") {
         files::ReadOptions options;
         options.format = format;
-        return Dataset::open({path}, "/", options, std::make_shared<FactsCache>(), 4);
+        return Dataset::open({path}, "/", options, std::make_shared<MetadataCache>(), 4);
     }
     static std::vector<std::string> names(const Result<std::vector<files::DataFile>>& files) {
         std::vector<std::string> out;
@@ -145,11 +145,12 @@ TEST_F(Objects, ParquetCsvAndSideTablesReadAsFromADisk) {
     ASSERT_TRUE(csv.ok()) << csv.status();
     SplitReader rows(*csv);
     EXPECT_TRUE(rows.readColumns({0, 0, 0, 2}, {"v"})->at(0)->Equals(ints({2, 4})));
-    const auto tables = sideTablesOf("s3://lake/t.csv", {"/", std::make_shared<FactsCache>()});
+    const auto tables = sideTablesOf("s3://lake/t.csv", {"/", std::make_shared<MetadataCache>()});
     ASSERT_TRUE(tables.ok()) << tables.status();
-    EXPECT_EQ(
-        tables->at(0).hash,
-        sideTablesOf(files_->at("lake/t.csv"), {"/", std::make_shared<FactsCache>()})->at(0).hash);
+    EXPECT_EQ(tables->at(0).hash,
+              sideTablesOf(files_->at("lake/t.csv"), {"/", std::make_shared<MetadataCache>()})
+                  ->at(0)
+                  .hash);
     EXPECT_TRUE(verifySideTable(tables->at(0)).ok());
 }
 
@@ -269,10 +270,10 @@ TEST_F(Objects, AReplacedObjectStopsTheRunAndIsNamed) {
     planned.bytes = (*dataset)->files()[0].bytes;
     planned.footerHash = (*(*dataset)->facts(0))->contentHash;
     files::ReadOptions options;
-    EXPECT_TRUE(Dataset::ofPlan({planned}, options, std::make_shared<FactsCache>()).ok());
+    EXPECT_TRUE(Dataset::ofPlan({planned}, options, std::make_shared<MetadataCache>()).ok());
     parquet("a.parquet", 0, 11);
     const Status status =
-        Dataset::ofPlan({planned}, options, std::make_shared<FactsCache>()).status();
+        Dataset::ofPlan({planned}, options, std::make_shared<MetadataCache>()).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
     EXPECT_THAT(messageOf(status), HasSubstr(uri + ": changed since the run was planned"));
 }

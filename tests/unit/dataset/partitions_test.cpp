@@ -78,7 +78,7 @@ class PartitionedFiles : public testing::Test {
         dir_.parquet("log/day=2024-01-02/country=__HIVE_DEFAULT_PARTITION__/a.parquet",
                      {{"x", ints({4, 5})}});
         const auto dataset =
-            Dataset::open({"log"}, dir_.path(), {}, std::make_shared<FactsCache>());
+            Dataset::open({"log"}, dir_.path(), {}, std::make_shared<MetadataCache>());
         EXPECT_TRUE(dataset.ok()) << dataset.status();
         dataset_ = *dataset;
     }
@@ -132,7 +132,7 @@ TEST_F(PartitionedFiles, APrunedFileIsNotOpened) {
 TEST_F(PartitionedFiles, TheyAreDescribedByTheirValues) {
     const auto columns = columnFacts(*dataset_, {});
     ASSERT_TRUE(columns.ok()) << columns.status();
-    for (const ColumnFacts& column : *columns) {
+    for (const ColumnInfo& column : *columns) {
         if (column.name == "day") {
             EXPECT_EQ(column.min, "2024-01-01");
             EXPECT_EQ(column.max, "2024-01-02");
@@ -154,7 +154,7 @@ TEST_F(PartitionedFiles, APlanPinsThemWithItsFiles) {
     ASSERT_TRUE(read.ok()) << read.status();
     EXPECT_EQ(*read, *plan);
     const auto again =
-        Dataset::ofPlan(read->files, {}, std::make_shared<FactsCache>(), read->schema);
+        Dataset::ofPlan(read->files, {}, std::make_shared<MetadataCache>(), read->schema);
     ASSERT_TRUE(again.ok()) << again.status();
     EXPECT_EQ((*again)->schema(), dataset_->schema());
 }
@@ -163,7 +163,7 @@ TEST(Partitions, AColumnOfTheFilesThemselvesIsTheirs) {
     DataDirectory dir;
     dir.parquet("x=7/a.parquet", {{"x", ints({1})}});
     const auto dataset =
-        Dataset::open({"*/a.parquet"}, dir.path(), {}, std::make_shared<FactsCache>());
+        Dataset::open({"*/a.parquet"}, dir.path(), {}, std::make_shared<MetadataCache>());
     ASSERT_TRUE(dataset.ok()) << dataset.status();
     EXPECT_TRUE((*dataset)->partitions().empty());
     SplitReader reader(*dataset);

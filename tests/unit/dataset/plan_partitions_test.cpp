@@ -18,7 +18,7 @@ class PlanPartitions : public testing::Test {
  protected:
     Result<stream::Plan> plan(const std::string& column, const files::ReadOptions& options = {}) {
         const auto dataset =
-            Dataset::open({"log"}, dir_.path(), options, std::make_shared<FactsCache>());
+            Dataset::open({"log"}, dir_.path(), options, std::make_shared<MetadataCache>());
         EXPECT_TRUE(dataset.ok()) << dataset.status();
         spec::RunSpec spec;
         spec.batch.order = "by";

@@ -38,7 +38,7 @@ class Pruning : public testing::Test {
     SplitPruner prunerOf(const std::string& where) {
         if (dataset_ == nullptr) {
             const auto dataset =
-                Dataset::open({dir_.path()}, "/", {}, std::make_shared<FactsCache>());
+                Dataset::open({dir_.path()}, "/", {}, std::make_shared<MetadataCache>());
             EXPECT_TRUE(dataset.ok()) << dataset.status();
             dataset_ = *dataset;
         }

@@ -169,11 +169,11 @@ TEST_F(AdoptionTest, AGuardianOfAnotherBootIsNotTakenForAlive) {
     EXPECT_EQ(record->scope, PidScope::ofThisProcess());
     const PidScope now{"machine", "boot-1", 1, "host"};
     record->scope = now;
-    EXPECT_EQ(fateOf(*record, now), GuardianFate::kAlive);
+    EXPECT_EQ(fateOf(*record, now), GuardianState::kAlive);
     record->scope.boot = "boot-0";
-    EXPECT_EQ(fateOf(*record, now), GuardianFate::kUnknown) << "written since this boot";
+    EXPECT_EQ(fateOf(*record, now), GuardianState::kUnknown) << "written since this boot";
     record->writtenMs -= bootTimeMs() + 1000;
-    EXPECT_EQ(fateOf(*record, now), GuardianFate::kGone)
+    EXPECT_EQ(fateOf(*record, now), GuardianState::kGone)
         << "the same pid and start time, after a reboot";
     ASSERT_TRUE(engine->cancel(id, std::chrono::milliseconds(0), "").ok());
     waitForEnd(id);
@@ -199,7 +199,7 @@ TEST_F(AdoptionTest, WorkersOfAnotherMachineOrNamespaceAreNeitherDeadNorSignalle
     }
     here = {};
     restart();
-    EXPECT_EQ(fateOf(*record, record->scope), GuardianFate::kAlive) << "nobody signalled it";
+    EXPECT_EQ(fateOf(*record, record->scope), GuardianState::kAlive) << "nobody signalled it";
     EXPECT_EQ(stateOf(id).phase, Phase::kRunning);
     ASSERT_TRUE(engine->cancel(id, std::chrono::milliseconds(0), "").ok());
     EXPECT_EQ(waitForEnd(id).cause, Cause::kCancelled);
@@ -220,7 +220,7 @@ TEST_F(AdoptionTest, WithoutAFreeDescriptorNothingIsTakenForEnded) {
     ASSERT_TRUE(record.has_value());
     {
         const NoDescriptors none;
-        EXPECT_EQ(fateOf(*record, record->scope), GuardianFate::kAlive);
+        EXPECT_EQ(fateOf(*record, record->scope), GuardianState::kAlive);
         EXPECT_FALSE(readExitRecord(file("runs/r-abcde/a1/one")).ok());
         EXPECT_FALSE(killLeftovers(file("runs/r-abcde/a1/one"), "").ok());
         EXPECT_EQ(stateOf(id).phase, Phase::kRunning);
@@ -228,7 +228,7 @@ TEST_F(AdoptionTest, WithoutAFreeDescriptorNothingIsTakenForEnded) {
     EXPECT_EQ(stateOf(id).phase, Phase::kRunning);
     ASSERT_TRUE(engine->cancel(id, std::chrono::milliseconds(0), "").ok());
     waitForEnd(id);
-    EXPECT_TRUE(eventually([&] { return fateOf(*record, record->scope) == GuardianFate::kGone; }));
+    EXPECT_TRUE(eventually([&] { return fateOf(*record, record->scope) == GuardianState::kGone; }));
 }
 
 TEST(ExitRecord, WhoEndedFirstIsToldByTheTimeSinceTheBoot) {

@@ -16,8 +16,8 @@ using test::DataDirectory;
 constexpr const char* kParquet = "/data/a.parquet\n1\nparquet/4";
 constexpr const char* kCsv = "/data/b.csv\n1\ncsv/4";
 
-FileFacts parquetFacts() {
-    FileFacts facts;
+FileMetadata parquetFacts() {
+    FileMetadata facts;
     facts.schema.fields = {
         {"user", {expr::TypeKind::kInt64, false, 0, false}},
         {"", {expr::TypeKind::kString, true, 0, true}},
@@ -32,8 +32,8 @@ FileFacts parquetFacts() {
     return facts;
 }
 
-FileFacts csvFacts() {
-    FileFacts facts;
+FileMetadata csvFacts() {
+    FileMetadata facts;
     facts.schema.fields = {{"n", {expr::TypeKind::kDouble, false, 0, true}}};
     facts.rows = 3;
     facts.chunks = {{3, 2, 20, 2, {20}}};
@@ -50,8 +50,8 @@ class FactsPackTest : public ::testing::Test {
  protected:
     FactsPackTest() {
         addToPack(dir_.path(), pack_, {},
-                  {{kParquet, std::make_shared<const FileFacts>(parquetFacts())},
-                   {kCsv, std::make_shared<const FileFacts>(csvFacts())}});
+                  {{kParquet, std::make_shared<const FileMetadata>(parquetFacts())},
+                   {kCsv, std::make_shared<const FileMetadata>(csvFacts())}});
     }
 
     void write(const std::string& text) {
@@ -70,11 +70,11 @@ TEST_F(FactsPackTest, FactsSurvive) {
 }
 
 TEST_F(FactsPackTest, ALaterEntryOfAFileTakesTheEarlierOnesPlace) {
-    FileFacts later = parquetFacts();
+    FileMetadata later = parquetFacts();
     later.rows = 1;
     const std::string key = "/data/a.parquet\n2\nparquet/4";
     addToPack(dir_.path(), pack_, readPack(pack_),
-              {{key, std::make_shared<const FileFacts>(later)}});
+              {{key, std::make_shared<const FileMetadata>(later)}});
     const FactsByKey pack = readPack(pack_);
     EXPECT_EQ(pack.size(), 2);
     EXPECT_EQ(pack.at(key)->rows, 1);

@@ -135,7 +135,7 @@ TEST(RowGroupSizes, CountEveryRowGroupOnce) {
 
 TEST(RowGroupSizes, UseTheDiskWhereNothingElseIsKnown) {
     std::vector<values::DatasetFile> files = sampleDataset(1).files;
-    for (values::RowGroupFacts& group : files[0].rowGroups) {
+    for (values::RowGroupInfo& group : files[0].rowGroups) {
         group.decodedBytes = 0;
     }
     EXPECT_FALSE(rowGroupSizes(files).isDecoded);

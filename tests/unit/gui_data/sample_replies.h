@@ -91,7 +91,7 @@ inline values::DatasetReply sampleDataset(int numFiles = 3, int numColumns = 4) 
     }
     reply.decodedBytes = reply.bytes * 3;
     for (int c = 0; c < numColumns; ++c) {
-        values::ColumnFacts column;
+        values::ColumnInfo column;
         column.name = "column_" + std::to_string(c);
         column.type = c % 2 == 0 ? "int64" : "list<int64>";
         column.isNullable = c > 0;

@@ -104,14 +104,14 @@ class LaunchWorld {
                                          {"movieId", "int64"},
                                          {"rating", "double"},
                                          {"timestamp", "int64"}}) {
-            values::ColumnFacts column;
+            values::ColumnInfo column;
             column.name = name;
             column.type = type;
             reply.columns.push_back(column);
         }
         for (const auto& [name, type] :
              {std::pair("genres", "list<string>"), {"age_years", "double"}, {"is_new", "bool"}}) {
-            values::ColumnFacts column;
+            values::ColumnInfo column;
             column.name = name;
             column.type = type;
             reply.derived.push_back(column);

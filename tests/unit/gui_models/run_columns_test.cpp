@@ -44,7 +44,7 @@ TEST(RunColumns, HaveTheTitlesOfTheWords) {
     std::set<QString> titles;
     for (const session::Word* one : session::words()) {
         titles.insert(titleOf(*one));
-        const RunColumnFacts facts = factsOf(one->key);
+        const RunColumnInfo facts = factsOf(one->key);
         if (facts.field >= 0) {
             EXPECT_EQ(facts.title, titleOf(*one)) << one->key;
         }

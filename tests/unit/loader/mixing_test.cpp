@@ -50,7 +50,7 @@ class MixingTest : public ::testing::Test {
                            options);
         EXPECT_TRUE(read.ok()) << spec::toStatus(read.errors, "spec");
         spec::RunSpec spec = *read.spec;
-        const auto cache = std::make_shared<dataset::FactsCache>();
+        const auto cache = std::make_shared<dataset::MetadataCache>();
         const auto data = dataset::Dataset::open(spec.dataset.path, spec.baseDir,
                                                  dataset::readOptionsOf(spec.dataset), cache);
         EXPECT_TRUE(data.ok()) << data.status();

@@ -12,7 +12,7 @@
 #include "backend/job/job_file.h"
 #include "backend/job/log_files.h"
 #include "backend/scores/score_file.h"
-#include "daemon/nodes/agents_door.h"
+#include "daemon/nodes/agent_listener.h"
 #include "daemon/nodes/head_link.h"
 #include "daemon/nodes/rank_tunnel.h"
 #include "tests/support/checkpoint_file.h"
@@ -48,15 +48,15 @@ class FileMoverTest : public ::testing::TestWithParam<const char*> {
     }
     void openHead() {
         head.reset();
-        head = std::move(AgentsDoor::open(config, "build", table, tokens, clock,
-                                          [this](const auto& run, const auto& facts) {
-                                              MutexLock lock(mutex);
-                                              EXPECT_EQ(run, "r-abcde");
-                                              if (keeps.ok()) {
-                                                  kept.push_back(facts.step);
-                                              }
-                                              return keeps;
-                                          })
+        head = std::move(AgentListener::open(config, "build", table, tokens, clock,
+                                             [this](const auto& run, const auto& facts) {
+                                                 MutexLock lock(mutex);
+                                                 EXPECT_EQ(run, "r-abcde");
+                                                 if (keeps.ok()) {
+                                                     kept.push_back(facts.step);
+                                                 }
+                                                 return keeps;
+                                             })
                              .value());
     }
     void attach() {
@@ -127,7 +127,7 @@ class FileMoverTest : public ::testing::TestWithParam<const char*> {
     Mutex mutex;
     std::vector<std::int64_t> kept MR_GUARDED_BY(mutex);
     Status keeps MR_GUARDED_BY(mutex) = okStatus();
-    std::unique_ptr<AgentsDoor> head;
+    std::unique_ptr<AgentListener> head;
     std::unique_ptr<HeadLink> agent;
     std::unique_ptr<FileMover> mover;
 };

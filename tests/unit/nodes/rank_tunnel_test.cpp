@@ -22,7 +22,7 @@
 #include "backend/system/network_interface.h"
 #include "backend/system/unix_socket.h"
 #include "backend/system/write_all.h"
-#include "daemon/nodes/agents_door.h"
+#include "daemon/nodes/agent_listener.h"
 #include "daemon/nodes/head_link.h"
 #include "daemon/nodes/tunnel_greeting.h"
 #include "daemon/transport/transport.h"
@@ -61,13 +61,12 @@ class RankTunnelTest : public ::testing::TestWithParam<const char*> {
     }
     void openHead() {
         head.reset();
-        head = std::move(
-            AgentsDoor::open(config, "build", table, tokens, clock, [](const auto&, const auto&) {
-                return okStatus();
-            }).value());
+        head = std::move(AgentListener::open(config, "build", table, tokens, clock,
+                                             [](const auto&, const auto&) { return okStatus(); })
+                             .value());
     }
     /// The attempt's door, which acknowledges every line.
-    void openDoor() {
+    void openListener() {
         rank::RankServerOptions options;
         options.socketPath = headPaths().rankSocket();
         options.onHello = [this](rank::ConnectionId, const rank::Sender& sender) {
@@ -108,7 +107,7 @@ class RankTunnelTest : public ::testing::TestWithParam<const char*> {
     Mutex mutex;
     std::vector<rank::Sender> hellos MR_GUARDED_BY(mutex);
     std::unique_ptr<rank::RankServer> door;
-    std::unique_ptr<AgentsDoor> head;
+    std::unique_ptr<AgentListener> head;
     std::map<std::string, std::unique_ptr<HeadLink>> agents;  ///< by node
     std::unique_ptr<RankTunnel> tunnel;
 };
@@ -127,7 +126,7 @@ TEST_P(RankTunnelTest, AnAgentThatIsBusyGivesSignsOfLife) {
 TEST_P(RankTunnelTest, LinesArriveAndAreAcknowledgedAlsoWithTheNextHead) {
     attach();
     table.keep("node1", kKey, {}, kWorkers);
-    openDoor();
+    openListener();
     const auto rank = client();
     ASSERT_TRUE(rank->send(rank::Metrics{1, 0, 64, 0, {{"loss", 0.5}}}).ok());
     EXPECT_TRUE(rank->waitAcked(std::chrono::seconds(30)).ok());
@@ -144,7 +143,7 @@ TEST_P(RankTunnelTest, OnlyAnAttemptWithAPartOnThisNodeHasADoor) {
     attach();
     attach("node2", std::string(kTunnelKeyBytes, '2'));
     table.keep("node2", kKey, {}, kWorkers);
-    openDoor();
+    openListener();
     const auto rank = client();
     ASSERT_TRUE(rank->send(rank::Metrics{1, 0, 64, 0, {{"loss", 0.5}}}).ok());
     EXPECT_FALSE(rank->waitAcked(std::chrono::milliseconds(300)).ok());
@@ -159,7 +158,7 @@ TEST_P(RankTunnelTest, OnlyAnAttemptWithAPartOnThisNodeHasADoor) {
 TEST_P(RankTunnelTest, ANodeSpeaksForItsOwnRanksOnly) {
     attach();
     table.keep("node1", kKey, {}, {"feed1", "rank0"});  // rank 1 is on another node
-    openDoor();
+    openListener();
     const auto rank = client();
     ASSERT_TRUE(rank->send(rank::Metrics{1, 0, 64, 0, {{"loss", -42}}}).ok());
     EXPECT_FALSE(rank->waitAcked(std::chrono::milliseconds(300)).ok());
@@ -170,7 +169,7 @@ TEST_P(RankTunnelTest, ANodeSpeaksForItsOwnRanksOnly) {
 TEST_P(RankTunnelTest, AnAgentThatIsNotAttachedHasNoTunnel) {
     attach("node1", std::string(kTunnelKeyBytes, '1'));  // not with the tunnel's key
     table.keep("node1", kKey, {}, kWorkers);
-    openDoor();
+    openListener();
     const auto rank = client();
     ASSERT_TRUE(rank->send(rank::Metrics{1, 0, 64, 0, {{"loss", 0.5}}}).ok());
     EXPECT_FALSE(rank->waitAcked(std::chrono::milliseconds(300)).ok());
@@ -181,7 +180,7 @@ TEST_P(RankTunnelTest, AnAgentThatIsNotAttachedHasNoTunnel) {
 TEST_P(RankTunnelTest, AForgottenNodeHasNoTunnelAnyMore) {
     attach();
     table.keep("node1", kKey, {}, kWorkers);
-    openDoor();
+    openListener();
     const auto rank = client();
     ASSERT_TRUE(rank->send(rank::Metrics{1, 0, 64, 0, {{"loss", 0.5}}}).ok());
     ASSERT_TRUE(rank->waitAcked(std::chrono::seconds(30)).ok());
@@ -358,7 +357,7 @@ int numConnectionsTo(int port) {
 TEST_P(JoinedOverTls, AllRanksOfAnAgentShareAConnection) {
     attach();
     table.keep("node1", kKey, {}, kWorkers);
-    openDoor();
+    openListener();
     std::vector<std::unique_ptr<rank::RankClient>> ranks;
     for (int i = 0; i < 3; ++i) {
         ranks.push_back(client());
@@ -421,8 +420,8 @@ TEST_P(JoinedOverTls, AHeadWhosePortIsTakenSaysSo) {
     second.stateDir = directory / "second";
     std::filesystem::create_directories(second.stateDir);
     second.nodesListen = file().address;
-    const auto opened = AgentsDoor::open(second, "build", table, tokens, clock,
-                                         [](const auto&, const auto&) { return okStatus(); });
+    const auto opened = AgentListener::open(second, "build", table, tokens, clock,
+                                            [](const auto&, const auto&) { return okStatus(); });
     EXPECT_THAT(std::string(messageOf(opened.status())), ::testing::HasSubstr("cannot listen"));
 }
 

@@ -231,7 +231,7 @@ TEST(FooterCut, ReadersOfCutFootersReadTheSame) {
     const std::string path = directory.parquet("b.parquet", columns, 16, 8);
     const auto open = [&] {
         return dataset::Dataset::open({directory.at("*.parquet")}, "", {"parquet"},
-                                      std::make_shared<dataset::FactsCache>(""));
+                                      std::make_shared<dataset::MetadataCache>(""));
     };
     // The page decoder reads numbers and texts; Arrow's reader reads decimals, times and lists of
     // texts, and needs their schema; one column was not announced.
@@ -271,7 +271,7 @@ TEST(FooterCut, FootersCoverWhatIsAskedOfThem) {
     }
     directory.parquet("a.parquet", columns);
     const auto opened = dataset::Dataset::open({directory.at("a.parquet")}, "", {"parquet"},
-                                               std::make_shared<dataset::FactsCache>(""));
+                                               std::make_shared<dataset::MetadataCache>(""));
     ASSERT_TRUE(opened.ok()) << opened.status();
     const dataset::Dataset& data = **opened;
     const files::DataFile file = *data.checkedFile(0);

@@ -60,9 +60,9 @@ std::vector<std::int64_t> someOf(std::mt19937_64& random, std::int64_t rows, dou
 }
 
 /// The requested rows of the array, selected by Arrow.
-ArrayPtr wished(const ArrayPtr& all, const RowStretch& stretch, const RowWish& wish) {
+ArrayPtr wished(const ArrayPtr& all, const RowStretch& stretch, const RowSelection& selection) {
     const ArrayPtr part = all->Slice(stretch.begin, stretch.rows);
-    const auto rows = selectRows(part, wish, arrow::default_memory_pool());
+    const auto rows = selectRows(part, selection, arrow::default_memory_pool());
     EXPECT_TRUE(rows.ok()) << rows.status();
     return *rows;
 }
@@ -77,14 +77,14 @@ void expectWishes(std::mt19937_64& random, const std::shared_ptr<arrow::Buffer>&
             const RowStretch stretch{begin, rows - begin - rows / 9, rows};
             const std::vector<std::int64_t> picks = someOf(random, stretch.rows, share);
             for (const auto* chosen : {&picks, static_cast<decltype(&picks)>(nullptr)}) {
-                const RowWish wish{chosen, mayStore, mayStore, mayStore};
-                auto got = decoded(file, all->type(), stretch, wish);
+                const RowSelection selection{chosen, mayStore, mayStore, mayStore};
+                auto got = decoded(file, all->type(), stretch, selection);
                 ASSERT_TRUE(got.ok()) << what << ": " << got.status();
                 ASSERT_NE(*got, nullptr) << what;
                 ASSERT_TRUE((*got)->ValidateFull().ok()) << what;
                 got = expandStored(*got, arrow::default_memory_pool());
                 ASSERT_TRUE(got.ok()) << got.status();
-                EXPECT_TRUE((*got)->Equals(wished(all, stretch, wish)))
+                EXPECT_TRUE((*got)->Equals(wished(all, stretch, selection)))
                     << what << ", a share of " << share << (mayStore ? ", stored once" : "");
             }
         }
@@ -261,8 +261,8 @@ TEST(PageDecoder, EveryTextOfADictionaryIsStoredOnce) {
     std::mt19937_64 random(13);
     const auto array = drawnTexts(random, {.nullShare = 0.1, .distinct = 50}, 3'000);
     const auto file = write(array, {}, false);
-    const auto codesOf = [&](const RowStretch& stretch, const RowWish& wish) {
-        const auto got = decoded(file, arrow::utf8(), stretch, wish);
+    const auto codesOf = [&](const RowStretch& stretch, const RowSelection& selection) {
+        const auto got = decoded(file, arrow::utf8(), stretch, selection);
         EXPECT_TRUE(got.ok()) << got.status();
         return arrays::TextCodes::of(**got);
     };
@@ -287,8 +287,8 @@ TEST(PageDecoder, NumbersOfASmallDictionaryAreStoredOnce) {
         const auto array =
             flat<arrow::DoubleBuilder>(random, {.nullShare = nullShare, .distinct = 50}, 3'000);
         const auto file = write(array, {}, false);
-        const auto got = [&](const RowStretch& stretch, const RowWish& wish) {
-            const auto made = decoded(file, arrow::float64(), stretch, wish);
+        const auto got = [&](const RowStretch& stretch, const RowSelection& selection) {
+            const auto made = decoded(file, arrow::float64(), stretch, selection);
             EXPECT_TRUE(made.ok()) << made.status();
             return *made;
         };

@@ -129,14 +129,15 @@ inline std::shared_ptr<arrow::Buffer> write(const ArrayPtr& array, const Writing
 /// Decodes the only column of the only row group.
 inline Result<ArrayPtr> decoded(const std::shared_ptr<arrow::io::RandomAccessFile>& file,
                                 const std::shared_ptr<arrow::DataType>& type,
-                                const RowStretch& stretch, const RowWish& wish,
+                                const RowStretch& stretch, const RowSelection& selection,
                                 std::span<const PagePlace> places = {}) {
     try {
         const auto reader = parquet::ParquetFileReader::Open(file);
         PageDecoder decoder(arrow::default_memory_pool());
         const auto footer = reader->metadata();
         return decoder.readChunk(*file, *footer->schema()->Column(0),
-                                 *footer->RowGroup(0)->ColumnChunk(0), type, stretch, wish, places);
+                                 *footer->RowGroup(0)->ColumnChunk(0), type, stretch, selection,
+                                 places);
     } catch (const std::exception& e) {
         return dataLoss(e.what());
     }
@@ -150,14 +151,15 @@ inline std::vector<PagePlace> placesOf(const std::shared_ptr<arrow::Buffer>& byt
 /// The same, through the page index if the file has one.
 inline Result<ArrayPtr> decoded(const std::shared_ptr<arrow::Buffer>& bytes,
                                 const std::shared_ptr<arrow::DataType>& type,
-                                const RowStretch& stretch, const RowWish& wish) {
+                                const RowStretch& stretch, const RowSelection& selection) {
     std::vector<PagePlace> places;
     try {
         places = placesOf(bytes);
     } catch (const std::exception&) {
         // decoded() reports the footer's error.
     }
-    return decoded(std::make_shared<arrow::io::BufferReader>(bytes), type, stretch, wish, places);
+    return decoded(std::make_shared<arrow::io::BufferReader>(bytes), type, stretch, selection,
+                   places);
 }
 
 inline Result<ArrayPtr> decoded(const std::shared_ptr<arrow::Buffer>& file,

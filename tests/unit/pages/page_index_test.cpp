@@ -3,7 +3,7 @@
 
 #include "backend/dataset/dataset.h"
 #include "backend/dataset/split_reader.h"
-#include "backend/pages/row_wish.h"
+#include "backend/pages/row_selection.h"
 #include "backend/text/text.h"
 #include "tests/unit/dataset/data_files.h"
 #include "tests/unit/pages/page_files.h"
@@ -67,14 +67,14 @@ TEST(PageIndex, OnlyPagesWithWishedRowsAreRead) {
         // Four rows of the row group; the rows of a split from its middle.
         const RowStretch stretch =
             isSplit ? RowStretch{kRows / 2, 200, kRows} : RowStretch{0, kRows, kRows};
-        const RowWish wish{isSplit ? nullptr : &few};
+        const RowSelection selection{isSplit ? nullptr : &few};
         std::int64_t read[2];
         for (const bool hasPlaces : {false, true}) {
             const auto file = std::make_shared<CountingFile>(bytes);
-            const auto got = decoded(file, all->type(), stretch, wish,
+            const auto got = decoded(file, all->type(), stretch, selection,
                                      hasPlaces ? places : std::vector<PagePlace>());
             ASSERT_TRUE(got.ok()) << got.status();
-            const auto wanted = selectRows(all->Slice(stretch.begin, stretch.rows), wish,
+            const auto wanted = selectRows(all->Slice(stretch.begin, stretch.rows), selection,
                                            arrow::default_memory_pool());
             EXPECT_TRUE((*got)->Equals(*wanted));
             read[hasPlaces ? 1 : 0] = file->numRead;
@@ -92,7 +92,7 @@ TEST(PageIndex, LeadsTheReaderOfAFile) {
         const std::string name = strCat("pages-", pageRows, ".parquet");
         const auto dataset =
             dataset::Dataset::open({directory.parquet(name, {{"l", all}}, kRows, pageRows)}, "/",
-                                   {}, std::make_shared<dataset::FactsCache>());
+                                   {}, std::make_shared<dataset::MetadataCache>());
         ASSERT_TRUE(dataset.ok()) << dataset.status();
         dataset::SplitReader reader(*dataset);
         const auto rows = reader.readRows({0, 0, 0, kRows}, {"l"}, {&few});
@@ -120,11 +120,11 @@ TEST(PageIndex, AnIndexWithAFlippedBitGivesTheSameRowsAllTheSame) {
             static_cast<std::uint8_t>(1U << (random() % 8));
         const auto first = static_cast<std::int64_t>(random() % (kRows - 100));
         const std::vector<std::int64_t> few{first, first + 1, first + 90};
-        const RowWish wish{&few};
+        const RowSelection selection{&few};
         const auto got = decoded(std::shared_ptr<arrow::Buffer>(std::move(damaged)), all->type(),
-                                 {0, kRows, kRows}, wish);
+                                 {0, kRows, kRows}, selection);
         ASSERT_TRUE(got.ok()) << got.status();
-        EXPECT_TRUE((*got)->Equals(*selectRows(all, wish, arrow::default_memory_pool())))
+        EXPECT_TRUE((*got)->Equals(*selectRows(all, selection, arrow::default_memory_pool())))
             << "byte " << at;
     }
 }
@@ -137,8 +137,8 @@ TEST(PageIndex, PlacesThatDoNotFitThePagesAreAsIfThereWereNone) {
         const auto bytes = write(all, writing, false);
         const std::vector<PagePlace> right = placesOf(bytes);
         const std::vector<std::int64_t> few{kRows / 2, kRows / 2 + 1};
-        const RowWish wish{&few};
-        const auto wanted = selectRows(all, wish, arrow::default_memory_pool());
+        const RowSelection selection{&few};
+        const auto wanted = selectRows(all, selection, arrow::default_memory_pool());
         std::size_t page = 0;
         while (right[page].end <= few[0]) {
             ++page;
@@ -146,7 +146,7 @@ TEST(PageIndex, PlacesThatDoNotFitThePagesAreAsIfThereWereNone) {
         const auto expectRight = [&](const std::vector<PagePlace>& places,
                                      const std::string& what) {
             const auto got = decoded(std::make_shared<arrow::io::BufferReader>(bytes), all->type(),
-                                     {0, kRows, kRows}, wish, places);
+                                     {0, kRows, kRows}, selection, places);
             ASSERT_TRUE(got.ok()) << what << ": " << got.status();
             EXPECT_TRUE((*got)->Equals(*wanted)) << what;
         };

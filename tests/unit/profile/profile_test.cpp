@@ -134,7 +134,7 @@ class ProfileTest : public ::testing::Test {
         }
         EXPECT_TRUE((*writer)->close().ok());
         auto dataset =
-            dataset::Dataset::open({path}, "/", {}, std::make_shared<dataset::FactsCache>());
+            dataset::Dataset::open({path}, "/", {}, std::make_shared<dataset::MetadataCache>());
         EXPECT_TRUE(dataset.ok()) << dataset.status();
         return *dataset;
     }

@@ -313,7 +313,7 @@ TEST(SideTables, AreRefusedBeforeTheyAreRead) {
     join.on = {{"x", "k"}};
     join.take = {{"v", "v"}};
     MemoryColumns data({{"x", ints({1})}});
-    TableSource tables = diskTables({bench.dir.path(), std::make_shared<dataset::FactsCache>()});
+    TableSource tables = diskTables({bench.dir.path(), std::make_shared<dataset::MetadataCache>()});
     int reads = 0;
     tables.load = [&, load = tables.load](const spec::TableRef& table,
                                           const std::vector<std::string>& columns) {

@@ -13,9 +13,9 @@
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/arrays/number_codes.h"
-#include "backend/dataset/facts_cache.h"
+#include "backend/dataset/metadata_cache.h"
 #include "backend/eval/evaluator.h"
-#include "backend/files/file_facts.h"
+#include "backend/files/file_metadata.h"
 #include "backend/recipe/compiled_recipe.h"
 #include "tests/unit/dataset/data_files.h"
 
@@ -101,11 +101,11 @@ class MemoryColumns : public eval::ExprInput, public recipe::ColumnSource {
         return codesTexts ? codedTexts(values, unusedText) : values;
     }
     Result<std::vector<eval::ArrayPtr>> rows(const std::vector<std::string>& names,
-                                             const pages::RowWish& wish) override {
-        ASSIGN_OR_RETURN(auto arrays, recipe::ColumnSource::rows(names, wish));
+                                             const pages::RowSelection& selection) override {
+        ASSIGN_OR_RETURN(auto arrays, recipe::ColumnSource::rows(names, selection));
         for (eval::ArrayPtr& array : arrays) {
-            array = codesTexts && wish.mayCode ? codedTexts(array, unusedText) : array;
-            array = codesNumbers && wish.mayCodeNumbers ? codedNumbers(array) : array;
+            array = codesTexts && selection.mayCode ? codedTexts(array, unusedText) : array;
+            array = codesNumbers && selection.mayCodeNumbers ? codedNumbers(array) : array;
         }
         return arrays;
     }
@@ -132,7 +132,7 @@ struct Bench {
     Result<std::shared_ptr<const recipe::CompiledRecipe>> compile(MemoryColumns& data) {
         return recipe::CompiledRecipe::compile(
             spec, part, data.schema(),
-            recipe::diskTables({dir.path(), std::make_shared<dataset::FactsCache>()}), nullptr);
+            recipe::diskTables({dir.path(), std::make_shared<dataset::MetadataCache>()}), nullptr);
     }
     Result<recipe::FeatureBatch> run(MemoryColumns& data) {
         ASSIGN_OR_RETURN(const auto compiled, compile(data));

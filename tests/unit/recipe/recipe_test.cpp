@@ -570,7 +570,7 @@ TEST(Recipe, SideTablesCountAgainstTheBudget) {
     MemoryColumns data({{"x", ints({1})}});
     MemoryBudget budget(1'000'000);
     const TableSource tables =
-        diskTables({bench.dir.path(), std::make_shared<dataset::FactsCache>()});
+        diskTables({bench.dir.path(), std::make_shared<dataset::MetadataCache>()});
     {
         const auto recipe =
             CompiledRecipe::compile(bench.spec, Part::kTrain, data.schema(), tables, &budget);

@@ -37,7 +37,7 @@ class SharedByParts : public ::testing::Test {
             strAppend(&text, i, ",", i % 7, "\n");
         }
         bench_.dir.text("t.csv", text);
-        tables_ = diskTables({bench_.dir.path(), std::make_shared<dataset::FactsCache>()});
+        tables_ = diskTables({bench_.dir.path(), std::make_shared<dataset::MetadataCache>()});
         tables_.load = [this, load = tables_.load](const spec::TableRef& table,
                                                    const std::vector<std::string>& columns) {
             ++loads_;

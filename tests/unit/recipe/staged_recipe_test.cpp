@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 std::shared_ptr<const StagedRecipe> compiled(Bench& bench, MemoryColumns& data) {
     auto recipe = StagedRecipe::compile(
         bench.spec, data.schema(),
-        diskTables({bench.dir.path(), std::make_shared<dataset::FactsCache>()}), nullptr);
+        diskTables({bench.dir.path(), std::make_shared<dataset::MetadataCache>()}), nullptr);
     EXPECT_TRUE(recipe.ok()) << recipe.status();
     return recipe.ok() ? *recipe : nullptr;
 }

@@ -180,7 +180,7 @@ TEST(CountedVocabulary, ValuesHaveTheIdsOfTheirPlaces) {
     vocabulary.hash = std::string(32, 'a');
     bench.spec.embeddings["c"].vocabulary = vocabulary;
     test::MemoryColumns data({{"c", texts({"blue", "pink", "red", "\x01"})}});
-    auto tables = diskTables({bench.dir.path(), std::make_shared<dataset::FactsCache>()});
+    auto tables = diskTables({bench.dir.path(), std::make_shared<dataset::MetadataCache>()});
     tables.counted = [](const std::string&) -> Result<CountedValues> {
         return CountedValues{texts({"red", "blue"}), ints({9, 3})};
     };

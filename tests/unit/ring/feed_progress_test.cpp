@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/stream/open_rest.h"
+#include "backend/stream/micro_batch_count.h"
 #include "backend/stream/read_state.h"
 
 namespace millrace::ring {
@@ -60,14 +60,14 @@ SegmentSums someSums(std::mt19937_64& random, std::int64_t rowsKept) {
     return sums;
 }
 
-/// Feeds random segments to stream::OpenRest and to FeedProgress: cursors must be the same.
+/// Feeds random segments to stream::MicroBatchCount and to FeedProgress: cursors must be the same.
 TEST(FeedProgress, CursorsAreThoseOfTheOpenRest) {
     std::mt19937_64 random(5);
     for (int round = 0; round < 500; ++round) {
         const auto b = static_cast<std::int64_t>(1 + random() % 7);
         FeedProgress progress;
         progress.begin(emptyState(), b);
-        stream::OpenRest rest(b);
+        stream::MicroBatchCount rest(b);
         std::vector<Cursor> cursors;
         std::vector<SegmentSums> sumsBefore(1), ownSums;
         const std::int64_t segments = 1 + static_cast<std::int64_t>(random() % 6);

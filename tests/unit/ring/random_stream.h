@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "backend/feed/feed_progress.h"
-#include "backend/stream/open_rest.h"
+#include "backend/stream/micro_batch_count.h"
 #include "tests/unit/ring/feed_fixture.h"
 
 namespace millrace::ring {
@@ -79,7 +79,7 @@ inline SegmentRecord recordOf(const Plan& plan, std::uint32_t epoch,
 /// The sequence from a cursor to the end.
 inline std::vector<Piece> sequenceOf(const Plan& plan, const stream::Cursor& from) {
     std::vector<Piece> pieces;
-    stream::OpenRest rest(plan.microRows, from);
+    stream::MicroBatchCount rest(plan.microRows, from);
     std::int64_t segment = from.segment;
     const bool hasHead = from.segment == 0 && from.offset == 0 && from.rest.empty();
     for (std::uint32_t epoch = from.epoch; epoch < plan.epochs; ++epoch) {

@@ -48,7 +48,7 @@ class Elsewhere : public StreamTest {
     }
     Delivered deliverHere(const std::shared_ptr<const StreamInput>& input,
                           const stream::Cursor& start = {}) {
-        const DeskLimits limits = std::exchange(elsewhere_, {});
+        const RemoteQueueLimits limits = std::exchange(elsewhere_, {});
         Delivered here = deliver(input, 1, start);
         elsewhere_ = limits;
         return here;

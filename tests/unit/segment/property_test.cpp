@@ -180,7 +180,7 @@ void StreamProperty::shape(Generator& draw) {
 }
 
 void StreamProperty::openStream() {
-    auto cache = std::make_shared<dataset::FactsCache>();
+    auto cache = std::make_shared<dataset::MetadataCache>();
     const auto data = dataset::Dataset::open(spec_.dataset.path, spec_.baseDir,
                                              dataset::readOptionsOf(spec_.dataset), cache);
     ASSERT_TRUE(data.ok()) << data.status();

@@ -119,7 +119,7 @@ TEST_F(ServerTest, FramesAreHeldUntilTheyAreWithdrawnAndTheirMemoryComesBack) {
     EXPECT_GT(state.heldBytes, 0);
     {
         MutexLock lock(mutex_);
-        const SegmentFacts& facts = done_.back().facts;
+        const SegmentReport& facts = done_.back().facts;
         const auto numFull = std::ssize(facts.frames);
         ASSERT_GT(facts.tailRows, 0);
         EXPECT_TRUE(server->frame(orderOf(1), numFull)) << "the tail";
@@ -150,31 +150,31 @@ TEST_F(ServerTest, FactsThatCannotBeTheOrdersAreRefused) {
     const auto server = serve({}, pool_);
     server->order(orderOf(4));
     notesUntil("done 4/0");
-    SegmentFacts facts;
+    SegmentReport facts;
     {
         MutexLock lock(mutex_);
         facts = done_.back().facts;
     }
     const StreamShape& shape = input_->shape();
     EXPECT_TRUE(checkFacts(facts, orderOf(4), shape).ok());
-    const auto isRefused = [&](const std::function<void(SegmentFacts&)>& change) {
-        SegmentFacts wrong = facts;
+    const auto isRefused = [&](const std::function<void(SegmentReport&)>& change) {
+        SegmentReport wrong = facts;
         change(wrong);
         return checkFacts(wrong, orderOf(4), shape).code() == absl::StatusCode::kDataLoss;
     };
-    EXPECT_TRUE(isRefused([](SegmentFacts& f) { ++f.counts.rowsKept; }));
-    EXPECT_TRUE(isRefused([](SegmentFacts& f) { f.counts.rowsPruned = -1; }));
-    EXPECT_TRUE(isRefused([](SegmentFacts& f) { f.counts.steps.pop_back(); }));
-    EXPECT_TRUE(isRefused([](SegmentFacts& f) { f.counts.steps[0].reasons[1] = -7; }));
-    EXPECT_TRUE(isRefused([](SegmentFacts& f) { f.counts.vocabularies.emplace_back(); }));
-    EXPECT_TRUE(isRefused([](SegmentFacts& f) { f.counts.labels.emplace_back(); }));
-    EXPECT_TRUE(isRefused([](SegmentFacts& f) { f.counts.labels.at(0).nans = -1; }));
-    EXPECT_TRUE(isRefused([](SegmentFacts& f) { f.frames.pop_back(); }));
-    EXPECT_TRUE(isRefused([](SegmentFacts& f) { f.frames[0].codedBytes = 0; }));
-    EXPECT_TRUE(isRefused([](SegmentFacts& f) { f.frames[0].userRows = 17; }));
-    EXPECT_TRUE(isRefused([](SegmentFacts& f) { ++f.tailRows; }));
-    EXPECT_TRUE(isRefused([](SegmentFacts& f) { f.tail.bytes = std::uint64_t{1} << 50; }));
-    EXPECT_TRUE(isRefused([](SegmentFacts& f) { f.tailUserKeys.resize(99); }));
+    EXPECT_TRUE(isRefused([](SegmentReport& f) { ++f.counts.rowsKept; }));
+    EXPECT_TRUE(isRefused([](SegmentReport& f) { f.counts.rowsPruned = -1; }));
+    EXPECT_TRUE(isRefused([](SegmentReport& f) { f.counts.steps.pop_back(); }));
+    EXPECT_TRUE(isRefused([](SegmentReport& f) { f.counts.steps[0].reasons[1] = -7; }));
+    EXPECT_TRUE(isRefused([](SegmentReport& f) { f.counts.vocabularies.emplace_back(); }));
+    EXPECT_TRUE(isRefused([](SegmentReport& f) { f.counts.labels.emplace_back(); }));
+    EXPECT_TRUE(isRefused([](SegmentReport& f) { f.counts.labels.at(0).nans = -1; }));
+    EXPECT_TRUE(isRefused([](SegmentReport& f) { f.frames.pop_back(); }));
+    EXPECT_TRUE(isRefused([](SegmentReport& f) { f.frames[0].codedBytes = 0; }));
+    EXPECT_TRUE(isRefused([](SegmentReport& f) { f.frames[0].userRows = 17; }));
+    EXPECT_TRUE(isRefused([](SegmentReport& f) { ++f.tailRows; }));
+    EXPECT_TRUE(isRefused([](SegmentReport& f) { f.tail.bytes = std::uint64_t{1} << 50; }));
+    EXPECT_TRUE(isRefused([](SegmentReport& f) { f.tailUserKeys.resize(99); }));
     stream::SegmentOrder tailOnly = orderOf(4);
     tailOnly.lastRows = 5;
     EXPECT_FALSE(checkFacts(facts, tailOnly, shape).ok());
@@ -195,7 +195,7 @@ TEST_F(ServerTest, FramesThatNobodyAskedForOrThatAreOthersAreRefused) {
     const auto server = serve({}, pool_);
     server->order(orderOf(4));
     notesUntil("done 4/0");
-    SegmentFacts facts;
+    SegmentReport facts;
     {
         MutexLock lock(mutex_);
         facts = done_.back().facts;

@@ -147,7 +147,7 @@ class StreamTest : public ::testing::Test {
         spec::ResolvedSpec read = spec::readSpec(text, options);
         EXPECT_TRUE(read.ok()) << spec::toStatus(read.errors, "spec");
         spec::RunSpec spec = *read.spec;
-        auto cache = std::make_shared<dataset::FactsCache>();
+        auto cache = std::make_shared<dataset::MetadataCache>();
         const auto data = dataset::Dataset::open(spec.dataset.path, spec.baseDir,
                                                  dataset::readOptionsOf(spec.dataset), cache);
         EXPECT_TRUE(data.ok()) << data.status();
@@ -179,7 +179,7 @@ class StreamTest : public ::testing::Test {
         }
         std::unique_ptr<Workers> workers;
         if (elsewhere_.segments > 0) {
-            workers = std::make_unique<Workers>(input, (*sequencer)->desk(), workers_);
+            workers = std::make_unique<Workers>(input, (*sequencer)->queue(), workers_);
         }
         const Status status = (*sequencer)->run({});
         if (workers) {
@@ -197,8 +197,8 @@ class StreamTest : public ::testing::Test {
         return status;
     }
 
-    DeskLimits elsewhere_;    ///< SequencerOptions::elsewhere; without segments no workers
-    WorkersOptions workers_;  ///< of streams that are run from now on
+    RemoteQueueLimits elsewhere_;  ///< SequencerOptions::elsewhere; without segments no workers
+    WorkersOptions workers_;       ///< of streams that are run from now on
     /// What their workers did, summed up.
     struct Seen {
         std::int64_t numTaken = 0, numRefused = 0, numGivenUp = 0, numLost = 0, numDamaged = 0,

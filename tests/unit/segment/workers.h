@@ -1,5 +1,5 @@
 #pragma once
-// Data workers in this process: SegmentServers compute a desk's segments and answer in a random
+// Data workers in this process: SegmentServers compute a queue's segments and answer in a random
 // order, with random failures of workers.
 #include <algorithm>
 #include <atomic>
@@ -11,7 +11,7 @@
 
 #include "backend/core/mutex.h"
 #include "backend/core/thread.h"
-#include "backend/segment/sequence/segment_desk.h"
+#include "backend/segment/sequence/remote_segment_queue.h"
 #include "backend/segment/sequence/segment_server.h"
 #include "backend/segment/stream_input.h"
 
@@ -32,12 +32,13 @@ struct WorkersOptions {
 
 class Workers {
  public:
-    Workers(std::shared_ptr<const StreamInput> input, SegmentDesk& desk, WorkersOptions options)
+    Workers(std::shared_ptr<const StreamInput> input, RemoteSegmentQueue& queue,
+            WorkersOptions options)
         : input_(std::move(input)),
-          desk_(desk),
+          queue_(queue),
           options_(std::move(options)),
           draw_(options_.seed) {
-        desk_.setComputesHere(options_.computesHere);
+        queue_.setComputesHere(options_.computesHere);
         for (int w = 0; w < options_.workers; ++w) {
             auto& worker = workers_.emplace_back(std::make_unique<Worker>(options_.poolBytes));
             SegmentServerOptions server;
@@ -51,11 +52,11 @@ class Workers {
                 });
             worker->holder = std::make_shared<Holder>(*this, w);
         }
-        desk_.onChange([this] { wake(); });
+        queue_.onChange([this] { wake(); });
         thread_ = startThread("workers", [this](std::stop_token stop) { attend(stop); });
     }
     ~Workers() {
-        desk_.onChange(nullptr);
+        queue_.onChange(nullptr);
         thread_.request_stop();
         wake();
         thread_.join();
@@ -118,7 +119,7 @@ class Workers {
     void attend(const std::stop_token& stop) {
         while (!stop.stop_requested()) {
             give();
-            const DeskState state = desk_.state();
+            const RemoteQueueState state = queue_.state();
             mostOut = std::max<std::int64_t>(mostOut, state.numOut + state.numArrived);
             mostCoded = std::max<std::int64_t>(mostCoded, state.codedBytes);
             std::function<void()> event;
@@ -144,7 +145,7 @@ class Workers {
     void give() {
         for (const auto& worker : workers_) {
             while (worker->server->state().numFree > 0) {
-                const auto order = desk_.claim();
+                const auto order = queue_.claim();
                 if (!order) {
                     return;
                 }
@@ -162,20 +163,20 @@ class Workers {
         if (done.isGivenUp) {
             ++numGivenUp;
             forget(worker, done.order);
-            desk_.lost(done.order);
+            queue_.lost(done.order);
             return;
         }
         if (done.status.code() == absl::StatusCode::kCancelled) {
             return;  // withdrawn, so the worker has room again
         }
         if (!done.status.ok()) {
-            desk_.failed(done.order, done.status);
+            queue_.failed(done.order, done.status);
             return;
         }
         auto frames = RemoteFrames::make(input_->shape(), done.order, done.facts, worker.holder);
         if (!frames.ok()) {
-            desk_.failed(done.order, frames.status());
-        } else if (desk_.arrived(*frames)) {
+            queue_.failed(done.order, frames.status());
+        } else if (queue_.arrived(*frames)) {
             ++numTaken;
         } else {
             ++numRefused;
@@ -190,7 +191,7 @@ class Workers {
         if (!chance(options_.damaged)) {
             const Status came = to->came(f, *coded);
             if (!came.ok()) {
-                desk_.failed(order, came);
+                queue_.failed(order, came);
             }
             return;
         }
@@ -199,7 +200,7 @@ class Workers {
         (*bytes)[upTo(bytes->size())] ^= std::byte{4};
         if (!to->came(f, {bytes, *bytes}).ok()) {
             ++numDamaged;
-            desk_.lost(order);
+            queue_.lost(order);
         }
     }
 
@@ -217,26 +218,26 @@ class Workers {
             ++numLost;
             for (const Order& order : std::exchange(worker.orders, {})) {
                 worker.server->withdraw(order);
-                desk_.lost(order);
+                queue_.lost(order);
             }
         }
         const bool hasOrders = !worker.orders.empty();
         if (hasOrders && chance(options_.again)) {
             const auto& name = worker.orders[upTo(worker.orders.size())].name;
-            if (const auto again = desk_.claimAgain(name)) {
+            if (const auto again = queue_.claimAgain(name)) {
                 giveTo(*workers_[upTo(workers_.size())], *again);
             }
         }
         if (hasOrders && chance(options_.here)) {
-            desk_.claimHere(worker.orders[upTo(worker.orders.size())].name);
+            queue_.claimHere(worker.orders[upTo(worker.orders.size())].name);
         }
         if (chance(options_.toggled)) {
-            desk_.setComputesHere(chance(50));
+            queue_.setComputesHere(chance(50));
         }
     }
 
     const std::shared_ptr<const StreamInput> input_;
-    SegmentDesk& desk_;
+    RemoteSegmentQueue& queue_;
     const WorkersOptions options_;
     std::mt19937_64 draw_;  ///< of the thread
     std::vector<std::unique_ptr<Worker>> workers_;

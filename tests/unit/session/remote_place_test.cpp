@@ -20,7 +20,7 @@ class RemotePlace : public ::testing::Test {
 };
 
 TEST_F(RemotePlace, TwoUploadsOfOneNameStayTwo) {
-    RemoteWishes wishes;
+    RemoteRequests wishes;
     values::SubmitRequest request;
     request.key = "k1";
     for (const char* folder : {"a", "b"}) {

@@ -81,7 +81,7 @@ TEST_F(SubmissionTest, GitFactsNameTheCommitAndWhetherTheTreeIsDirty) {
     ASSERT_EQ(
         git(directory_.path(), {"remote", "add", "origin", "https://me:secret@example.org/x.git"}),
         0);
-    values::GitFacts facts = gitFactsOf(directory_.path());
+    values::GitInfo facts = gitFactsOf(directory_.path());
     EXPECT_EQ(facts.commit.size(), 40U);
     EXPECT_EQ(facts.branch, "work");
     EXPECT_FALSE(facts.isDirty);

@@ -55,7 +55,7 @@ class Door : public ::testing::Test {
 };
 
 TEST_F(Door, AnAnswerComesBackAndAGivenUpQuestionIsKnown) {
-    const auto door = AskpassDoor::open(dir_.path(), "ssh://gpu1", [](const Question& q, auto) {
+    const auto door = AskpassListener::open(dir_.path(), "ssh://gpu1", [](const Question& q, auto) {
         EXPECT_EQ(q.host, "ssh://gpu1");
         return q.text == "password: " ? std::optional(Secret("open sesame")) : std::nullopt;
     });
@@ -68,8 +68,8 @@ TEST_F(Door, AnAnswerComesBackAndAGivenUpQuestionIsKnown) {
 
 TEST_F(Door, ANoticeIsOverWhenItsAskerIsGone) {
     std::atomic<bool> isShown{false}, isOver{false};
-    const auto door =
-        AskpassDoor::open(dir_.path(), "ssh://gpu1", [&](const Question& q, std::stop_token stop) {
+    const auto door = AskpassListener::open(
+        dir_.path(), "ssh://gpu1", [&](const Question& q, std::stop_token stop) {
             EXPECT_EQ(q.kind, QuestionKind::kNotice);
             isShown = true;
             test::eventually([&] { return stop.stop_requested(); });
@@ -89,7 +89,7 @@ TEST_F(Door, ANoticeIsOverWhenItsAskerIsGone) {
 
 TEST_F(Door, WhoComesAndSaysNothingDoesNotHoldUpItsEnd) {
     auto door =
-        AskpassDoor::open(dir_.path(), "h", [](auto&&...) { return std::optional<Secret>(); });
+        AskpassListener::open(dir_.path(), "h", [](auto&&...) { return std::optional<Secret>(); });
     ASSERT_TRUE(door.ok());
     const auto numOpen = [] {
         using std::filesystem::directory_iterator;
@@ -106,7 +106,7 @@ TEST_F(Door, WhoComesAndSaysNothingDoesNotHoldUpItsEnd) {
 
 TEST_F(Door, TheEndOfTheDoorGivesUpWhatIsAsked) {
     std::atomic<bool> isAsked{false};
-    auto door = AskpassDoor::open(dir_.path(), "h", [&](const Question&, std::stop_token stop) {
+    auto door = AskpassListener::open(dir_.path(), "h", [&](const Question&, std::stop_token stop) {
         isAsked = true;
         test::eventually([&] { return stop.stop_requested(); });
         return std::optional<Secret>();

@@ -21,8 +21,8 @@ using ::testing::HasSubstr;
 
 class RemoteLook : public ::testing::Test {
  protected:
-    Result<RemoteFacts> look(const std::string& socket = "",
-                             std::vector<std::string> environment = {}) {
+    Result<RemoteHostInfo> look(const std::string& socket = "",
+                                std::vector<std::string> environment = {}) {
         SubprocessOptions options;
         options.argv = {"sh", "-s"};
         options.input = lookScript(socket);
@@ -47,7 +47,7 @@ TEST_F(RemoteLook, FindsTheProgramInTheHomeAndAsksItForTheSocket) {
                                 "socket-path) echo /its/own.sock;; esac\n",
                                 0755)
                     .ok());
-    const Result<RemoteFacts> facts = look();
+    const Result<RemoteHostInfo> facts = look();
     ASSERT_TRUE(facts.ok()) << facts.status();
     EXPECT_EQ(facts->program, program);
     EXPECT_EQ(facts->version, "9.8");
@@ -63,7 +63,7 @@ TEST_F(RemoteLook, WithoutAProgramTheSocketIsWhereOneWouldBe) {
     EXPECT_FALSE(look()->hasSocket);
     const Result<UniqueFd> listener = listenUnix(path);
     ASSERT_TRUE(listener.ok());
-    const Result<RemoteFacts> facts = look();
+    const Result<RemoteHostInfo> facts = look();
     ASSERT_TRUE(facts.ok()) << facts.status();
     EXPECT_EQ(facts->program, "");
     EXPECT_EQ(facts->socket, path);
@@ -78,7 +78,7 @@ TEST_F(RemoteLook, WhoseTheDirectoryAboveIsSaysNothingOfADaemonThatIsNotThere) {
     const std::string place = dir_ / "theirs";
     std::filesystem::create_directories(place);
     ASSERT_EQ(::chown(place.c_str(), 65534, 65534), 0);
-    Result<RemoteFacts> facts = look(place + "/run/d.sock");
+    Result<RemoteHostInfo> facts = look(place + "/run/d.sock");
     ASSERT_TRUE(facts.ok()) << facts.status();
     EXPECT_EQ(facts->owner, "");
     const Result<UniqueFd> listener = listenUnix(place + "/d.sock");
@@ -88,13 +88,13 @@ TEST_F(RemoteLook, WhoseTheDirectoryAboveIsSaysNothingOfADaemonThatIsNotThere) {
 
 TEST_F(RemoteLook, APathWithEveryKindOfCharacterComesBackAsItIs) {
     const std::string path = dir_ / "it's $HOME `x` \"q\" \\n *.sock";
-    const Result<RemoteFacts> facts = look(path);
+    const Result<RemoteHostInfo> facts = look(path);
     ASSERT_TRUE(facts.ok()) << facts.status();
     EXPECT_EQ(facts->socket, path);
 }
 
 TEST(RemoteFactsTest, WhatCameBeforeTheLookIsPassedOver) {
-    const Result<RemoteFacts> facts = parseFacts(
+    const Result<RemoteHostInfo> facts = parseFacts(
         "Welcome to gpu1!\nmillrace-look 1\nuser=alice\nsocket=/a=b.sock\nmillrace-look end\n",
         "h");
     ASSERT_TRUE(facts.ok()) << facts.status();
@@ -113,7 +113,7 @@ TEST(RemoteFactsTest, SomethingElseIsToldApart) {
 }
 
 TEST(NoDaemonThere, SaysWhoseItIsOrWhatToDo) {
-    RemoteFacts facts;
+    RemoteHostInfo facts;
     facts.user = "bob";
     facts.socket = "/run/user/1001/millrace/millraced.sock";
     facts.owner = "alice";

@@ -277,7 +277,7 @@ class Simulation {
             ++here_;
             push(Event::Kind::kHere, 100 * kMs, {0, number, 0});
         }
-        for (const StreamMaster::Deadly& deadly : decisions.deadly) {
+        for (const StreamMaster::PoisonSegment& deadly : decisions.deadly) {
             EXPECT_GE(deaths_[deadly.number], 2);
             ++deadly_;
             push(Event::Kind::kHere, 0, {0, deadly.number, 0});  // the model continues nevertheless

@@ -64,7 +64,7 @@ class OutputTest : public ::testing::Test {
         files::ReadOptions reading;
         reading.format = format;
         auto opened = dataset::Dataset::open({target()}, "/", reading,
-                                             std::make_shared<dataset::FactsCache>());
+                                             std::make_shared<dataset::MetadataCache>());
         EXPECT_TRUE(opened.ok()) << opened.status();
         return opened.ok() ? *opened : nullptr;
     }

@@ -45,7 +45,7 @@ class RowsTest : public ::testing::Test {
                                                        options);
         ASSERT_TRUE(read.ok()) << spec::toStatus(read.errors, "spec");
         spec_ = *read.spec;
-        const auto cache = std::make_shared<dataset::FactsCache>();
+        const auto cache = std::make_shared<dataset::MetadataCache>();
         const auto data = dataset::Dataset::open(spec_.dataset.path, spec_.baseDir,
                                                  dataset::readOptionsOf(spec_.dataset), cache);
         ASSERT_TRUE(data.ok()) << data.status();

@@ -26,7 +26,7 @@ QString percentText(double share) {
     return QString::number(percent, 'f', isWhole ? 0 : 1) + QStringLiteral(" %");
 }
 
-QString nullsText(const values::ColumnFacts& facts, std::int64_t numRows) {
+QString nullsText(const values::ColumnInfo& facts, std::int64_t numRows) {
     if (!facts.nulls.has_value()) {
         return noneText();
     }
@@ -88,7 +88,7 @@ static_assert(std::size(kFileColumns) == DatasetFilesModel::kNumColumns);
 std::vector<double> sizesOf(const std::vector<values::DatasetFile>& files, bool isDecoded) {
     std::vector<double> sizes;
     for (const values::DatasetFile& file : files) {
-        for (const values::RowGroupFacts& group : file.rowGroups) {
+        for (const values::RowGroupInfo& group : file.rowGroups) {
             sizes.push_back(static_cast<double>(isDecoded ? group.decodedBytes : group.diskBytes));
         }
     }
@@ -129,7 +129,7 @@ void DatasetColumnsModel::setReply(const values::DatasetReply& reply) {
     leftOut_ = reply.leftOut;
     numRows_ = reply.rows;
     mostDisk_ = mostDecoded_ = 0;
-    for (const values::ColumnFacts& column : columns_) {
+    for (const values::ColumnInfo& column : columns_) {
         mostDisk_ = std::max(mostDisk_, static_cast<double>(column.diskBytes.value_or(0)));
         mostDecoded_ = std::max(mostDecoded_, static_cast<double>(column.decodedBytes.value_or(0)));
     }
@@ -141,7 +141,7 @@ QVariant DatasetColumnsModel::cell(int row, int column, int role) const {
     if (place >= columns_.size()) {
         return leftOut(leftOut_[place - columns_.size()], column, role);
     }
-    const values::ColumnFacts& facts = columns_[place];
+    const values::ColumnInfo& facts = columns_[place];
     switch (role) {
         case Qt::DisplayRole:
             return text(facts, column);
@@ -175,7 +175,7 @@ QVariant DatasetColumnsModel::leftOut(const values::LeftOutColumn& left, int col
     }
 }
 
-QVariant DatasetColumnsModel::text(const values::ColumnFacts& facts, int column) const {
+QVariant DatasetColumnsModel::text(const values::ColumnInfo& facts, int column) const {
     switch (column) {
         case kName:
             return qtext(facts.name);
@@ -202,7 +202,7 @@ QVariant DatasetColumnsModel::text(const values::ColumnFacts& facts, int column)
     }
 }
 
-QVariant DatasetColumnsModel::sortKey(const values::ColumnFacts& facts, int column) const {
+QVariant DatasetColumnsModel::sortKey(const values::ColumnInfo& facts, int column) const {
     switch (column) {
         case kNulls:
             return facts.nulls.has_value() ? QVariant(static_cast<double>(*facts.nulls))
@@ -220,7 +220,7 @@ QVariant DatasetColumnsModel::sortKey(const values::ColumnFacts& facts, int colu
     }
 }
 
-QVariant DatasetColumnsModel::share(const values::ColumnFacts& facts, int column) const {
+QVariant DatasetColumnsModel::share(const values::ColumnInfo& facts, int column) const {
     if (column == kNulls && facts.nulls.has_value() && numRows_ > 0) {
         return static_cast<double>(*facts.nulls) / static_cast<double>(numRows_);
     }
@@ -233,7 +233,7 @@ QVariant DatasetColumnsModel::share(const values::ColumnFacts& facts, int column
     return {};
 }
 
-QString DatasetColumnsModel::toolTip(const values::ColumnFacts& facts, int column) const {
+QString DatasetColumnsModel::toolTip(const values::ColumnInfo& facts, int column) const {
     if (column == kName && facts.diskBytes.has_value() && facts.decodedBytes.has_value() &&
         *facts.diskBytes > 0) {
         const double ratio =
@@ -314,7 +314,7 @@ QVariant DatasetFilesModel::sortKey(const values::DatasetFile& file, int column)
 
 QVariant DatasetFilesModel::strip(const values::DatasetFile& file) const {
     QList<double> shares;
-    for (const values::RowGroupFacts& group : file.rowGroups) {
+    for (const values::RowGroupInfo& group : file.rowGroups) {
         shares.append(
             mostRows_ > 0 ? static_cast<double>(group.rows) / static_cast<double>(mostRows_) : 0);
     }
@@ -326,7 +326,7 @@ QString DatasetFilesModel::toolTip(const values::DatasetFile& file, int column) 
         return qtext(file.path);
     }
     std::vector<double> rows;
-    for (const values::RowGroupFacts& group : file.rowGroups) {
+    for (const values::RowGroupInfo& group : file.rowGroups) {
         rows.push_back(static_cast<double>(group.rows));
     }
     const auto [least, most] = std::minmax_element(rows.begin(), rows.end());

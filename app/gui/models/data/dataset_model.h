@@ -50,14 +50,14 @@ class DatasetColumnsModel final : public FlatTable {
     QVariant cell(int row, int column, int role) const override;
 
  private:
-    QVariant text(const values::ColumnFacts& facts, int column) const;
-    QVariant sortKey(const values::ColumnFacts& facts, int column) const;
-    QVariant share(const values::ColumnFacts& facts, int column) const;
-    QString toolTip(const values::ColumnFacts& facts, int column) const;
+    QVariant text(const values::ColumnInfo& facts, int column) const;
+    QVariant sortKey(const values::ColumnInfo& facts, int column) const;
+    QVariant share(const values::ColumnInfo& facts, int column) const;
+    QString toolTip(const values::ColumnInfo& facts, int column) const;
 
     QVariant leftOut(const values::LeftOutColumn& left, int column, int role) const;
 
-    std::vector<values::ColumnFacts> columns_;
+    std::vector<values::ColumnInfo> columns_;
     std::vector<values::LeftOutColumn> leftOut_;
     std::int64_t numRows_ = 0;
     double mostDisk_ = 0, mostDecoded_ = 0;

@@ -133,7 +133,7 @@ int fieldPlace(const QString& key) {
     return found == fields().end() ? -1 : static_cast<int>(found - fields().begin());
 }
 
-const Field* fieldOf(const RunColumnFacts& facts) {
+const Field* fieldOf(const RunColumnInfo& facts) {
     return facts.field < 0 ? nullptr : &fields()[static_cast<std::size_t>(facts.field)];
 }
 
@@ -152,7 +152,7 @@ constexpr Prefix kPrefixes[] = {
     {"tag:", RunColumnSource::kTag, RunColumnKind::kText},
 };
 
-void nameFacts(RunColumnFacts& facts) {
+void nameFacts(RunColumnInfo& facts) {
     const QString name = qtext(facts.name);
     const QString metric = metricTitle(facts.name);
     switch (facts.source) {
@@ -196,8 +196,8 @@ void nameFacts(RunColumnFacts& facts) {
 
 }  // namespace
 
-RunColumnFacts factsOf(const QString& key) {
-    RunColumnFacts facts;
+RunColumnInfo factsOf(const QString& key) {
+    RunColumnInfo facts;
     facts.key = key;
     facts.field = fieldPlace(key);
     if (const Field* field = fieldOf(facts)) {
@@ -232,7 +232,7 @@ const std::vector<QString>& fieldKeys() {
     return kKeys;
 }
 
-double fieldNumber(const RunColumnFacts& facts, const RunSummary& run, std::int64_t nowMs) {
+double fieldNumber(const RunColumnInfo& facts, const RunSummary& run, std::int64_t nowMs) {
     if (facts.source == RunColumnSource::kMetric) {
         return session::shownValue(run, facts.name).value_or(kNoNumber);
     }
@@ -240,7 +240,7 @@ double fieldNumber(const RunColumnFacts& facts, const RunSummary& run, std::int6
     return field != nullptr && field->number != nullptr ? field->number(run, nowMs) : kNoNumber;
 }
 
-std::string fieldText(const RunColumnFacts& facts, const RunSummary& run) {
+std::string fieldText(const RunColumnInfo& facts, const RunSummary& run) {
     if (facts.source == RunColumnSource::kTag) {
         const auto found = run.tags.find(facts.name);
         return found == run.tags.end() ? std::string() : found->second;

@@ -40,7 +40,7 @@ enum class RunColumnSource : std::uint8_t {
 };
 
 /// The properties of a column that follow from its key.
-struct RunColumnFacts {
+struct RunColumnInfo {
     QString key;
     RunColumnSource source = RunColumnSource::kField;
     RunColumnKind kind = RunColumnKind::kText;
@@ -51,13 +51,13 @@ struct RunColumnFacts {
     int width = 110;   ///< pixels at 100 %
     bool isNumeric() const { return kind != RunColumnKind::kText && kind != RunColumnKind::kTrend; }
 };
-RunColumnFacts factsOf(const QString& key);
+RunColumnInfo factsOf(const QString& key);
 /// The keys of the fields that every run has, in the order of the column chooser.
 const std::vector<QString>& fieldKeys();
 
 /// The value of a field as a number (NaN: none) or as text; also for metrics and tags.
-double fieldNumber(const RunColumnFacts& facts, const values::RunSummary& run, std::int64_t nowMs);
-std::string fieldText(const RunColumnFacts& facts, const values::RunSummary& run);
+double fieldNumber(const RunColumnInfo& facts, const values::RunSummary& run, std::int64_t nowMs);
+std::string fieldText(const RunColumnInfo& facts, const values::RunSummary& run);
 
 inline constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
@@ -65,7 +65,7 @@ class RunColumn {
  public:
     explicit RunColumn(const QString& key);
 
-    const RunColumnFacts& facts() const { return facts_; }
+    const RunColumnInfo& facts() const { return facts_; }
     std::size_t size() const;
     void resize(std::size_t numRows);
     void remove(std::size_t first, std::size_t count);
@@ -84,7 +84,7 @@ class RunColumn {
  private:
     void rank() const;
 
-    RunColumnFacts facts_;
+    RunColumnInfo facts_;
     std::vector<double> numbers_;
     std::vector<int> codes_;
     std::vector<QString> dictionary_ = {QString()};  ///< code 0: none

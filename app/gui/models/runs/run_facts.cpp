@@ -22,7 +22,7 @@ QString rowsText(std::int64_t rows) {
     return countText(static_cast<double>(rows));
 }
 
-void addGit(Facts& facts, const values::GitFacts& git) {
+void addGit(Facts& facts, const values::GitInfo& git) {
     if (git.commit.empty()) {
         add(facts, QObject::tr("Git"), QObject::tr("Commit"), QObject::tr("not in a repository"));
         return;

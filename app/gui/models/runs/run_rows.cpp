@@ -16,7 +16,7 @@ using values::RunSummary;
 namespace {
 
 /// The metric of a column whose values can be compared; "" for none.
-std::string metricOf(const RunColumnFacts& facts) {
+std::string metricOf(const RunColumnInfo& facts) {
     switch (facts.source) {
         case RunColumnSource::kMetric:
         case RunColumnSource::kBest:
@@ -326,7 +326,7 @@ TextTable RunRows::texts(const std::vector<int>& rows, const std::vector<int>& c
     std::vector<int> wanted;
     for (const int column : columns) {
         if (column > kTickColumn && columnAt(column).facts().key != QLatin1String("id")) {
-            const RunColumnFacts& facts = columnAt(column).facts();
+            const RunColumnInfo& facts = columnAt(column).facts();
             wanted.push_back(column);
             table.header.append(facts.kind == RunColumnKind::kDuration ? tr("%1 s").arg(facts.title)
                                                                        : facts.title);
@@ -449,7 +449,7 @@ QVariant RunRows::headerData(int section, Qt::Orientation orientation, int role)
     if (section == kTickColumn) {
         return role == Qt::ToolTipRole ? QVariant(tr("In the comparison")) : QVariant();
     }
-    const RunColumnFacts& facts = columnAt(section).facts();
+    const RunColumnInfo& facts = columnAt(section).facts();
     switch (role) {
         case Qt::DisplayRole:
             return facts.title;

@@ -353,7 +353,7 @@ void RunTable::fillRow(int row) {
 }
 
 void RunTable::fill(RunColumn& column, int row) const {
-    const RunColumnFacts& facts = column.facts();
+    const RunColumnInfo& facts = column.facts();
     const auto at = static_cast<std::size_t>(row);
     switch (facts.source) {
         case RunColumnSource::kParam:
@@ -436,7 +436,7 @@ QVariant RunTable::headerData(int section, Qt::Orientation orientation, int role
     if (orientation != Qt::Horizontal || section < 0 || section >= columnCount()) {
         return {};
     }
-    const RunColumnFacts& facts = column(section).facts();
+    const RunColumnInfo& facts = column(section).facts();
     return role == Qt::DisplayRole   ? QVariant(facts.title)
            : role == Qt::ToolTipRole ? QVariant(facts.tip)
                                      : QVariant();

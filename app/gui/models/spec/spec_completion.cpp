@@ -237,11 +237,11 @@ void markArgument(CallHint& hint, int index) {
 
 KnownColumns knownColumns(const values::CheckReply& reply) {
     KnownColumns known;
-    for (const values::ColumnFacts& column : reply.columns) {
+    for (const values::ColumnInfo& column : reply.columns) {
         known.dataset.emplace_back(QString::fromStdString(column.name),
                                    QString::fromStdString(column.type));
     }
-    for (const values::ColumnFacts& column : reply.derived) {
+    for (const values::ColumnInfo& column : reply.derived) {
         known.derived.emplace_back(QString::fromStdString(column.name),
                                    QString::fromStdString(column.type));
     }

@@ -112,7 +112,7 @@ void ColumnChooser::addGroup(const QString& title, const std::vector<QString>& k
 
 void ColumnChooser::showItem(QListWidgetItem& item) {
     const QString key = item.data(kKeyRole).toString();
-    const RunColumnFacts facts = factsOf(key);
+    const RunColumnInfo facts = factsOf(key);
     bool isPinned = false;
     for (const ShownColumn& shown : columns_.shown()) {
         isPinned = isPinned || (shown.key == key && shown.isPinned);

@@ -187,7 +187,7 @@ void RunsView::arrangeHeader(RunTableView& view, bool isPinned) {
         view.setColumnHidden(column, shown.isPinned != isPinned);
         if (shown.isPinned == isPinned) {
             // The default width must fit the heading; a width chosen by the user is kept.
-            const RunColumnFacts facts = rows_.columnAt(column).facts();
+            const RunColumnInfo facts = rows_.columnAt(column).facts();
             const int least = shown.width == facts.width ? view.header().widthFor(facts.title) : 0;
             header->resizeSection(column, std::max(shown.width, least));
         }
@@ -253,7 +253,7 @@ void RunsView::sortBy(int column) {
     if (column <= RunRows::kTickColumn) {
         return;
     }
-    const RunColumnFacts& facts = rows_.columnAt(column).facts();
+    const RunColumnInfo& facts = rows_.columnAt(column).facts();
     const Qt::SortOrder usual =
         facts.kind == RunColumnKind::kText || facts.kind == RunColumnKind::kState
             ? Qt::AscendingOrder

@@ -43,7 +43,7 @@ void TrendFetcher::clear() {
 std::vector<std::string> TrendFetcher::metricsOf(const values::RunSummary& run) const {
     std::set<std::string> names;
     for (const QString& key : rows_.columnKeys()) {
-        const RunColumnFacts facts = factsOf(key);
+        const RunColumnInfo facts = factsOf(key);
         const bool isFetched =
             facts.source == RunColumnSource::kTrend || facts.source == RunColumnSource::kLow ||
             facts.source == RunColumnSource::kHigh ||
@@ -78,7 +78,7 @@ void TrendFetcher::fillRow(int row) {
 
 // If sorted by a best value, runs that were never visible need theirs too.
 void TrendFetcher::fillUnseen() {
-    const RunColumnFacts sorted = factsOf(rows_.sortKey());
+    const RunColumnInfo sorted = factsOf(rows_.sortKey());
     const bool isFetched = sorted.source == RunColumnSource::kBest ||
                            sorted.source == RunColumnSource::kLow ||
                            sorted.source == RunColumnSource::kHigh;

@@ -455,7 +455,7 @@ Status Feed::produceTrain(Producer::Request request) {
                                                      counters_, reportEnd(hello)));
     isProducing_ = true;
     if (job_.hasDataWorkers) {
-        elsewhere_->attach(trainProducer_->desk(), train_);
+        elsewhere_->attach(trainProducer_->queue(), train_);
     }
     return okStatus();
 }

@@ -42,7 +42,7 @@ class Producer {
 
     segment::SequencerTotals totals() const { return sequencer_->totals(); }
     stream::Cursor position() const { return sequencer_->position(); }
-    segment::SegmentDesk& desk() { return sequencer_->desk(); }
+    segment::RemoteSegmentQueue& queue() { return sequencer_->queue(); }
 
  private:
     Producer() = default;

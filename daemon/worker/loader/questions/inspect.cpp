@@ -213,7 +213,7 @@ void addColumns(const ResolveReply& reply, Json& answer) {
     if (!facts.ok()) {
         return;  // errors of the files are in the list, or are found when the files are read
     }
-    for (const dataset::ColumnFacts& column : *facts) {
+    for (const dataset::ColumnInfo& column : *facts) {
         answer["columns"].push_back(column.toJson());
     }
     for (const expr::Field& field : reply.columns.fields) {

@@ -192,9 +192,9 @@ Result<Sample> sampleOf(const std::shared_ptr<const segment::StreamInput>& input
 
 }  // namespace
 
-Result<LeakLook> findLeaks(const spec::RunSpec& spec, const stream::Plan& plan,
-                           const std::stop_token& stop, const LeakLimits& limits) {
-    LeakLook look;
+Result<LeakReport> findLeaks(const spec::RunSpec& spec, const stream::Plan& plan,
+                             const std::stop_token& stop, const LeakLimits& limits) {
+    LeakReport look;
     const spec::RunSpec plain = plainOnly(spec);
     const spec::FeaturesSpec& features = plain.features;
     if (features.dense.size() + features.ids.size() == 0 || spec.labels.empty()) {

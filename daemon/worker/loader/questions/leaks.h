@@ -20,7 +20,7 @@ struct LeakLimits {
     std::chrono::milliseconds time{20'000};
 };
 
-struct LeakLook {
+struct LeakReport {
     std::vector<std::string> notes;
     std::map<std::string, std::string> remarks;  ///< by feature: the same for a comment beside it
     std::int64_t rowsRead = 0;
@@ -30,7 +30,7 @@ struct LeakLook {
 /// label (AUC above 0.98, or below 0.02). It does the same for each id if the mean labels in one
 /// half of these rows order those of the other. Uses the first head. Adds a sentence if too few
 /// rows were found within the limits. Failure: data errors; kCancelled on `stop`.
-Result<LeakLook> findLeaks(const spec::RunSpec& spec, const stream::Plan& plan,
-                           const std::stop_token& stop, const LeakLimits& limits = {});
+Result<LeakReport> findLeaks(const spec::RunSpec& spec, const stream::Plan& plan,
+                             const std::stop_token& stop, const LeakLimits& limits = {});
 
 }  // namespace millrace::loader

@@ -67,7 +67,7 @@ int print(const Json& document) {
 
 struct Examined {
     ResolvedRun run;
-    LeakLook leaks;
+    LeakReport leaks;
 };
 
 // A spec that is written passes a check, and says what tells its label by itself. `isOneClass`: it
@@ -88,7 +88,7 @@ Result<Examined> examine(const std::string& text, const ProfileRequest& request,
         return spec::toStatus(reply.errors, resolve.fileName);
     }
     ResolvedRun run = std::move(reply.runs.front());
-    ASSIGN_OR_RETURN(LeakLook leaks, findLeaks(run.spec, run.plan, stop));
+    ASSIGN_OR_RETURN(LeakReport leaks, findLeaks(run.spec, run.plan, stop));
     return Examined{std::move(run), std::move(leaks)};
 }
 
@@ -118,7 +118,7 @@ struct Made {
 };
 
 // Names what tells the label in the notes, and beside the feature in the spec.
-Status addLeaks(const LeakLook& leaks, const ProfileRequest& request,
+Status addLeaks(const LeakReport& leaks, const ProfileRequest& request,
                 const profile::DatasetProfile& profiled, profile::FirstSpecOptions options,
                 profile::FirstSpec& spec) {
     options.paths = request.specPaths.empty() ? request.paths : request.specPaths;

@@ -281,7 +281,7 @@ class Sampler {
 
     const SampleRequest& request_;
     SampleReply& reply_;
-    std::shared_ptr<dataset::FactsCache> cache_;
+    std::shared_ptr<dataset::MetadataCache> cache_;
     recipe::TableSource tables_;
 };
 

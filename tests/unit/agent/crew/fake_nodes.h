@@ -13,9 +13,9 @@ class FakeNodes final : public Nodes {
  public:
     FakeNodes() { come("", 64); }
     std::string ownName() const override { return "head"; }
-    std::vector<NodeStanding> standings() const override {
+    std::vector<NodeStatus> standings() const override {
         ++numLooks;
-        std::vector<NodeStanding> all;
+        std::vector<NodeStatus> all;
         for (const auto& [name, node] : nodes) {
             if (!name.empty()) {
                 all.push_back(node);
@@ -23,9 +23,9 @@ class FakeNodes final : public Nodes {
         }
         return all;
     }
-    NodeStanding standing(const std::string& node) const override {
+    NodeStatus standing(const std::string& node) const override {
         const auto found = nodes.find(node);
-        return found == nodes.end() ? NodeStanding{node} : found->second;
+        return found == nodes.end() ? NodeStatus{node} : found->second;
     }
     void setUnread(bool, std::map<std::string, int>) override {}
     void keep(const std::string& node, const std::string& key, const schedule::Resources& needs,
@@ -38,7 +38,7 @@ class FakeNodes final : public Nodes {
         nodes[node].numPlaced += 1;
         return okStatus();
     }
-    Status end(const std::string& node, const std::string& key, const EndWish& wish) override {
+    Status end(const std::string& node, const std::string& key, const EndRequest& wish) override {
         ended.push_back(strCat(key, " on ", node.empty() ? "the head's" : node));
         whyEnded = wish.why;
         if (isForgetful) {
@@ -66,7 +66,7 @@ class FakeNodes final : public Nodes {
         return found == lastWords.end() ? std::nullopt : std::optional(found->second);
     }
     void come(const std::string& name, double cores = 2) {
-        NodeStanding& node = nodes[name];
+        NodeStatus& node = nodes[name];
         node.name = name;
         node.total = node.free = {cores, 0, 1'000};
         node.heardMs = 1'000;
@@ -75,7 +75,7 @@ class FakeNodes final : public Nodes {
     }
 
     std::map<std::string, std::vector<std::string>> speakers;  ///< by gang that must be kept
-    std::map<std::string, NodeStanding> nodes;
+    std::map<std::string, NodeStatus> nodes;
     mutable int numLooks = 0;  ///< calls of standings()
     std::map<std::string, std::pair<std::string, double>> kept;
     std::map<std::string, std::pair<std::string, Placement>> placed;

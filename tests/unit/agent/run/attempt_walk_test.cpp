@@ -21,7 +21,7 @@ class AttemptWalkTest : public AgentTest {
         return found == engine.states.end() ? nullptr : &found->second;
     }
     void replaceDaemon() {
-        doors.doors.clear();
+        listeners.listeners.clear();
         makeController();
         EXPECT_TRUE(controller->recover().ok());
     }
@@ -41,7 +41,7 @@ class AttemptWalkTest : public AgentTest {
     }
     void speak(int what) {
         const int attempt = record(id).attempt;
-        if (!doors.doors.contains(key()) || !door(id, attempt)->isOpen) {
+        if (!listeners.listeners.contains(key()) || !door(id, attempt)->isOpen) {
             return;
         }
         hello(id, attempt);
@@ -83,7 +83,7 @@ class AttemptWalkTest : public AgentTest {
             case 10:
                 return toggle(engine.cancelError);
             case 11:
-                return toggle(doors.openError);
+                return toggle(listeners.openError);
             case 12:
                 return replaceDaemon();
             default:
@@ -108,7 +108,7 @@ class AttemptWalkTest : public AgentTest {
             expectOneGang();
         }
         engine.submitError = engine.findError = engine.cancelError = okStatus();
-        doors.openError = okStatus();
+        listeners.openError = okStatus();
         for (int i = 0; i < 20 && !isEnded(); ++i) {
             (void)service->stop(id, "enough", std::chrono::seconds(1));
             pass(40'000);

@@ -75,8 +75,8 @@ class CheckpointCatalogueTest : public runs::RunStoreTest {
         file.seekp(500);
         file << "\xff\xfe";
     }
-    Survey survey(std::int64_t fromStep = values::kFromLast) {
-        return catalogue().survey({id, "stream", fromStep, 3}, {});
+    CheckpointScan scan(std::int64_t fromStep = values::kFromLast) {
+        return catalogue().scan({id, "stream", fromStep, 3}, {});
     }
     CheckpointCatalogue catalogue() { return {*store, directory / "runs"}; }
     std::vector<std::int64_t> live() const {
@@ -111,7 +111,7 @@ TEST_F(CheckpointCatalogueTest, AFileThatCameFromItsNodeCountsAlsoAsTheBest) {
     ASSERT_TRUE(catalogue().add(id, *facts).ok()) << "its last word may not have been heard";
     EXPECT_THAT(live(), ElementsAre(100));
     EXPECT_EQ(bestStep(), 100);
-    EXPECT_EQ(survey().chosen->step, 100);
+    EXPECT_EQ(scan().chosen->step, 100);
     EXPECT_TRUE(absl::IsInvalidArgument(catalogue().add("r-other", *facts)));
     ASSERT_TRUE(store->beginAttempt(id, 2, 0).ok());
     EXPECT_TRUE(absl::IsFailedPrecondition(catalogue().add(id, *facts)));
@@ -120,7 +120,7 @@ TEST_F(CheckpointCatalogueTest, AFileThatCameFromItsNodeCountsAlsoAsTheBest) {
 TEST_F(CheckpointCatalogueTest, TheNewestOfTheStoreIsChosen) {
     tell(100);
     tell(200);
-    const Survey found = survey();
+    const CheckpointScan found = scan();
     ASSERT_TRUE(found.status.ok()) << found.status;
     EXPECT_EQ(found.chosen->step, 200);
     EXPECT_EQ(found.path, path(200));
@@ -132,7 +132,7 @@ TEST_F(CheckpointCatalogueTest, AFileThatTheStoreNeverHeardOfIsRegisteredAndChos
     std::filesystem::remove(path(100));  // by hand
     write(200);
     write(300);
-    const Survey found = survey();
+    const CheckpointScan found = scan();
     ASSERT_TRUE(found.status.ok()) << found.status;
     EXPECT_EQ(found.chosen->step, 300);
     EXPECT_THAT(live(), ElementsAre(300, 200));
@@ -147,7 +147,7 @@ TEST_F(CheckpointCatalogueTest, ADamagedNewestMeansTheOneBefore) {
     tell(100);
     tell(200);
     damage(200);
-    const Survey found = survey();
+    const CheckpointScan found = scan();
     ASSERT_TRUE(found.status.ok()) << found.status;
     EXPECT_EQ(found.chosen->step, 100);
     EXPECT_THAT(live(), ElementsAre(100));
@@ -160,24 +160,24 @@ TEST_F(CheckpointCatalogueTest, ADamagedNewestMeansTheOneBefore) {
 TEST_F(CheckpointCatalogueTest, ARunWhoseCheckpointsAreAllDamagedDoesNotBeginAtZero) {
     tell(100);
     damage(100);
-    const Survey found = survey();
+    const CheckpointScan found = scan();
     EXPECT_TRUE(absl::IsFailedPrecondition(found.status));
     EXPECT_THAT(std::string(messageOf(found.status)), HasSubstr("--from-start"));
     EXPECT_THAT(std::string(messageOf(found.status)), HasSubstr("checksum"));
-    EXPECT_FALSE(survey().status.ok()) << "nor the second time";
+    EXPECT_FALSE(scan().status.ok()) << "nor the second time";
 }
 
 TEST_F(CheckpointCatalogueTest, ARunWhoseCheckpointsAreGoneDoesNotBeginAtZero) {
     tell(100);
     std::filesystem::remove_all(folder());
-    const Survey found = survey();
+    const CheckpointScan found = scan();
     EXPECT_TRUE(absl::IsFailedPrecondition(found.status));
     EXPECT_THAT(std::string(messageOf(found.status)), HasSubstr("is not there"));
-    EXPECT_TRUE(survey(values::kFromStart).status.ok()) << "on the user's word it does";
+    EXPECT_TRUE(scan(values::kFromStart).status.ok()) << "on the user's word it does";
 }
 
 TEST_F(CheckpointCatalogueTest, ARunThatNeverHadOneBeginsAtZero) {
-    const Survey found = survey();
+    const CheckpointScan found = scan();
     EXPECT_TRUE(found.status.ok());
     EXPECT_FALSE(found.chosen.has_value());
 }
@@ -188,7 +188,7 @@ TEST_F(CheckpointCatalogueTest, WhatCannotBeReadIsNotTakenForMissingAndChangesNo
     std::filesystem::remove(path(200));
     ASSERT_EQ(::symlink("step-00000200.a1.safetensors", path(200).c_str()),
               0);  // ELOOP for anybody
-    const Survey found = survey();
+    const CheckpointScan found = scan();
     EXPECT_FALSE(found.status.ok());
     EXPECT_FALSE(found.chosen.has_value());
     EXPECT_THAT(std::string(messageOf(found.status)), HasSubstr("cannot be read"));
@@ -202,7 +202,7 @@ TEST_F(CheckpointCatalogueTest, AnUnreadableDirectoryIsNoEmptyOne) {
     tell(100);
     std::filesystem::rename(folder(), folder() + "-away");
     std::ofstream(folder()) << "in the way";
-    const Survey found = survey();
+    const CheckpointScan found = scan();
     EXPECT_FALSE(found.status.ok());
     EXPECT_THAT(std::string(messageOf(found.status)), HasSubstr("cannot be read"));
     EXPECT_THAT(live(), ElementsAre(100));
@@ -217,7 +217,7 @@ TEST_F(CheckpointCatalogueTest, AStaleLaterFileNeitherStartsARunNorEvictsFreshOn
     ASSERT_TRUE(catalogue().retain(id, 1).ok());
     EXPECT_TRUE(std::filesystem::exists(path(430, 2)));
     EXPECT_FALSE(std::filesystem::exists(path(400)));
-    const Survey found = survey();
+    const CheckpointScan found = scan();
     ASSERT_TRUE(found.status.ok()) << found.status;
     EXPECT_EQ(found.chosen->step, 430);
     EXPECT_THAT(files(),
@@ -230,7 +230,7 @@ TEST_F(CheckpointCatalogueTest, AnAttemptThatOnlyLeftACheckpointHasBegun) {
     tell(500);
     ASSERT_TRUE(store->beginAttempt(id, 2, 400).ok());  // no line of it came in
     write(450, 2);
-    const Survey found = survey();
+    const CheckpointScan found = scan();
     ASSERT_TRUE(found.status.ok()) << found.status;
     EXPECT_EQ(found.chosen->step, 450);
     EXPECT_EQ(found.chosen->attempt, 2);
@@ -249,7 +249,7 @@ TEST_F(CheckpointCatalogueTest, TheBestFollowsARunThatGoesBack) {
     EXPECT_EQ(bestStep(), 50);
     EXPECT_TRUE(std::filesystem::exists(scores));
     ASSERT_TRUE(store->beginAttempt(id, 2, 30).ok());
-    EXPECT_TRUE(survey(30).status.ok());
+    EXPECT_TRUE(scan(30).status.ok());
     EXPECT_EQ(bestStep(), 50) << "until the attempt has begun, nothing is touched";
     ASSERT_TRUE(work(id, 2).ok());
     EXPECT_THAT(catalogue().setVoidAside(id),
@@ -277,7 +277,7 @@ TEST_F(CheckpointCatalogueTest,
     std::filesystem::remove(path(50));
     ASSERT_TRUE(store->beginAttempt(id, 2, 45).ok());
     ASSERT_TRUE(work(id, 2).ok());
-    const Survey found = survey();  // a daemon that was away when the attempt began
+    const CheckpointScan found = scan();  // a daemon that was away when the attempt began
     EXPECT_THAT(found.events, Contains(HasSubstr("it is now that of step 40")));
     EXPECT_EQ(bestStep(), 40);
     EXPECT_TRUE(std::filesystem::exists(path(50) + ".void")) << "nothing is lost";
@@ -295,7 +295,7 @@ TEST_F(CheckpointCatalogueTest, ARunThatBeginsAgainHasNoBest) {
 TEST_F(CheckpointCatalogueTest, AnotherRunsFileIsSetAside) {
     tell(100);
     tests::writeCheckpointFile(path(200), {200, 1, "r-other", "stream"});
-    const Survey found = survey();
+    const CheckpointScan found = scan();
     ASSERT_TRUE(found.status.ok()) << found.status;
     EXPECT_EQ(found.chosen->step, 100);
     EXPECT_TRUE(std::filesystem::exists(path(200) + ".foreign"));
@@ -319,7 +319,7 @@ TEST_F(CheckpointCatalogueTest, TheTwinOfAResumedAttemptReplacesTheOlderOne) {
     tell(400);
     ASSERT_TRUE(store->beginAttempt(id, 2, 400).ok());
     tell(400, 2);
-    const Survey found = survey();
+    const CheckpointScan found = scan();
     EXPECT_EQ(found.chosen->attempt, 2);
     EXPECT_THAT(live(), ElementsAre(400));
     EXPECT_EQ(store->checkpoints(id)->front().attempt, 2);
@@ -330,23 +330,23 @@ TEST_F(CheckpointCatalogueTest, TheTwinOfAResumedAttemptReplacesTheOlderOne) {
 TEST_F(CheckpointCatalogueTest, AStepIsTakenAtItsWord) {
     tell(100);
     tell(200);
-    EXPECT_EQ(survey(100).chosen->step, 100);
+    EXPECT_EQ(scan(100).chosen->step, 100);
     EXPECT_TRUE(std::filesystem::exists(path(200))) << "void once the attempt has begun";
-    EXPECT_TRUE(absl::IsNotFound(survey(150).status));
+    EXPECT_TRUE(absl::IsNotFound(scan(150).status));
     EXPECT_THAT(*catalogue().steps(id), ElementsAre(100, 200));
 }
 
 TEST_F(CheckpointCatalogueTest, AKilledWritersPieceIsRemoved) {
     tell(100);
     std::ofstream(path(200) + ".tmp-4711") << "half";
-    ASSERT_TRUE(survey().status.ok());
+    ASSERT_TRUE(scan().status.ok());
     EXPECT_THAT(files(), ElementsAre("step-00000100.a1.safetensors"));
 }
 
 TEST_F(CheckpointCatalogueTest, ASurveyThatIsCalledOffChangesNothing) {
     tell(100);
-    const Survey found =
-        catalogue().survey({id, "stream", values::kFromLast, 3}, {[] { return true; }, nullptr});
+    const CheckpointScan found =
+        catalogue().scan({id, "stream", values::kFromLast, 3}, {[] { return true; }, nullptr});
     EXPECT_TRUE(absl::IsCancelled(found.status));
     EXPECT_THAT(live(), ElementsAre(100));
 }

@@ -20,8 +20,8 @@ engines::State scriptGang(int rankCode, int feedCode) {
     return engine.end("r-a.a1", rankCode, feedCode);
 }
 
-AttemptFacts scriptFacts() {
-    AttemptFacts facts;
+AttemptReports scriptFacts() {
+    AttemptReports facts;
     facts.maxRestarts = 3;
     facts.lastStep = 10;
     facts.isScript = true;
@@ -29,7 +29,7 @@ AttemptFacts scriptFacts() {
 }
 
 TEST(Verdict, AnExitCodeOfAScriptHasNoMeaningOfOurs) {
-    AttemptFacts facts = scriptFacts();
+    AttemptReports facts = scriptFacts();
     for (const int code : {kExitUsage, kExitStopped, kExitInput, kExitResources}) {
         EXPECT_EQ(judge(facts, scriptGang(code, 0)).reason,
                   strCat("rank0 ended with code ", code, " after step 10"));
@@ -44,7 +44,7 @@ TEST(Verdict, AnExitCodeOfAScriptHasNoMeaningOfOurs) {
 }
 
 TEST(Verdict, AnExceptionThatRepeatsWithoutAFurtherStepIsNotTriedAThirdTime) {
-    AttemptFacts facts = scriptFacts();
+    AttemptReports facts = scriptFacts();
     facts.maxRestarts = 9;
     facts.errors["rank0"] = "KeyError: 'user'";
     const Verdict first = judge(facts, scriptGang(1, 0));

@@ -138,7 +138,7 @@ TEST_F(SettledTest, WhatRanksCouldNotTellAnyMoreIsReadFromTheirPage) {
 TEST_F(SettledTest, ACheckpointThatWaitsOutlivesTheDaemon) {
     const std::string id = script();
     save(id, 8);
-    doors.doors.clear();
+    listeners.listeners.clear();
     makeController();
     ASSERT_TRUE(controller->recover().ok());
     meet(id, 1);

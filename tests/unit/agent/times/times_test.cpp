@@ -58,7 +58,7 @@ TEST_F(TimesTest, ThePartsNeverFallAndSumToTheTimeOfTheRunOverRestartsAndDaemons
         for (int attempt = 1; attempt <= kAttempts; ++attempt) {
             train(id, attempt, random, all);
             if (random() % 2 == 0) {
-                doors.doors.clear();
+                listeners.listeners.clear();
                 makeController();
                 ASSERT_TRUE(controller->recover().ok());
                 EXPECT_GE(shown(id).progress.times->sum(), before_.sum() - 60) << "from the store";
@@ -94,7 +94,7 @@ TEST_F(TimesTest, TheAbsenceOfADaemonIsNoStart) {
     say(id, 1, rank::Progress{1, 0, 1, 0, "training", {800, 0, 0, 0, 200}});
     const double start = shown(id).progress.times->startMs;
     clock.advanceMs(36'000);
-    doors.doors.clear();
+    listeners.listeners.clear();
     makeController();
     ASSERT_TRUE(controller->recover().ok());
     hello(id);

@@ -21,7 +21,7 @@ using Verdict = BaseDifference::Verdict;
 
 constexpr int kCellPadding = 8, kIndent = 18, kFoldSize = 16, kTickSize = 15, kDifferenceGap = 6;
 
-bool isMetricSource(const RunColumnFacts& facts) {
+bool isMetricSource(const RunColumnInfo& facts) {
     return facts.source == RunColumnSource::kMetric || facts.source == RunColumnSource::kBest ||
            facts.source == RunColumnSource::kLow || facts.source == RunColumnSource::kHigh ||
            facts.key == QLatin1String("rate");
@@ -74,7 +74,7 @@ int RunCellDelegate::widthOf(const QModelIndex& index, const QFont& font) const 
     if (index.column() == RunRows::kTickColumn) {
         return 34;
     }
-    const RunColumnFacts& facts = rows_.columnAt(index.column()).facts();
+    const RunColumnInfo& facts = rows_.columnAt(index.column()).facts();
     const QFontMetrics metrics(font);
     int width = metrics.horizontalAdvance(index.data().toString()) + 2 * kCellPadding + 2;
     if (facts.kind == RunColumnKind::kState) {
@@ -122,7 +122,7 @@ void RunCellDelegate::paint(QPainter* painter, const QStyleOptionViewItem& optio
     if (index.column() == RunRows::kTickColumn) {
         paintTick(cell);
     } else {
-        const RunColumnFacts& facts = rows_.columnAt(index.column()).facts();
+        const RunColumnInfo& facts = rows_.columnAt(index.column()).facts();
         if (facts.kind == RunColumnKind::kState) {
             paintState(cell);
         } else if (facts.kind == RunColumnKind::kTrend) {
@@ -213,7 +213,7 @@ void RunCellDelegate::paintName(const Cell& cell) const {
 
 void RunCellDelegate::paintTrend(const Cell& cell) const {
     const std::string& id = rows_.idAt(cell.index.row());
-    const RunColumnFacts& facts = rows_.columnAt(cell.index.column()).facts();
+    const RunColumnInfo& facts = rows_.columnAt(cell.index.column()).facts();
     const RunTrend* trend = trends_.find(id, facts.name);
     if (trend == nullptr || trend->values.empty()) {
         return;
@@ -226,7 +226,7 @@ void RunCellDelegate::paintTrend(const Cell& cell) const {
 
 void RunCellDelegate::paintValue(const Cell& cell) const {
     QPainter& painter = cell.painter;
-    const RunColumnFacts& facts = rows_.columnAt(cell.index.column()).facts();
+    const RunColumnInfo& facts = rows_.columnAt(cell.index.column()).facts();
     QRect rect = cell.inner();
     const int reserved = differenceWidth(cell.index, cell.option.font);
     if (reserved > 0) {
