@@ -91,6 +91,27 @@ class _Cross(nn.Module):
         return first * functional.linear(low, self.weight, self.bias) + values
 
 
+class _Tables(nn.Module):
+    """Embedding tables by name. A table has the name of a column, which may contain dots or be the name of a method:
+    register_parameter() and the strict check of load_state_dict() refuse such names, so this class replaces both."""
+
+    def __init__(self, shapes: Mapping[str, Any]) -> None:
+        super().__init__()
+        for name, shape in shapes.items():
+            self._parameters[f"{name}.weight"] = nn.Parameter(torch.zeros(*shape))
+
+    def weight(self, name: str) -> Any:
+        return self._parameters[f"{name}.weight"]
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing_keys: list[str],
+                              unexpected_keys: list[str], error_msgs: list[str]) -> None:
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, False, missing_keys, unexpected_keys, error_msgs)
+        if strict:
+            own, given = {prefix + name for name in self._parameters}, {name for name in state_dict if name.startswith(prefix)}
+            missing_keys += sorted(own - given)
+            unexpected_keys += sorted(given - own)
+
+
 class Network(BuiltIn):
     """`dlrm`, `dcn_v2`, `mlp` and `logistic`."""
 
@@ -101,13 +122,8 @@ class Network(BuiltIn):
         self._dim = int(facts["embedding_dim"])
         if "input.mean" in shapes:
             self.input = _Scale(*shapes["input.mean"])
-        tables = {name.split(".", 1)[1].rsplit(".", 1)[0]: shape for name, shape in shapes.items()
-                  if name.startswith("embedding.")}
-        self.embedding = nn.Module()
-        for name, shape in tables.items():
-            table = nn.Module()
-            table.register_parameter("weight", nn.Parameter(torch.zeros(*shape)))
-            self.embedding.add_module(name, table)
+        self.embedding = _Tables({name.split(".", 1)[1].rsplit(".", 1)[0]: shape for name, shape in shapes.items()
+                                  if name.startswith("embedding.")})
         crosses = [_Cross(shapes, f"cross.{i}") for i in range(len(shapes)) if f"cross.{i}.weight" in shapes]
         if crosses:
             self.cross = nn.ModuleList(crosses)
@@ -153,7 +169,7 @@ class Network(BuiltIn):
 
     def _pooled(self, name: str, table: str, batch: Batch) -> torch.Tensor:
         """A feature's vector of each row: the mean over its ids, weighted if they have weights; 0 without ids."""
-        weight: Any = self.embedding.get_submodule(table).weight
+        weight = self.embedding.weight(table)
         column = _whole(batch[name])
         if not isinstance(column, Ragged):
             return functional.embedding(column, weight)

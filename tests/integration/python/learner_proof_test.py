@@ -119,7 +119,7 @@ class Proof(DaemonCase):
         model = model.to(dtype)
         for buffer in ("count", "mean", "squares"):
             setattr(model.input, buffer, getattr(model.input, buffer).double())
-        tables = {f"embedding.{name}.weight": table.weight for name, table in model.embedding.named_children()}
+        tables = {f"embedding.{name}": table for name, table in model.embedding.named_parameters()}
         layers = [p for name, p in model.named_parameters() if name not in tables]
         used = optimizers(layers, list(tables.values()))
         schedules = [torch.optim.lr_scheduler.LambdaLR(one, lambda step: factor(step + 1)) for one in used]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Trained runs of the built-in trainer as torch modules: Python computes the figures that the runs reported."""
+import copy
 import glob
 import json
 import os
@@ -165,6 +166,25 @@ eval: {dataset: {where: "number % 5 = 0"}}
                        "eval: {dataset: {where: \"number % 5 = 0\"}}\n")
         model = self.assert_same_figures(self.trained(spec, **{"train.max_steps": 20}), spec)
         self.assertEqual(tuple(model.input.mean.shape), (3,))
+
+    def test_ids_may_be_named_with_dots_or_like_a_method(self):
+        names = ("a", "a.b", "type", "forward", "user.id", "weight")
+        with open(os.path.join(self.folder, "rows.csv"), "w", encoding="utf-8") as file:
+            file.write(",".join(("number", "y", *names)) + "\n")
+            for n in range(2000):
+                file.write(",".join(map(str, (n, n * 7 % 3 % 2, *((n * k) % 11 for k in range(1, 1 + len(names)))))) + "\n")
+        spec = os.path.join(self.folder, "names.yaml")
+        with open(spec, "w", encoding="utf-8") as file:
+            file.write(f"name: names\ndataset: {{path: rows.csv}}\nlabels: {{y: y}}\nfeatures: {{dense: [number], ids: [{', '.join(names)}]}}\n"
+                       f"embeddings: {{{', '.join(f'{name}: {{rows: 16}}' for name in names)}}}\n"
+                       "batch: {rows: 64, micro_rows: 32, epochs: 1, seed: 1}\n"
+                       "model: {type: mlp, embedding_dim: 4, hidden: [8]}\n"
+                       "eval: {dataset: {where: \"number % 5 = 0\"}}\n")
+        model = self.assert_same_figures(self.trained(spec, **{"train.max_steps": 20}), spec)
+        self.assertEqual([name for name, _ in model.embedding.named_parameters()], sorted(f"{name}.weight" for name in names))
+        copy.deepcopy(model).load_state_dict(model.state_dict())
+        with self.assertRaisesRegex(RuntimeError, r"embedding\.a\.b\.weight"):
+            model.load_state_dict({name: one for name, one in model.state_dict().items() if name != "embedding.a.b.weight"})
 
     def test_crosses_and_a_weight_an_id_have_the_figures_that_their_runs_reported(self):
         for changes in ({"model": {"type": "dcn_v2", "hidden": [16], "cross_layers": 2, "cross_rank": 3, "embedding_dim": 8}},
