@@ -42,7 +42,7 @@ const std::vector<LineLaw>& guiLaws() {
          {{"subprocess", "files.h", "fstream", "filesystem", "QProcess", "QFile", "QSaveFile",
            "QTemporary", "QDirIterator", "QFileSystem", "open", "system", "File", "mkpath"},
           std::regex(
-              "backend/(core|system)/"
+              "backend/(filesystem|system)/"
               "(subprocess|files)\\.h|\\bstd::[io]?fstream\\b|<fstream>|<filesystem>|"
               "\\bstd::filesystem\\b|\\bQProcess\\b|\\bQFile\\b|\\bQSaveFile\\b|"
               "\\bQTemporary(File|Dir)\\b|\\bQDirIterator\\b|\\bQFileSystem(Model|Watcher)"

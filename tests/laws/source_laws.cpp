@@ -96,9 +96,8 @@ std::vector<RoomLaw> runRooms() {
     };
 }
 
-std::vector<RoomLaw> daemonRooms() {
+std::vector<RoomLaw> workerRooms() {
     return {
-        {"proto/convert/", {"backend/text/", "backend/values/"}},
         {"daemon/worker/exec/",
          {"backend/core/", "backend/text/", "backend/filesystem/", "backend/system/"}},
         {"daemon/worker/trainer/",
@@ -137,6 +136,12 @@ std::vector<RoomLaw> daemonRooms() {
         {"daemon/worker/relay/",
          {"backend/core/", "backend/system/", "backend/values/metric_names.h", "backend/feed/",
           "backend/ring/", "daemon/transport/", "daemon/worker/loader/"}},
+    };
+}
+
+std::vector<RoomLaw> daemonRooms() {
+    return {
+        {"proto/convert/", {"backend/text/", "backend/values/"}},
         {"daemon/transport/",
          {"backend/core/", "backend/text/", "backend/filesystem/", "backend/system/",
           "backend/certificate/"}},
@@ -262,7 +267,7 @@ const std::vector<RoomLaw>& roomLaws() {
     static const std::vector<RoomLaw> kLaws = [] {
         std::vector<RoomLaw> all;
         for (const auto& part :
-             {backendRooms(), runRooms(), daemonRooms(), appRooms(), testRooms()}) {
+             {backendRooms(), runRooms(), workerRooms(), daemonRooms(), appRooms(), testRooms()}) {
             all.insert(all.end(), part.begin(), part.end());
         }
         return all;

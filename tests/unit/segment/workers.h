@@ -1,6 +1,5 @@
 #pragma once
-// Data workers in this process: SegmentServers compute a queue's segments and answer in a random
-// order, with random failures of workers.
+// Data workers in this process: they compute a queue's segments, answer in random order and fail.
 #include <algorithm>
 #include <atomic>
 #include <functional>
