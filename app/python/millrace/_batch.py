@@ -7,6 +7,7 @@ one holder. The frame returns to the feed when the last owner is released, in an
 from __future__ import annotations
 
 import ctypes
+import json
 import sys
 from typing import Any, Callable, Iterator
 
@@ -465,6 +466,9 @@ class Batch:
         if index is None:
             if name in self._columns.by_role.get("carry", {}):
                 raise KeyError(f"{name!r} is not a feature or label of this stream: batch.carry[{name!r}] is the carried column")
+            dense = [one["name"] for one in json.loads(self._columns.inputs or "[]") if one["kind"] == "dense"]
+            if name in dense:
+                raise KeyError(f"{name!r} is a dense feature: batch['dense'][:, {dense.index(name)}]")
             raise KeyError(f"{name!r} is none of this stream's columns: {', '.join(self.keys())}")
         return self._column(index)
 
@@ -514,7 +518,6 @@ class Batch:
     @property
     def cursor(self) -> str:
         """The stream's position after this batch's step, as `millrace stream --from` takes it."""
-        import json
         stream = self._stream()
         if stream is None:
             raise MisuseError("the stream of this batch is gone: ask for its cursor before")

@@ -50,6 +50,8 @@ class Views(Case):
             batch = next(iter(stream))
             gone = weakref.ref(batch)
             view = batch["dense"][3:5, 0][1:]
+            with self.assertRaisesRegex(KeyError, r"'x' is a dense feature: batch\['dense'\]\[:, 0\]"):
+                batch["x"]
             base = view
             while isinstance(base.base, numpy.ndarray):
                 base = base.base
