@@ -6,6 +6,7 @@
 #include "app/cli/data/data_commands.h"
 #include "app/cli/remote/remote_commands.h"
 #include "backend/options/stream_options.h"
+#include "backend/text/text.h"
 
 namespace millrace::cli {
 namespace {
@@ -50,6 +51,10 @@ std::vector<options::OptionSpec> submitOptions() {
              "over ssh: brings this file, which the spec names, of at most 64 MB", true)};
     options.insert(options.end(), more.begin(), more.end());
     return options;
+}
+
+options::OptionSpec csvFlag(const std::string& rows) {
+    return flag("--csv", strCat("prints CSV with the names of --json, ", rows));
 }
 
 CommandSpec logsCommand() {
@@ -139,9 +144,10 @@ std::vector<CommandSpec> runCommands() {
           options::count("-n,--limit", "N", "at most N runs (50)"),
           flag("--deleted", "deleted runs instead"), flag("--all", "deleted runs too"),
           text("--columns", "NAMES", "comma-separated: id,name,state,loss,params.batch.seed,..."),
-          flag("-q,--quiet", "ids only")},
+          flag("-q,--quiet", "ids only"), csvFlag("one row per run; with --columns only these")},
          {"millrace ls --filter \"metrics.eval.auc > 0.79\" --order-by \"metrics.eval.auc DESC\"",
-          "millrace ls --filter \"since 7d and (tags.team = 'ads' or not state = 'finished')\""},
+          "millrace ls --filter \"since 7d and (tags.team = 'ads' or not state = 'finished')\"",
+          "millrace ls --csv --columns id,loss,params.train.learning_rate"},
          &runList},
         {"show",
          "Runs",
@@ -171,7 +177,7 @@ std::vector<CommandSpec> runCommands() {
          "between them.",
          {{"RUN", 0, kRunsMost, "two or more ids or names", Completes::kRun}},
          {text("-f,--filter", "EXPR", "all runs that match"),
-          text("-m,--metric", "NAME", "these metrics only", true)},
+          text("-m,--metric", "NAME", "these metrics only", true), csvFlag("one row per run")},
          {"millrace compare r-abc23 r-def45", "millrace compare --filter \"tags.team = 'ads'\""},
          &runCompare},
         {"metrics",
@@ -182,8 +188,10 @@ std::vector<CommandSpec> runCommands() {
          {kOneRun},
          {text("--name", "NAME", "this metric only", true),
           integer("--rank", "R", "what this rank measured itself, from 0"),
-          integer("--points", "N", "at most N points a series, extremes kept (2000; 20 as text)")},
-         {"millrace metrics r-abc23 --name loss --json"},
+          integer("--points", "N", "at most N points a series, extremes kept (2000; 20 as text)"),
+          csvFlag("one row per point")},
+         {"millrace metrics r-abc23 --name loss --json",
+          "millrace metrics r-abc23 --points 100000 --csv > metrics.csv"},
          &runMetrics},
     };
 }

@@ -4,6 +4,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/comparison.h"
+#include "app/cli/frame/csv.h"
 #include "app/cli/frame/json_shapes.h"
 #include "app/cli/frame/table.h"
 #include "app/cli/results.h"
@@ -374,7 +375,7 @@ Json sameRowsJson(SameRows same) {
     return isUnknown ? Json() : Json(same == SameRows::kSame);
 }
 
-void printJson(CliContext& context, const Comparison& all, SameRows same) {
+Json documentOf(const Comparison& all, SameRows same) {
     Json list = Json::array(), changed = Json::object(), values = Json::object();
     Json best = Json::object(), last = Json::object(), endsInside = Json::object();
     for (const RunDetail& run : all.runs) {
@@ -407,19 +408,40 @@ void printJson(CliContext& context, const Comparison& all, SameRows same) {
             }
         }
     }
-    printDocument(context,
-                  {{"runs", list},
-                   {"differences", changed},
-                   {"metrics", values},
-                   {"best", best},
-                   {"last", last},
-                   {"same_stream", all.isOneStream},
-                   {"ends_inside_segment", endsInside},
-                   {"seed_noise", nullptr},
-                   {"differs_in_seed_only", all.otherSeeds()},
-                   {"other_label", all.idsWhere(&session::hasOtherLabels)},
-                   {"paired", {{"with", all.summaries.front().id}, {"runs", pairsJson(all)}}},
-                   {"same_evaluation_rows", sameRowsJson(same)}});
+    return {{"runs", list},
+            {"differences", changed},
+            {"metrics", values},
+            {"best", best},
+            {"last", last},
+            {"same_stream", all.isOneStream},
+            {"ends_inside_segment", endsInside},
+            {"seed_noise", nullptr},
+            {"differs_in_seed_only", all.otherSeeds()},
+            {"other_label", all.idsWhere(&session::hasOtherLabels)},
+            {"paired", {{"with", all.summaries.front().id}, {"runs", pairsJson(all)}}},
+            {"same_evaluation_rows", sameRowsJson(same)}};
+}
+
+// One row per run: what the document has by run id, under the same names.
+void printComparisonCsv(CliContext& context, const Comparison& all, const Json& document) {
+    std::vector<Json> rows;
+    for (const RunSummary& run : all.summaries) {
+        Json& row =
+            rows.emplace_back(Json{{"id", run.id},
+                                   {"name", run.name},
+                                   {"variation", run.variation},
+                                   {"state", nameOf(run.state)},
+                                   {"same_stream", document["same_stream"]},
+                                   {"same_evaluation_rows", document["same_evaluation_rows"]}});
+        for (const char* part : {"differences", "metrics", "best", "last"}) {
+            for (const auto& [name, byRun] : document[part].items()) {
+                row[part][name] = byRun.value(run.id, Json());
+            }
+        }
+        row["paired"] = document["paired"]["runs"].value(run.id, Json::object());
+    }
+    printCsv(context, {"id", "name", "variation", "state", "same_stream", "same_evaluation_rows"},
+             rows);
 }
 
 }  // namespace
@@ -445,8 +467,10 @@ int runCompare(CliContext& context, const ParsedArgs& args) {
                                 args.words[1], "' are both ", runs->front().summary.id));
     }
     Comparison all = comparisonOf(args, **daemon, *std::move(runs));
-    if (args.isJson()) {
-        printJson(context, all, evaluatedOnSameRows(all.summaries, &all.pairs));
+    if (args.isJson() || args.isCsv()) {
+        Json document = documentOf(all, evaluatedOnSameRows(all.summaries, &all.pairs));
+        args.isCsv() ? printComparisonCsv(context, all, document)
+                     : printDocument(context, std::move(document));
         return kExitOk;
     }
     all.differences = withoutFollowing(std::move(all.differences));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "app/tui/glyphs.h"
 #include "backend/text/text.h"
@@ -119,8 +120,17 @@ std::string wordsOf(const CommandSpec& command) {
 }
 
 // "--sink) words='hash null'": completes an option's value; with files unless it has fixed values.
+// An option that is a flag of another command is completed behind its own command only.
 std::string valueCases() {
     std::map<std::string, std::string> cases;
+    std::set<std::string> flags;
+    for (const CommandSpec& command : commandTable()) {
+        for (const options::OptionSpec& option : optionsOf(command)) {
+            if (option.valueName.empty()) {
+                flags.insert(option.name());
+            }
+        }
+    }
     for (const CommandSpec& command : commandTable()) {
         for (const options::OptionSpec& option : optionsOf(command)) {
             if (option.valueName.empty()) {
@@ -130,7 +140,9 @@ std::string valueCases() {
             for (const std::string& choice : option.choices) {
                 strAppend(&choices, choices.empty() ? "" : " ", choice);
             }
-            cases[option.name()] = choices.empty() ? "file" : choices;
+            const std::string name = option.name();
+            cases[strCat(flags.contains(name) ? command.name : "*", "\\ ", name)] =
+                choices.empty() ? "file" : choices;
         }
     }
     std::string text;
@@ -174,7 +186,7 @@ _millrace() {
         COMPREPLY=($(compgen -W "$options" -- "$word"))
         return
     fi
-    case ${COMP_WORDS[COMP_CWORD-1]} in
+    case "$command ${COMP_WORDS[COMP_CWORD-1]}" in
 )sh",
                   valueCases(), R"sh(    esac
     case $words in

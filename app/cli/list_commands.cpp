@@ -5,6 +5,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/comparison.h"
+#include "app/cli/frame/csv.h"
 #include "app/cli/frame/json_shapes.h"
 #include "app/cli/frame/table.h"
 #include "app/cli/results.h"
@@ -29,6 +30,7 @@ constexpr int kDefaultLimit = 50, kPageMax = 1000, kDefaultPoints = 2000, kFewes
 struct ListColumn {
     Column column;
     std::function<TableCell(const RunSummary&, const CliContext&)> cell;
+    std::vector<std::string> names = {};  ///< in --csv; none: as the column
 };
 
 // "0.7934 @390": the value and its step.
@@ -37,17 +39,21 @@ std::string pointText(const values::RunFigure* point) {
 }
 
 ListColumn metricColumn(const std::string& title, const std::string& metric, int drop) {
-    return {{title, Align::kRight, 6, drop}, [metric](const RunSummary& run, const CliContext&) {
+    return {{title, Align::kRight, 6, drop},
+            [metric](const RunSummary& run, const CliContext&) {
                 const bool hasStep = values::isEvalMetric(metric);
                 return TableCell(hasStep ? pointText(run.newest(metric))
                                          : session::numberText(session::shownValue(run, metric)));
-            }};
+            },
+            {strCat("metrics.", metric)}};
 }
 
 ListColumn bestColumn(const std::string& title, const std::string& metric, int drop) {
-    return {{title, Align::kRight, 6, drop}, [metric](const RunSummary& run, const CliContext&) {
+    return {{title, Align::kRight, 6, drop},
+            [metric](const RunSummary& run, const CliContext&) {
                 return TableCell(pointText(run.best(metric)));
-            }};
+            },
+            {strCat("best.", metric, ".value"), strCat("best.", metric, ".step")}};
 }
 
 // The mean for a run that has ended; for an active one the newest, with its age if it is old.
@@ -68,13 +74,15 @@ const std::map<std::string, ListColumn>& knownColumns() {
           [](Run r, Context) { return Cell(r.id, Tone::kAccent); }}},
         {"name",
          {{word::kName.heading, Align::kLeft, 32},
-          [](Run r, Context) { return Cell(session::labelOf(r), Tone::kStrong); }}},
+          [](Run r, Context) { return Cell(session::labelOf(r), Tone::kStrong); },
+          {"name", "variation"}}},
         {"state",
          {{word::kState.heading, Align::kLeft, 9},
           [](Run r, Context) { return Cell(std::string(r.stateWord()), tui::toneOf(r)); }}},
         {"steps",
          {{word::kStep.heading, Align::kRight, 5, 5},
-          [](Run r, Context) { return Cell(tui::stepText(r.progress)); }}},
+          [](Run r, Context) { return Cell(tui::stepText(r.progress)); },
+          {"progress.step", "progress.steps_total"}}},
         {"loss", metricColumn(session::metricColumn(metric::kLoss), metric::kLoss, 4)},
         {"auc", metricColumn(session::metricColumn(metric::kEvalAuc), metric::kEvalAuc, 2)},
         {"best_auc",
@@ -83,13 +91,15 @@ const std::map<std::string, ListColumn>& knownColumns() {
                             metric::kEvalNormalizedEntropy, 6)},
         {"rate",
          {{word::kRate.heading, Align::kRight, 6, 7},
-          [](Run r, Context c) { return Cell(rateText(r, c.clock.wallMs())); }}},
+          [](Run r, Context c) { return Cell(rateText(r, c.clock.wallMs())); },
+          {"mean_samples_per_second", strCat("metrics.", metric::kSamplesPerSecond)}}},
         {"rows",
          {{word::kRowsTrained.heading, Align::kRight, 6, 8},
           [](Run r, Context) {
               return Cell(
                   r.dataset.empty() ? "-" : formatCount(std::max(r.rowsTrained, r.progress.rows)));
-          }}},
+          },
+          {"rows_trained", "progress.rows"}}},
         {"owner",
          {{word::kOwner.heading, Align::kLeft, 5, 9},
           [](Run r, Context) { return Cell(r.owner, Tone::kDim); }}},
@@ -116,7 +126,8 @@ const std::map<std::string, ListColumn>& knownColumns() {
           [](Run r, Context) {
               const bool isTrouble = !r.trouble.empty() && !values::isEnded(r.state);
               return Cell(r.reason(), isTrouble ? tui::toneOf(r) : Tone::kDim);
-          }}},
+          },
+          {"exit_reason", "trouble", "queued_reason"}}},
     };
     return kColumns;
 }
@@ -124,7 +135,11 @@ const std::map<std::string, ListColumn>& knownColumns() {
 Result<ListColumn> columnOf(const std::string& name) {
     const auto known = knownColumns().find(name);
     if (known != knownColumns().end()) {
-        return known->second;
+        ListColumn column = known->second;
+        if (column.names.empty()) {
+            column.names = {name};
+        }
+        return column;
     }
     const std::size_t dot = name.find('.');
     const std::string kind = name.substr(0, dot),
@@ -142,7 +157,8 @@ Result<ListColumn> columnOf(const std::string& name) {
                                   found = all.find("params." + key);  // the run's own
                               }
                               return TableCell(found == all.end() ? "-" : found->second);
-                          }};
+                          },
+                          {strCat(kind, ".", key)}};
     }
     std::vector<std::string> names;
     for (const auto& [known2, column] : knownColumns()) {
@@ -216,6 +232,36 @@ std::string caretBelow(const std::string& filter, std::string_view message) {
     }
     return "    " + filter + "\n    " + std::string(static_cast<std::size_t>(column - 1), ' ') +
            "^\n";
+}
+
+// The names of a run in --json; lists and the file on its way have no column.
+Json csvRow(const RunSummary& run) {
+    Json row = jsonOf(run);
+    row.erase("ranks");
+    row.erase("hand_over");
+    return row;
+}
+
+void printRunsCsv(CliContext& context, const std::vector<RunSummary>& runs,
+                  const std::vector<ListColumn>* chosen) {
+    std::vector<Json> rows;
+    for (const RunSummary& run : runs) {
+        Json& row = rows.emplace_back(csvRow(run));
+        for (const auto& [key, value] : chosen != nullptr ? run.params : decltype(run.params)()) {
+            row["params"][key] = value;
+            if (key.starts_with("params.")) {  // the run's own: --columns params.KEY means it too
+                row["params"].emplace(key.substr(7), value);
+            }
+        }
+    }
+    if (chosen != nullptr) {
+        std::vector<std::string> names;
+        for (const ListColumn& column : *chosen) {
+            names.insert(names.end(), column.names.begin(), column.names.end());
+        }
+        return printCsvColumns(context, names, rows);
+    }
+    printCsv(context, {"id", "name", "variation", "state"}, rows, csvRow(RunSummary()));
 }
 
 int printRuns(CliContext& context, const values::RunPage& page,
@@ -311,6 +357,20 @@ void printSeries(CliContext& context, const values::MetricSeries& series) {
     context.out << table.render(terminal) << '\n';
 }
 
+void printSeriesCsv(CliContext& context, const std::vector<values::MetricSeries>& series) {
+    std::vector<Json> rows;
+    for (const values::MetricSeries& one : series) {
+        for (Json& point : jsonOf(one)["points"]) {
+            point["name"] = one.key;
+            rows.push_back(std::move(point));
+        }
+        if (!one.problem.empty()) {
+            context.err << one.problem << '\n';
+        }
+    }
+    printCsv(context, {"name", "step", "time", "value"}, rows);
+}
+
 }  // namespace
 
 int runList(CliContext& context, const ParsedArgs& args) {
@@ -347,6 +407,10 @@ int runList(CliContext& context, const ParsedArgs& args) {
              {"has_more", !page->nextPageToken.empty()}});
         return kExitOk;
     }
+    if (args.isCsv()) {
+        printRunsCsv(context, page->runs, args.has("--columns") ? &*columns : nullptr);
+        return kExitOk;
+    }
     if (args.has("--quiet")) {
         for (const RunSummary& run : page->runs) {
             context.out << run.id << '\n';
@@ -357,7 +421,7 @@ int runList(CliContext& context, const ParsedArgs& args) {
 }
 
 int runMetrics(CliContext& context, const ParsedArgs& args) {
-    const int points = args.number("--points", args.isJson() ? kDefaultPoints : 20);
+    const int points = args.number("--points", args.isJson() || args.isCsv() ? kDefaultPoints : 20);
     if (points < kFewestPoints) {
         return failUsage(context, strCat("--points: at least ", kFewestPoints,
                                          ", the first, the last, the least and the greatest"));
@@ -395,6 +459,10 @@ int runMetrics(CliContext& context, const ParsedArgs& args) {
             document["rank"] = request.rank;
         }
         printDocument(context, std::move(document));
+        return kExitOk;
+    }
+    if (args.isCsv()) {
+        printSeriesCsv(context, history->series);
         return kExitOk;
     }
     for (const values::MetricSeries& one : history->series) {

@@ -116,6 +116,10 @@ Status parseOptions(const CommandSpec& command, std::vector<std::string> words, 
             args.options[name].push_back(value);
         }
     }
+    // `dataset --csv KEY=VALUE` describes the files and does not choose a format.
+    if (args.has("--json") && args.has("--csv") && args.options.at("--csv").empty()) {
+        return invalidArgument("--csv and --json exclude each other");
+    }
     return checkWords(command, args.words);
 }
 

@@ -28,6 +28,7 @@ class ParsedArgs {
     int number(std::string_view option, int fallback) const;
     std::vector<std::string> list(std::string_view option) const;
     bool isJson() const { return has("--json"); }
+    bool isCsv() const { return has("--csv"); }
 
     options::OptionValues options;
     std::vector<std::string> words;  ///< positional arguments

@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string refusal(const std::vector<std::string>& words) {
     const Result<CommandLine> line = parseCommandLine(words);
@@ -110,6 +111,11 @@ TEST(Help, CompletionScriptsKnowEveryCommandAndOption) {
         }
         EXPECT_THAT(*script, HasSubstr("all-variations"));
     }
+    // `dataset --csv` takes a value, `ls --csv` does not.
+    const std::string bash = *completionScript("bash");
+    EXPECT_THAT(bash, HasSubstr("\n        dataset\\ --csv) words='file'"));
+    EXPECT_THAT(bash, Not(HasSubstr("\n        ls\\ --csv)")));
+    EXPECT_THAT(bash, HasSubstr("\n        *\\ --sink) words='hash"));
     EXPECT_THAT(std::string(messageOf(completionScript("basch").status())),
                 HasSubstr("did you mean 'bash'?"));
 }
