@@ -275,8 +275,10 @@ Result<ArrayPtr> evaluateRows(const expr::Expr& expr, RowSet& rows, const std::s
     if (failed < 0) {
         return invalidArgument(place, ": ", messageOf(values.status()));
     }
-    return invalidArgument(rows.split().relativePath, ": row ", rows.rowNumber(failed), ": ", place,
-                           ": ", messageOf(values.status()));
+    const std::vector<std::string> columns = expr::collectColumns(expr);
+    return invalidArgument(rows.split().relativePath, ": row ", rows.rowNumber(failed),
+                           columns.size() == 1 ? strCat(", column '", columns[0], "'") : "", ": ",
+                           place, ": ", messageOf(values.status()));
 }
 
 }  // namespace millrace::recipe

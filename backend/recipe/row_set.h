@@ -113,7 +113,8 @@ class RowSet : public eval::ExprInput {
 Result<eval::ArrayPtr> evaluateStored(const expr::Expr& expr, RowSet& rows,
                                       const std::string& place);
 
-/// Evaluates for all present rows; errors begin with "FILE: row N: PLACE: ...".
+/// Evaluates for all present rows; errors begin with "FILE: row N: PLACE: ...", or
+/// "FILE: row N, column 'C': PLACE: ..." if the expression reads one column.
 Result<eval::ArrayPtr> evaluateRows(const expr::Expr& expr, RowSet& rows, const std::string& place);
 
 }  // namespace millrace::recipe

@@ -23,6 +23,7 @@
 #include "daemon/worker/loader/mixing.h"
 #include "daemon/worker/loader/notes.h"
 #include "daemon/worker/loader/progress.h"
+#include "daemon/worker/loader/spec_error.h"
 
 namespace millrace::loader {
 namespace {
@@ -452,42 +453,6 @@ DatasetPtr openSection(const ResolveRequest& request,
 }
 
 }  // namespace
-
-// The key at the start of an error, as in "recipe.hash_user: ..."; "" if the text has no such key.
-// Steps are named in errors and numbered in the text.
-std::string keyOf(std::string_view message, const spec::RunSpec& spec) {
-    std::string key(message.substr(0, message.find(": ")));
-    for (std::size_t i = 0; i < spec.recipe.size() && key.starts_with("recipe."); ++i) {
-        const std::string step = strCat("recipe.", spec.recipe[i].name);
-        if (key == step || key.starts_with(step + ".")) {
-            key = strCat("recipe[", i, "]", key.substr(step.size()));
-        }
-    }
-    return spec.source->find(key).line > 0 ? key : "";
-}
-
-spec::SpecError noDataset(const spec::RunSpec& spec) {
-    return errorOf(
-        invalidArgument("the spec has no dataset, so there are no rows to look at; `millrace run` "
-                        "starts its command"),
-        "command", "missing", &spec);
-}
-
-spec::SpecError errorOf(const Status& status, std::string path, std::string code,
-                        const spec::RunSpec* spec) {
-    spec::SpecError error;
-    error.message = std::string(messageOf(status));
-    error.path = std::move(path);
-    error.code = std::move(code);
-    if (spec != nullptr && spec->source != nullptr) {
-        const std::string key = keyOf(error.message, *spec);
-        error.path = key.empty() ? error.path : key;
-        const expr::Position place = spec->source->find(error.path);
-        error.line = place.line;
-        error.column = place.column;
-    }
-    return error;
-}
 
 void hashRun(ResolvedRun& run) {
     run.specHash = spec::specHash(run.spec);

@@ -64,13 +64,6 @@ struct ResolveReply {
     expr::Schema columns;  ///< after the valid steps of the base's recipe; empty: unknown
 };
 
-/// A status as an error of a spec, with the position of `path` if `spec` has one.
-spec::SpecError errorOf(const Status& status, std::string path, std::string code,
-                        const spec::RunSpec* spec);
-
-/// The error that a question about rows has no dataset to look at.
-spec::SpecError noDataset(const spec::RunSpec& spec);
-
 ResolveReply resolveSpec(const ResolveRequest& request);
 
 /// Fills in the hashes of its spec and plan.

@@ -105,7 +105,8 @@ TEST(Recipe, AnErrorNamesFileRowStepAndReason) {
     bench.filter("x <> 2");
     bench.derive("y", "x * 9223372036854775807");
     MemoryColumns data({{"x", ints({1, 2, 3})}});
-    EXPECT_EQ(errorOf(bench, data), "f.csv: row 1002: recipe.derive_y.y: integer overflow");
+    EXPECT_EQ(errorOf(bench, data),
+              "f.csv: row 1002, column 'x': recipe.derive_y.y: integer overflow");
 }
 
 TEST(Recipe, JoinTakesExpressionsOverTheTable) {

@@ -7,6 +7,7 @@
 #include "backend/dataset/plan_builder.h"
 #include "backend/dataset/split_reader.h"
 #include "backend/recipe/staged_recipe.h"
+#include "daemon/worker/loader/spec_error.h"
 
 namespace millrace::loader {
 namespace {
