@@ -1,6 +1,7 @@
 #include "daemon/agent/run/run_health.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "backend/filesystem/files.h"
@@ -16,6 +17,7 @@ namespace {
 constexpr std::int64_t kBlindNs = 5'000 * kNsPerMs;
 constexpr std::size_t kMostTroubleBytes = 1'000;
 constexpr std::size_t kMostWorkers = 4'096;
+constexpr char kLossTrouble[] = "loss";
 
 std::string secondsText(std::int64_t ns) {
     return formatDuration(static_cast<double>(ns / kNsPerMs) / 1e3);
@@ -43,6 +45,26 @@ std::string unguarded(const std::string& worker) {
     return strCat("the guardian of ", worker,
                   " does not answer: it is stopped, or the machine is overloaded; a stop of the "
                   "run, the worker's log and its end wait for it");
+}
+
+// A loss by its name: "loss", "train_loss". The built-in trainer's "loss.HEAD" is NaN for a step
+// without a label of that head, and an evaluation may have no rows.
+bool isLoss(std::string_view name) {
+    return name.find("loss") != std::string_view::npos && !name.starts_with("loss.") &&
+           !name.starts_with(values::metric::kEvalPrefix);
+}
+
+// "loss became NaN at step 12"; "" if all losses are finite. A step in which no row has a weight
+// has no loss.
+std::string lossTrouble(const rank::Metrics& metrics) {
+    for (const auto& [name, value] : metrics.values) {
+        if (isLoss(name) && !std::isfinite(value) &&
+            !metrics.values.contains(values::metric::kStepsWithoutWeight)) {
+            return strCat(clipped(name), " became ", std::isnan(value) ? "NaN" : "infinite",
+                          " at step ", metrics.step);
+        }
+    }
+    return "";
 }
 
 // Shifts its signs by a time span that does not count.
@@ -256,10 +278,20 @@ void RunHealth::note(WorkerSigns& signs, const rank::RankLine& line) {
         signs.hasWorked = true;
         noteStep(signs, metrics->step);
         signs.waitsSinceNs = 0;
+        noteLoss(signs.worker, *metrics);
     }
     signs.hasSaidError = signs.hasSaidError || std::holds_alternative<rank::ErrorLine>(line.body);
     signs.hasSaidDone =
         signs.hasSaidDone || signs.hasSaidError || std::holds_alternative<rank::Done>(line.body);
+}
+
+// Only the first: a loss that is finite again later does not make the step right.
+void RunHealth::noteLoss(const std::string& worker, const rank::Metrics& metrics) {
+    const std::string sentence =
+        troubles_.contains(kLossTrouble) ? std::string() : lossTrouble(metrics);
+    if (!sentence.empty()) {
+        setTrouble(kLossTrouble, strCat(worker, ": ", sentence));
+    }
 }
 
 void RunHealth::noteDone(const std::string& worker) {

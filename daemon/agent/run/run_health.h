@@ -98,6 +98,7 @@ class RunHealth {
     void drop(const std::string& worker);
     int pidOf(const std::string& worker) const;
     void note(WorkerSigns& signs, const rank::RankLine& line);
+    void noteLoss(const std::string& worker, const rank::Metrics& metrics);
     void noteRank(int rank, const rank::RankLine& line);
     void noteStep(WorkerSigns& signs, std::int64_t step) const;
     void learn(WorkerSigns& signs, std::int64_t tookNs) const;
@@ -114,7 +115,7 @@ class RunHealth {
     std::map<std::string, Still> still_;           // by worker
     std::map<int, values::RankNow> ranks_;         // newest report of each rank
     std::map<int, RecentReports> recent_;          // of each rank
-    std::map<std::string, std::string> troubles_;  // by "store", "node" or worker
+    std::map<std::string, std::string> troubles_;  // by "store", "node", "loss" or worker
     std::map<std::string, std::string> told_;      // troubles that are in the history
     std::int64_t lookedNs_ = 0;
 };

@@ -2,7 +2,9 @@
 // clock.
 #include "daemon/agent/run/standstill.h"
 
+#include <cmath>
 #include <ctime>
+#include <limits>
 
 #include "daemon/agent/run/run_health.h"
 #include "tests/unit/agent/fakes.h"
@@ -467,6 +469,26 @@ TEST_F(HealthTest, AWorkersTroubleIsToldWhenItComesAndWhenItGoes) {
     trouble_.clear();
     EXPECT_THAT(pass(1), ElementsAre("no longer: rank0: " + first));
     EXPECT_EQ(health_.trouble(), "");
+}
+
+TEST_F(HealthTest, TheFirstLossThatIsNotFiniteIsReportedOnce) {
+    const double nan = std::nan(""), infinity = std::numeric_limits<double>::infinity();
+    const auto report = [&](rank::Values values) {
+        say("rank", rank::Metrics{++step_, 0, step_ * 10, 0, std::move(values)});
+    };
+    report({{"loss", 0.7}, {"gradient_norm", nan}});
+    report({{"loss", 0.7}, {"loss.click", nan}, {"eval.log_loss", nan}});
+    report({{"loss", nan}, {"steps_without_weight", 1}});
+    EXPECT_THAT(pass(1), IsEmpty()) << "they may be NaN in a training that is right";
+    step_ = 11;
+    report({{"train_loss", infinity}});
+    report({{"train_loss", nan}});
+    const std::string sentence = "rank0: train_loss became infinite at step 12";
+    EXPECT_THAT(pass(1), ElementsAre(sentence));
+    report({{"train_loss", nan}});
+    report({{"train_loss", 0.5}});
+    EXPECT_THAT(pass(1), IsEmpty());
+    EXPECT_EQ(health_.trouble(), sentence);
 }
 
 TEST_F(HealthTest, ASentenceOfAnyLengthIsCutBetweenTwoCharacters) {
