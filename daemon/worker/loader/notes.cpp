@@ -2,7 +2,11 @@
 
 #include <algorithm>
 
+#include "backend/core/memory_budget.h"
+#include "backend/segment/segment_runner.h"
+#include "backend/segment/stream_input.h"
 #include "backend/text/text.h"
+#include "daemon/worker/loader/bare_spec.h"
 
 namespace millrace::loader {
 namespace {
@@ -49,7 +53,65 @@ void noteCompressed(ResolvedRun& run) {
     }
 }
 
+// The training stream of the rows that evaluation reads too, without its labels and features.
+spec::RunSpec rowsOfBoth(const spec::RunSpec& spec) {
+    spec::RunSpec both = bareSpec(spec, {});
+    const std::string &train = spec.dataset.where, &eval = spec.eval->dataset.where;
+    both.dataset.where = train.empty()  ? eval
+                         : eval.empty() ? train
+                                        : strCat("(", train, ") and (", eval, ")");
+    both.embeddings.clear();
+    both.eval.reset();
+    both.batch.order = "as_is";
+    return both;
+}
+
+struct SharedRows {
+    std::int64_t looked = 0, shared = 0;
+};
+
+// Looks at splits until one has such rows. Statistics of the files rule out most splits of
+// conditions that exclude each other, such as days.
+Result<SharedRows> findSharedRows(const ResolvedRun& run) {
+    constexpr std::int64_t kMostSplits = 64, kMostBytes = 50'000'000;
+    MemoryBudget budget(std::int64_t{4} << 30);
+    stream::Plan single = run.plan;
+    single.segmentSplits = 1;
+    ASSIGN_OR_RETURN(const auto input,
+                     segment::StreamInput::open(rowsOfBoth(run.spec), std::move(single),
+                                                recipe::Part::kTrain, budget));
+    segment::BufferPool pool(run.spec.resources.memoryLimitMb * 1'000'000);
+    segment::StageCounters counters;
+    segment::SegmentRunner runner(input, pool, counters);
+    SharedRows rows;
+    std::int64_t bytes = 0;
+    for (std::int64_t split = 0;
+         split < std::min(input->numSegments(), kMostSplits) && rows.shared == 0; ++split) {
+        bytes += input->decodedBytes(0, split);
+        if (split > 0 && bytes > kMostBytes) {
+            break;
+        }
+        ASSIGN_OR_RETURN(const segment::SegmentOutput output, runner.run(0, split));
+        rows.looked += output.counts.rowsScanned;
+        rows.shared += output.rowsKept();
+    }
+    return rows;
+}
+
 }  // namespace
+
+void noteTrainedEvaluation(ResolvedRun& run) {
+    const bool isOfSameFiles =
+        run.spec.eval.has_value() && run.spec.eval->dataset.path == run.spec.dataset.path;
+    const Result<SharedRows> rows = isOfSameFiles ? findSharedRows(run) : SharedRows();
+    if (rows.ok() && rows->shared > 0) {
+        run.warnings.push_back(strCat(
+            "eval.dataset: ", formatCount(rows->shared), " of the ", formatCount(rows->looked),
+            " rows looked at are evaluated and also trained on, so figures of the evaluation do "
+            "not hold for new rows; let `dataset.where` and `eval.dataset.where` exclude each "
+            "other"));
+    }
+}
 
 void addNotes(ResolvedRun& run, const dataset::TablePlace& place) {
     noteTables(run, place);

@@ -1,6 +1,6 @@
 #pragma once
-// Warnings about a planned run that are not errors: how side tables were read, and compressed files
-// that are read out of order.
+// Warnings about a planned run that are not errors: how side tables were read, compressed files
+// that are read out of order, and rows that are both evaluated and trained on.
 //
 // Threads: one owner. Failure: none; errors of side tables are reported where the tables are used.
 #include "backend/dataset/side_table.h"
@@ -8,7 +8,12 @@
 
 namespace millrace::loader {
 
-/// Adds them to `run.warnings`. `place`: where relative paths of side tables begin, and the cache.
+/// Warns if rows of the evaluation are also trained on, as far as a bounded look at the first
+/// splits finds any. Reads rows; wrong values are reported by the check of the labels.
+void noteTrainedEvaluation(ResolvedRun& run);
+
+/// Adds the others to `run.warnings`. `place`: where relative paths of side tables begin, and the
+/// cache.
 void addNotes(ResolvedRun& run, const dataset::TablePlace& place);
 
 }  // namespace millrace::loader

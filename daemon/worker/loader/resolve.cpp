@@ -326,6 +326,7 @@ void Resolver::checkRows(ResolvedRun& run, ResolveReply& reply) {
                                       " rows of an epoch: an epoch is one step"));
     }
     checkLabelsOf(run, reply);
+    noteTrainedEvaluation(run);
     const auto mixing = checkMixing(run.spec, run.plan);
     if (mixing.ok()) {  // the check of the labels reports wrong rows
         run.warnings.insert(run.warnings.end(), mixing->begin(), mixing->end());

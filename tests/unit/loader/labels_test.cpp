@@ -29,17 +29,15 @@ class LabelChecksTest : public ::testing::Test {
 
     ResolveReply resolve(const std::string& labels, const std::string& more = "") const {
         ResolveRequest request;
-        request.text = strCat(
-            "name: t\n"
-            "dataset: {path: a.csv}\n"
-            "recipe:\n"
-            "  - derive: {\"Air Time\": \"if(x % 5 = 0, sqrt(-1.0), x)\"}\n"
-            "  - derive: {late: '\"Air Time\" > 90', speed: '\"Air Time\" * 2', copy: x}\n"
-            "labels: ",
-            labels,
-            "\nfeatures: {dense: [x]}\nmodel: {type: mlp, hidden: [4]}\n"
-            "batch: {rows: ",
-            rows_, ", micro_rows: ", rows_, "}\n", more);
+        request.text =
+            strCat("name: t\ndataset: ", dataset_, "\nrecipe:\n", step_,
+                   "  - derive: {\"Air Time\": \"if(x % 5 = 0, sqrt(-1.0), x)\"}\n"
+                   "  - derive: {late: '\"Air Time\" > 90', speed: '\"Air Time\" * 2', copy: x}\n"
+                   "labels: ",
+                   labels,
+                   "\nfeatures: {dense: [x]}\nmodel: {type: mlp, hidden: [4]}\n"
+                   "batch: {rows: ",
+                   rows_, ", micro_rows: ", rows_, "}\n", more);
         request.baseDir = directory_.path();
         request.isForTraining = true;
         ResolveReply reply = resolveSpec(request);
@@ -54,6 +52,7 @@ class LabelChecksTest : public ::testing::Test {
     }
 
     tests::TempDir directory_;
+    std::string dataset_ = "{path: a.csv}", step_;
     int rows_ = 16;
 };
 
@@ -82,7 +81,7 @@ TEST_F(LabelChecksTest, ALabelThatDealsWithNanIsFine) {
 TEST_F(LabelChecksTest, NanOfTheEvaluationIsSaidWhereTrainingHasNone) {
     const std::string far = "{far: '\"Air Time\" > 90'}";
     EXPECT_THAT(warnings(far, "eval: {dataset: {where: x < 97}}\n"),
-                ElementsAre(HasSubstr("20 of 100 rows have")));
+                ElementsAre(HasSubstr("20 of 100 rows have"), HasSubstr("also trained on")));
     ResolveReply reply = resolve(far, "eval: {dataset: {where: true}}\n");
     ASSERT_EQ(reply.runs.size(), 1U);
     ResolvedRun& run = reply.runs.front();
@@ -92,6 +91,28 @@ TEST_F(LabelChecksTest, NanOfTheEvaluationIsSaidWhereTrainingHasNone) {
     ASSERT_EQ(found->size(), 1U);
     EXPECT_THAT(found->front().message, HasSubstr("20 of 100 evaluation rows have NaN"));
     EXPECT_FALSE(found->front().isCertain);
+}
+
+TEST_F(LabelChecksTest, RowsOfTheEvaluationThatAreTrainedOnAreCounted) {
+    const auto of = [&](const std::string& train, const std::string& eval) {
+        dataset_ = strCat("{path: a.csv", train.empty() ? "" : ", where: ", train, "}");
+        return warnings("{odd: copy % 2 = 1}", strCat("eval: {dataset: {where: ", eval, "}}\n"));
+    };
+    EXPECT_THAT(of("", "x >= 80"),
+                ElementsAre(HasSubstr("eval.dataset: 20 of the 100 rows looked at are evaluated "
+                                      "and also trained on")));
+    EXPECT_THAT(of("x < 90 or x = 95", "x >= 80 or x = 1"),
+                ElementsAre(HasSubstr("eval.dataset: 12 of the 100 rows")));
+    EXPECT_THAT(of("x < 80", "x >= 80"), IsEmpty());
+    EXPECT_THAT(of("x % 5 <> 0", "x % 5 = 0"), IsEmpty());
+    EXPECT_TRUE(writeFileAtomic(directory_ / "b.csv", "x\n1\n2\n").ok());
+    dataset_ = "{path: a.csv}";
+    EXPECT_THAT(warnings("{odd: copy % 2 = 1}", "eval: {dataset: {path: b.csv}}\n"), IsEmpty());
+    EXPECT_THAT(warnings("{odd: copy % 2 = 1}", "eval: {dataset: {where: x > 49}}\n"),
+                ElementsAre(HasSubstr("eval.dataset: 50 of the 100 rows")));
+    step_ = "  - filter: x < 50\n";
+    EXPECT_THAT(warnings("{odd: copy % 2 = 1}", "eval: {dataset: {where: x > 49}}\n"), IsEmpty())
+        << "a step separates them";
 }
 
 TEST_F(LabelChecksTest, AStepLargerThanAnEpochIsNamed) {
