@@ -18,13 +18,17 @@ using tui::Tone;
 
 constexpr std::int64_t kLineEveryNs = 2'000'000'000;
 
-// "  cpu 98 %  gpu 83 %"; introduction() has already reported that a machine has no GPU.
-std::string machineText(const session::LiveNode* node) {
+// "  node CPU 98 %  GPU 83 %": all that runs on the node, not only this run. introduction() has
+// already reported that a node has no GPU.
+std::string nodeText(const session::LiveNode* node) {
     if (node == nullptr || node->receivedMs == 0) {
         return "";
     }
-    std::string text = "  cpu " + session::percentText(node->sample.cpuPercent);
-    return node->sample.gpus.empty() ? text : text + "  gpu " + tui::gpuText(*node);
+    std::string text = strCat("  ", session::word::kNode.label, " ", session::word::kCpu.label, " ",
+                              session::percentText(node->sample.cpuPercent));
+    return node->sample.gpus.empty()
+               ? text
+               : strCat(text, "  ", session::word::kGpu.label, " ", tui::gpuText(*node));
 }
 
 // "vm: 2 cores, AMD EPYC, no GPU (no NVIDIA driver)": the machine that trains.
@@ -64,7 +68,7 @@ std::string progressText(const session::LiveRun& run, const session::LiveNode* n
     }
     const std::string stall = session::stallText(run.summary, old.has_value());
     text += stall == "-" ? "" : strCat("  ", session::word::kStall.label, " ", stall);
-    text += machineText(node);
+    text += nodeText(node);
     if (const auto left = run.secondsLeft(nowMs)) {
         strAppend(&text, "  ", session::word::kTimeLeft.label, " ", session::secondsText(left));
     }

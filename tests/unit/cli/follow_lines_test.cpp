@@ -75,13 +75,13 @@ TEST_F(LinePrinterTest, TheMachineIsIntroducedOnceAndSaysThatItHasNoGpu) {
 TEST_F(LinePrinterTest, ProgressTellsCpuAndWhereThereIsOneGpu) {
     takeProgress(100);
     takeProgress(110);
-    EXPECT_THAT(out_.str(), Not(HasSubstr("cpu"))) << "unknown is not 0";
+    EXPECT_THAT(out_.str(), Not(HasSubstr("CPU"))) << "unknown is not 0";
     takeSample(false);
     takeProgress(120);
-    EXPECT_THAT(out_.str(), HasSubstr("stall now 1.0 %, run 36 %  cpu 43 %  time left"));
+    EXPECT_THAT(out_.str(), HasSubstr("stall now 1.0 %, run 36 %  node CPU 43 %  time left"));
     takeSample(true);
     takeProgress(130);
-    EXPECT_THAT(out_.str(), HasSubstr("cpu 43 %  gpu 83 %"));
+    EXPECT_THAT(out_.str(), HasSubstr("node CPU 43 %  GPU 83 %"));
 }
 
 TEST_F(LinePrinterTest, WhatARunWaitsForBetweenItsAttemptsIsToldOnce) {
