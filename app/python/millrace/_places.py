@@ -1,12 +1,12 @@
-"""Finds the C library and the programs: in the environment, the installed wheels, PATH, in this order. Also the directory
-of feeds' sockets."""
+"""Finds the C library and the programs: in the environment, the installed wheels, PATH, in this order. Also specs, and the
+directory of feeds' sockets."""
 
 from __future__ import annotations
 
 import os
 import stat
 
-from ._errors import MillraceError
+from ._errors import MillraceError, SpecError
 
 LIBRARY = "libmillrace_feed.so"
 
@@ -46,6 +46,24 @@ def program(name: str) -> str:
         return on_path
     raise MillraceError(f"{name} is not installed: `pip install millrace-loader` brings it, "
                         "or MILLRACE_BIN_DIR names its directory")
+
+
+def spec(given: str) -> str:
+    """The absolute path of a spec. A relative one begins at the working directory, also in a run."""
+    path = os.path.abspath(given)
+    own = os.environ.get("MILLRACE_SPEC", "")
+    if not os.path.exists(path):
+        missing = f"{path}: there is no such file"
+        if os.path.isabs(given):
+            raise SpecError(f"{missing}; the spec is a YAML file")
+        raise SpecError(f"{missing}, as {given!r} is relative to the working directory; "
+                        + (f"the spec of this run is {own}, which os.environ['MILLRACE_SPEC'] names" if own else
+                           f"os.path.join(os.path.dirname(__file__), {given!r}) is beside the script"))
+    if own and os.path.basename(given) == os.path.basename(own) and os.path.realpath(path) != os.path.realpath(own):
+        import warnings
+        warnings.warn(f"{path} is not the spec of this run, which is {own}: its stream has a feed of its own, and its rows do "
+                      "not count for the run", RuntimeWarning, stacklevel=3)
+    return path
 
 
 def _existing(path: str, variable: str) -> str:

@@ -13,7 +13,7 @@ from collections import deque
 from contextlib import contextmanager
 from typing import Any, Iterator, Literal, Mapping, overload
 
-from . import _kjt, _link, _questions
+from . import _kjt, _link, _places, _questions
 from ._batch import Batch, NumpyArrays, TorchArrays
 from ._errors import FeedError, MillraceError, MisuseError, SpecError
 from ._feed import Feed, Request
@@ -677,9 +677,7 @@ def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapp
         raise MisuseError(f"last={last!r}: \"drop\" leaves an epoch's partial step out, \"keep\" delivers it")
     if not isinstance(prefetch, int) or prefetch < 0:
         raise MisuseError(f"prefetch={prefetch!r}: how many batches are copied ahead, 0 or more")
-    path = os.path.abspath(os.fspath(spec))
-    if not os.path.exists(path):
-        raise SpecError(f"{path}: there is no such file; the spec is a YAML file")
+    path = _places.spec(os.fspath(spec))
     on_gpu = device is not None and not str(device).startswith("cpu")
     if on_gpu and as_numpy:
         raise MisuseError("as_numpy=True gives arrays in host memory: leave it or device out")

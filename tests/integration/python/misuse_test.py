@@ -98,6 +98,8 @@ class Misuse(Case):
             millrace.stream(spec, set=["batch.seed=8"])
         with self.refused("there is no such file", millrace.SpecError):
             millrace.stream(spec + ".yaml")
+        with self.refused("is relative to the working directory; os.path.join", millrace.SpecError):
+            millrace.stream("elsewhere/spec.yaml")
         self.assert_nothing_left()
 
     def test_a_wrong_spec_is_told_in_the_feeds_words(self):

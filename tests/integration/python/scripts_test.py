@@ -74,6 +74,29 @@ told(length=len(stream), steps=stream.step, estimate=stream.estimate.steps,
             self.assertEqual(*told["evaluation"])
         self.assertLess(told["steps"], 3 * 500 / 64 + 3)
 
+    def test_a_spec_that_is_not_in_the_working_directory_ends_the_run_at_once(self):
+        work = os.path.join(self.folder, "work")
+        os.makedirs(work)
+        spec = self.prepare("import millrace\nmillrace.stream('spec.yaml')\n", ranks=1)
+        run = self.submit(spec, cwd=work)[0]
+        ended = self.wait(run, "finished", "failed", "cancelled")
+        self.assertEqual((ended["state"], ended["attempt"]), ("failed", 1))
+        self.assertIn(f"SpecError: {work}/spec.yaml: there is no such file, as 'spec.yaml' is relative to the working "
+                      f"directory; the spec of this run is {spec}, which os.environ['MILLRACE_SPEC'] names",
+                      ended["exit_reason"])
+
+    def test_a_spec_of_the_same_name_elsewhere_is_called_not_the_runs_own(self):
+        work = os.path.join(self.folder, "work")
+        os.makedirs(work)
+        spec = self.prepare("import millrace\nfor _ in millrace.stream('spec.yaml', as_numpy=True):\n    pass\n", ranks=1)
+        for name in ("spec.yaml", "rows.csv"):
+            shutil.copy(os.path.join(self.folder, name), work)
+        run = self.submit(spec, cwd=work)[0]
+        ended = self.wait(run, "finished", "failed", "cancelled")
+        self.assertIn("had not read the run's stream", ended["exit_reason"])
+        self.assertIn(f"{work}/spec.yaml is not the spec of this run, which is {spec}: its stream has a feed of its own",
+                      self.cli("logs", run))
+
     def test_place_and_environment_of_the_submitter_reach_the_script_and_its_secrets_do_not(self):
         bin_folder = os.path.join(self.folder, "venv", "bin")
         work = os.path.join(self.folder, "work")
