@@ -25,7 +25,7 @@ class Figures(Dict[str, float]):
     hash: str = ""
     """Equal in all evaluations of rows at the same positions of their files: what `millrace compare` shows."""
     rows: int = 0
-    """Evaluation rows, of all ranks."""
+    """Evaluation rows of all ranks, with and without a label. `figures["eval.rows"]` counts those with a label."""
 
 
 class _Head(NamedTuple):
