@@ -426,7 +426,9 @@ std::string LineIntake::trouble(const std::string& runId) const {
     return found->second.trouble.empty() ? found->second.note : found->second.trouble;
 }
 
-void LineIntake::forget(const std::string& runId) {
+void LineIntake::forget(const std::string& runId, int attempt,
+                        std::vector<runs::ReportedLine> last) {
+    addOwn(runId, attempt, std::move(last));
     const auto found = runs_.find(runId);
     if (found == runs_.end()) {
         return;

@@ -58,8 +58,10 @@ class LineIntake {
     std::string trouble() const;
     /// The same for one run; it also reports what was left out since the daemon started.
     std::string trouble(const std::string& runId) const;
-    /// Drops the lines that wait for a run (it has ended).
-    void forget(const std::string& runId);
+    /// Drops the lines that wait for a run (it has ended), and stores the daemon's own: `last` and
+    /// those before.
+    void forget(const std::string& runId, int attempt = 0,
+                std::vector<runs::ReportedLine> last = {});
 
  private:
     struct Worker {

@@ -114,10 +114,8 @@ void RunController::step() {
         run->tick(intake_.isEmpty(id));
     }
     dropEnded();
-    if (!unread_.empty()) {
-        adoptAll();
-        dropEnded();
-    }
+    !unread_.empty() ? adoptAll() : void();
+    dropEnded();
     tellUnread();
     strays_.look();
     isQueueChanged_ = isQueueChanged_ || (unreadNs_ != 0 && parts_.clock.steadyNs() >= unreadNs_);
@@ -181,7 +179,9 @@ void RunController::dropEnded() {
     const std::size_t numDropped = std::erase_if(active_, [this](const auto& one) {
         const bool isLeft = isDown_ && one.second->isQueued();  // for the next daemon
         const bool hasEnded = isLeft || one.second->hasEnded();
-        hasEnded ? intake_.forget(one.first) : void();
+        if (hasEnded) {
+            intake_.forget(one.first, one.second->attempt(), one.second->lastTimes());
+        }
         return hasEnded;
     });
     isQueueChanged_ = isQueueChanged_ || numDropped > 0;

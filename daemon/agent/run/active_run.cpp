@@ -107,10 +107,6 @@ void ActiveRun::noticeBegin(const CommittedLine& line) {
     }
 }
 
-void ActiveRun::retained(const Status& status) {
-    checkpoints_.kept(status, answer(&ActiveRun::retained));
-}
-
 std::vector<schedule::Part> ActiveRun::partsToPlace() const {
     return parts_.isHolding() || isOver(stage()) ? std::vector<schedule::Part>()
                                                  : partsOf(*spec_, place_.trainsHere());
@@ -290,6 +286,7 @@ void ActiveRun::lookAtHealth() {
     health_.setWorkers(all);
     journal_.addNews(health_.look(parts_.unreached(), parts_.held()), "run: health");
     health_.tell(all, attempt(), journal_.live());
+    times_.look(place_.clock.wallMs(), journal_.live());
 }
 
 AttemptExtent ActiveRun::extent() const {

@@ -47,6 +47,8 @@ class ActiveRun {
     bool accepts(rank::ConnectionId connection) const { return listener_.accepts(connection); }
     /// A line has come in (it is not in the store yet). Returns others to store, of its attempt.
     TimeLines heard(const rank::Sender& sender, const rank::RankLine& line);
+    /// Returns the last lines to store, once it has ended.
+    TimeLines lastTimes() const { return times_.lastStalls(); }
     /// Whether the file is here that the line tells of, if it tells of one.
     bool hasFile(const rank::RankLine& line) const {
         return parts_.isHere() || journal_.directory().hasFile(line);
@@ -104,7 +106,7 @@ class ActiveRun {
 
     // A running gang, and its end.
     void noticeBegin(const CommittedLine& line);
-    void retained(const Status& status);
+    void retained(const Status& status) { checkpoints_.kept(status, answer(&ActiveRun::retained)); }
     void followGoing(bool isFlushed);
     void followParts();
     void leaveNodes();

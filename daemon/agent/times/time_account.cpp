@@ -99,10 +99,52 @@ std::optional<runs::ReportedLine> TimeAccount::follow(const values::RankNow& now
         known.standingMs += static_cast<double>(now.timeMs - std::max(since, known.timeMs));
     }
     known.timeMs = now.timeMs;
+    known.stalledSinceMs = known.stalledUntilMs = 0;
     known.isWaiting = now.phase == values::Phase::kWaiting;
-    const auto edge = known.edges.note(
-        {*now.times, known.standingMs, now.timeMs, now.step, report.epoch, report.rows});
+    known.last = {*now.times, known.standingMs, now.timeMs, now.step, report.epoch, report.rows};
+    const auto edge = known.edges.note(known.last);
     return edge ? std::optional(lineOf(now.rank, *edge)) : std::nullopt;
+}
+
+void TimeAccount::look(std::int64_t nowMs, const values::RunLive& live) {
+    note(values::kNoRank, live.standsSinceMs, nowMs);
+    for (const values::RankNow& rank : live.ranks) {
+        note(rank.rank, rank.standsSinceMs, nowMs);
+    }
+}
+
+// Waiting for data is a kind of its own.
+void TimeAccount::note(int rank, std::int64_t sinceMs, std::int64_t nowMs) {
+    const auto known = reports_.find(rank);
+    if (known != reports_.end() && sinceMs != 0 && !known->second.isWaiting) {
+        known->second.stalledSinceMs = sinceMs;
+        known->second.stalledUntilMs = nowMs;
+    }
+}
+
+// The store counts the time from the last report to the end as ending (as the start if no rank had
+// begun to train), so the stall is a part of that.
+TimeLines TimeAccount::lastStalls() const {
+    TimeLines lines;
+    for (const auto& [rank, known] : reports_) {
+        if (known.stalledUntilMs <= known.timeMs || known.timeMs == 0) {
+            continue;
+        }
+        values::PhaseEdges::Report stalled = known.last;
+        const values::PhaseTimes own =
+            rank == values::kNoRank ? stalled.times - before_ : stalled.times;
+        (own.sum() > own.startMs ? stalled.times.endingMs : stalled.times.startMs) +=
+            static_cast<double>(known.stalledUntilMs - known.timeMs);
+        stalled.standingMs += static_cast<double>(known.stalledUntilMs -
+                                                  std::max(known.stalledSinceMs, known.timeMs));
+        stalled.timeMs = known.stalledUntilMs;
+        values::PhaseEdges edges = known.edges;
+        if (const auto before = edges.note(stalled)) {
+            lines.push_back(lineOf(rank, *before));
+        }
+        lines.push_back(lineOf(rank, stalled));
+    }
+    return lines;
 }
 
 }  // namespace millrace::agent

@@ -32,15 +32,22 @@ class TimeAccount {
     /// each, where PhaseEdges picks them.
     TimeLines heard(const rank::Progress& report, const RecentReports& recent, std::int64_t nowMs,
                     values::RunLive& live);
+    /// Notes what is stalled now.
+    void look(std::int64_t nowMs, const values::RunLive& live);
+    /// Call at the end of the run. Returns the lines of stalls that no report has ended.
+    TimeLines lastStalls() const;
 
  private:
     /// The reports of the run (kNoRank) or of a rank.
     struct Reports {
         values::PhaseEdges edges;
-        std::int64_t timeMs = 0, standsSinceMs = 0;  // of the newest
+        values::PhaseEdges::Report last;
+        std::int64_t timeMs = 0, standsSinceMs = 0;           // of the newest
+        std::int64_t stalledSinceMs = 0, stalledUntilMs = 0;  // after it; 0: it was not stalled
         bool isWaiting = false;
         double standingMs = 0;
     };
+    void note(int rank, std::int64_t sinceMs, std::int64_t nowMs);
     std::optional<runs::ReportedLine> follow(const values::RankNow& now,
                                              const rank::Progress& report);
 

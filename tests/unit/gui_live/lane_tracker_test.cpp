@@ -456,6 +456,24 @@ TEST(LaneTrackerTest, IsTheSameWhetherItWasWatchedOrIsReadFromTheStore) {
     }
 }
 
+// As the daemon stores it: the stall is a part of the ending.
+TEST(LaneTrackerTest, AStallThatOnlyTheEndOfTheRunEndedIsDrawnAsOne) {
+    values::RunSummary ended = runAt(0, Phase::kUnknown, 10'000, 0, RunState::kCancelled);
+    ended.endedMs = kStart + 30'000;
+    ended.progress.times->endingMs = 20'000;
+    LaneTracker late;
+    late.update(ended, ended.endedMs);
+    values::PhaseTimes worked, stalled;
+    worked.busyMs = stalled.busyMs = 10'000;
+    stalled.endingMs = 18'000;
+    const std::vector<LaneTracker::Point> stored = {
+        {kStart, {}, 1}, {kStart + 10'000, worked, 1}, {kStart + 28'000, stalled, 1, 17'000}};
+    late.setHistory(stored);
+    EXPECT_NEAR(timeIn(late, LanePhase::kTraining), 10'000, 1);
+    EXPECT_NEAR(timeIn(late, LanePhase::kStanding), 17'000, 1);
+    EXPECT_NEAR(timeIn(late, LanePhase::kEnding), 3'000, 1);
+}
+
 TEST(LaneTrackerTest, StaysBoundedAndExactOverADay) {
     LaneTracker tracker({.numSpansMax = 1'000});
     RandomRun scene(7);

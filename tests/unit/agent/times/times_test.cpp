@@ -150,6 +150,39 @@ TEST_F(TimesTest, HowLongARunDidNotGetOnIsStored) {
     EXPECT_NEAR(points.back().value, 20'000, 1'000);
 }
 
+TEST_F(TimesTest, AStallThatOnlyTheEndOfTheRunEndsIsStored) {
+    const std::string id = submit();
+    hello(id);
+    PhaseTimes counted;
+    for (std::uint64_t step = 1; step <= 20; ++step) {
+        clock.advanceMs(150);
+        counted.busyMs += 200;
+        say(id, step,
+            rank::Progress{static_cast<std::int64_t>(step), 0, 20, 0, "training", counted});
+    }
+    for (int i = 0; i < 80; ++i) {
+        clock.advanceMs(250);
+        controller->drain();
+    }
+    ASSERT_NE(shown(id).standsSinceMs, 0);
+    const std::int64_t stalledUntilMs = clock.wallMs();
+    ASSERT_TRUE(service->stop(id, "enough", std::chrono::seconds(15)).ok());
+    leave(id);
+    endGang(id, 1, 137);
+    clock.advanceMs(5'000);
+    controller->drain();
+    const runs::RunRecord ended = record(id);
+    ASSERT_EQ(ended.state, RunState::kCancelled);
+    const auto standing = store->metrics(id, "system.time.standing_ms")->points;
+    const auto ending = store->metrics(id, "system.time.ending_ms")->points;
+    ASSERT_GE(standing.size(), 2U);
+    EXPECT_EQ(std::prev(standing.end(), 2)->value, 0) << "where the stall began";
+    EXPECT_NEAR(standing.back().value, 20'000, 500);
+    EXPECT_NEAR(standing.back().timeMs, stalledUntilMs, 500);
+    EXPECT_NEAR(ending.back().value, standing.back().value, 500) << "it is a part of the ending";
+    EXPECT_LE(ending.back().value, ended.progress.times->endingMs);
+}
+
 TEST_F(TimesTest, TheTimeInWhichARunIsStoppedIsNotItsOwn) {
     const std::string id = submit();
     hello(id);
