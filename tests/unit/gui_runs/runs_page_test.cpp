@@ -10,6 +10,8 @@
 
 #include "app/gui/charts/plot_widget.h"
 #include "app/gui/pages/runs/parts/chart_board.h"
+#include "app/gui/pages/runs/parts/run_cell_delegate.h"
+#include "app/gui/widgets/look.h"
 #include "tests/unit/gui_runs/runs_fixture.h"
 
 namespace millrace::gui {
@@ -91,6 +93,31 @@ TEST_F(RunsPageTest, NamesOfComparedFactsStayWhileTheRunsAreScrolled) {
     for (const QTableView* view : page->compare().findChildren<QTableView*>()) {
         EXPECT_EQ(view->rowAt(1), 1);
     }
+}
+
+TEST_F(RunsPageTest, FiguresOfComparedRunsAreNotCutWhereThereIsLittleRoom) {
+    compareTwo();
+    QTableView& table = page->compare().table();
+    QFont font = table.font();
+    font.setPixelSize(26);
+    table.setFont(font);
+    page->resize(900, 700);
+    ASSERT_TRUE(settle());
+    QFont bold = font;
+    bold.setBold(true);
+    const RunDiff& diff = page->compare().diff();
+    int numFigures = 0;
+    for (int row = 0; row < diff.rowCount(); ++row) {
+        if (const auto against = diff.difference(row, 2)) {
+            const QString figure = diff.index(row, 2).data().toString();
+            const int needed =
+                QFontMetrics(bold).horizontalAdvance(figure) +
+                QFontMetrics(captionFont(font)).horizontalAdvance(differenceLabel(*against));
+            EXPECT_GE(table.columnWidth(2), needed + 24) << figure.toStdString();
+            ++numFigures;
+        }
+    }
+    EXPECT_GT(numFigures, 0);
 }
 
 TEST_F(RunsPageTest, ComparesRowByRowAndSaysWhyNot) {

@@ -3,6 +3,7 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QComboBox>
+#include <QLayout>
 #include <QLineEdit>
 #include <QSignalSpy>
 #include <QTest>
@@ -10,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "app/gui/widgets/live/log_canvas.h"
+#include "app/gui/widgets/panels.h"
 #include "tests/support/watch_scene.h"
 
 namespace millrace::gui {
@@ -90,6 +92,13 @@ TEST_F(LogViewTest, FiltersWhatIsTypedAndFindsInIt) {
     QTest::keyClick(field(), Qt::Key_Escape);
     model.finishFiltering();
     EXPECT_EQ(model.rowCount(), 300);
+}
+
+TEST_F(LogViewTest, TheNumberOfLinesIsNotCutWhereThereIsLittleRoom) {
+    add(0, 300);
+    view.resize(1, 400);
+    view.layout()->activate();
+    EXPECT_EQ(view.findChild<ElidedLabel*>()->text(), "300 lines");
 }
 
 TEST_F(LogViewTest, PausesWithSpaceAndCountsWhatComes) {

@@ -103,11 +103,13 @@ QWidget* ComparePanel::buildTableSide() {
     }
     // Two views of one model, because QTableView cannot freeze a column: one shows column 0 only,
     // the other all but that.
+    figures_ = new DiffDelegate(*diff_, side);
     names_ = buildTable(side, tr("Names of what differs"));
     table_ = buildTable(side, tr("What differs"));
     names_->setFocusProxy(table_);
     names_->setFixedWidth(kNameWidth);
     names_->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    names_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     gap_ = new QWidget(side);
     gap_->setFixedHeight(0);
     connectTables();
@@ -129,7 +131,7 @@ QTableView* ComparePanel::buildTable(QWidget* side, const QString& name) {
     auto* table = new QTableView(side);
     table->setHorizontalHeader(new RunHeader(colors_, table));
     table->setModel(diff_);
-    table->setItemDelegate(new DiffDelegate(*diff_, table));
+    table->setItemDelegate(figures_);
     table->setAccessibleName(name);
     table->setShowGrid(false);
     table->setFrameShape(QFrame::NoFrame);
@@ -325,8 +327,9 @@ void ComparePanel::fitColumns() {
     for (int column = 0; column <= numRuns; ++column) {
         names_->setColumnHidden(column, column > 0);
         table_->setColumnHidden(column, column == 0);
+        const int figures = figures_->figureWidth(column, table_->font());
         table_->horizontalHeader()->resizeSection(
-            column, std::clamp(room / numRuns, kLeastWidth, kMostWidth));
+            column, std::clamp(std::max(room / numRuns, figures), kLeastWidth, kMostWidth));
     }
 }
 

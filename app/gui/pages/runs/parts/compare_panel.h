@@ -25,6 +25,7 @@ namespace millrace::gui {
 
 class ChartBoard;
 class DaemonBridge;
+class DiffDelegate;
 class EmptyState;
 class MessageStrip;
 class RunColors;
@@ -97,6 +98,7 @@ class ComparePanel final : public QWidget {
     QSplitter* splitter_ = nullptr;
     QWidget* gap_ = nullptr;                          ///< as high as the scroll bar beside it
     QTableView *names_ = nullptr, *table_ = nullptr;  ///< the first column, and the others
+    DiffDelegate* figures_ = nullptr;                 ///< of both
     QLabel* summary_ = nullptr;
     QLabel* unpaired_ = nullptr;
     QLabel* remarks_ = nullptr;

@@ -1,6 +1,7 @@
 #include "app/gui/pages/runs/parts/diff_delegate.h"
 
 #include <QPainter>
+#include <algorithm>
 
 #include "app/gui/models/details/fact_table.h"
 #include "app/gui/models/runs/run_diff.h"
@@ -74,6 +75,21 @@ void DiffDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
     paintText(*painter, rect, index.data().toString(), differs ? colors.text : colors.dim,
               Qt::ElideMiddle);
     painter->restore();
+}
+
+int DiffDelegate::figureWidth(int column, const QFont& font) const {
+    QFont bold = font;
+    bold.setBold(true);
+    const QFontMetrics figures(bold), captions(captionFont(font));
+    int most = 0;
+    for (int row = 0; row < diff_.rowCount(); ++row) {
+        if (const auto against = diff_.difference(row, column)) {
+            const QString figure = diff_.index(row, column).data().toString();
+            most = std::max(most, figures.horizontalAdvance(figure) +
+                                      captions.horizontalAdvance(differenceLabel(*against)));
+        }
+    }
+    return most == 0 ? 0 : most + 3 * kPadding + 1;  // rounding may elide
 }
 
 void FactDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,

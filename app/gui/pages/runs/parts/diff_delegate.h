@@ -16,6 +16,8 @@ class DiffDelegate final : public QStyledItemDelegate {
     DiffDelegate(const RunDiff& diff, QObject* parent);
     void paint(QPainter* painter, const QStyleOptionViewItem& option,
                const QModelIndex& index) const override;
+    /// The width that a run's figures need beside their differences; other texts are cut.
+    int figureWidth(int column, const QFont& font) const;
 
  private:
     const RunDiff& diff_;
