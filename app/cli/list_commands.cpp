@@ -360,7 +360,8 @@ void printSeries(CliContext& context, const values::MetricSeries& series) {
 void printSeriesCsv(CliContext& context, const std::vector<values::MetricSeries>& series) {
     std::vector<Json> rows;
     for (const values::MetricSeries& one : series) {
-        for (Json& point : jsonOf(one)["points"]) {
+        Json shaped = jsonOf(one);
+        for (Json& point : shaped["points"]) {
             point["name"] = one.key;
             rows.push_back(std::move(point));
         }
