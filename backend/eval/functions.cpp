@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <span>
 
 #include <arrow/array/array_binary.h>
@@ -25,6 +26,7 @@
 #include "backend/eval/hash_rows.h"
 #include "backend/eval/text_search.h"
 #include "backend/eval/zip_rows.h"
+#include "backend/expr/time_format.h"
 
 namespace millrace::eval {
 
@@ -121,6 +123,19 @@ Result<Datum> splitText(const ExprNode& node, const Datum& argument, std::int64_
         }
         return status;
     });
+}
+
+Result<Datum> parseTimes(const ExprNode& node, const Datum& argument, std::int64_t rows) {
+    const expr::TimeFormat* const format = node.children[1]->timeFormat.get();
+    if (format == nullptr) {
+        return internalError("strptime(): the format was not parsed");
+    }
+    arrow::TimestampBuilder builder(arrow::timestamp(arrow::TimeUnit::MICRO), evaluationPool());
+    return mapText(argument, rows, builder,
+                   [format](std::string_view text, arrow::TimestampBuilder& out) {
+                       const std::optional<std::int64_t> us = format->parse(text);
+                       return us ? out.Append(*us) : out.AppendNull();
+                   });
 }
 
 Result<Datum> textPosition(const std::vector<Datum>& c, std::int64_t rows) {
@@ -347,6 +362,7 @@ constexpr FunctionKernel kKernels[] = {
     {F::kEpochMs, inLane},
     {F::kEpochUs, inLane},
     {F::kMakeTimestamp, inLane},
+    {F::kStrptime, ofFirst<parseTimes>},
     {F::kTimeZone, inLane},
 };
 

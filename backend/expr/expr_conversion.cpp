@@ -109,6 +109,23 @@ bool isIntLiteral(const Expr& e) {
     return e->op == ExprOp::kLiteral && std::holds_alternative<std::int64_t>(e->literal);
 }
 
+const char* operationVerb(ExprOp op) {
+    switch (op) {
+        case ExprOp::kAdd:
+            return "add";
+        case ExprOp::kSubtract:
+            return "subtract";
+        case ExprOp::kMultiply:
+            return "multiply";
+        case ExprOp::kModulo:
+            return "take the remainder of";
+        case ExprOp::kNegate:
+            return "negate";
+        default:
+            return "divide";
+    }
+}
+
 std::string hintFor(const Expr& a, const Expr& b) {
     if (isStringLiteral(a) || isStringLiteral(b)) {
         return "; a number is written without quotes, a column's name in double quotes";

@@ -22,6 +22,8 @@ bool isStringLiteral(const Expr& e);
 bool isNullLiteral(const Expr& e);
 bool isIntLiteral(const Expr& e);
 
+/// "add" or "divide": the verb of an arithmetic operation, for messages.
+const char* operationVerb(ExprOp op);
 /// "; " and a suggestion for two operands without a common type; or "".
 std::string hintFor(const Expr& a, const Expr& b);
 /// Whether an explicit cast exists.

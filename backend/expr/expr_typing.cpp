@@ -7,6 +7,7 @@
 #include "backend/expr/expr_conversion.h"
 #include "backend/expr/expr_node.h"
 #include "backend/expr/expression.h"
+#include "backend/expr/time_format.h"
 #include "backend/expr/time_zone.h"
 #include "backend/text/text.h"
 
@@ -18,23 +19,6 @@ const DataType kInt32Type = scalar(TypeKind::kInt32);
 const DataType kInt64Type = scalar(TypeKind::kInt64);
 const DataType kDoubleType = scalar(TypeKind::kDouble);
 const DataType kStringType = scalar(TypeKind::kString);
-
-const char* operationVerb(ExprOp op) {
-    switch (op) {
-        case ExprOp::kAdd:
-            return "add";
-        case ExprOp::kSubtract:
-            return "subtract";
-        case ExprOp::kMultiply:
-            return "multiply";
-        case ExprOp::kModulo:
-            return "take the remainder of";
-        case ExprOp::kNegate:
-            return "negate";
-        default:
-            return "divide";
-    }
-}
 
 class Typer {
  public:
@@ -468,6 +452,8 @@ class Typer {
                 return timePart(f, arg, where);
             case ParamKind::kTimeZone:
                 return timeZone(arg, where);
+            case ParamKind::kTimeFormat:
+                return timeFormat(arg, where);
             default:
                 return !arg->type.isList || wrong(arg, where, "plain values");
         }
@@ -531,6 +517,21 @@ class Typer {
         }
         ExprNode node = *arg;
         node.zone = std::move(*zone);  // evaluation uses these rules, even if the file changes
+        arg = std::make_shared<const ExprNode>(std::move(node));
+        return true;
+    }
+
+    bool timeFormat(Expr& arg, std::string_view where) {
+        if (!isStringLiteral(arg)) {
+            return wrong(arg, where, "a format as a literal text, such as '%Y-%m-%d'");
+        }
+        auto format = TimeFormat::make(std::get<std::string>(arg->literal));
+        if (!format.ok()) {
+            fail(arg, strCat(where, ": ", messageOf(format.status())));
+            return false;
+        }
+        ExprNode node = *arg;
+        node.timeFormat = std::make_shared<const TimeFormat>(*std::move(format));
         arg = std::make_shared<const ExprNode>(std::move(node));
         return true;
     }

@@ -22,6 +22,8 @@
 
 namespace millrace::expr {
 
+class TimeFormat;
+
 enum class ExprOp {
     kLiteral,  ///< `literal`
     kColumn,   ///< `name`
@@ -72,6 +74,8 @@ struct ExprNode {
     const Function* function = nullptr;  ///< kCall, after typing
     /// For a literal that names a zone, after typing: the zone's rules, as loaded then.
     std::shared_ptr<const TimeZone> zone;
+    /// For the format of strptime(), after typing.
+    std::shared_ptr<const TimeFormat> timeFormat;
     bool isImplicit = false;   ///< a kCast that typing inserted
     bool isFlexible = false;   ///< a number literal that adopts its partner's type
     std::uint32_t offset = 0;  ///< byte in the text, for messages

@@ -381,6 +381,12 @@ std::vector<Function> timeFunctions() {
          "seconds since 1970, with their fraction"},
         partOfTime(F::kEpochMs, "epoch_ms", {}, "milliseconds since 1970"),
         partOfTime(F::kEpochUs, "epoch_us", {}, "microseconds since 1970"),
+    };
+}
+
+/// Functions that make times of other values.
+std::vector<Function> timesOfValues() {
+    return {
         {F::kMakeTimestamp,
          "make_timestamp",
          {},
@@ -390,6 +396,16 @@ std::vector<Function> timeFunctions() {
          R::kTimestamp,
          "us",
          "the time of `us` microseconds since 1970"},
+        {F::kStrptime,
+         "strptime",
+         {"try_strptime"},
+         {P::kString, P::kTimeFormat},
+         {},
+         false,
+         R::kTimestamp,
+         "s, format",
+         "the time that s shows in the form `format` (a literal), such as '%d.%m.%Y' or "
+         "'%b %d, %Y %I:%M %p'; null where s does not match"},
         {F::kTimeZone,
          "timezone",
          {},
@@ -470,7 +486,7 @@ std::vector<Function> listFunctions() {
 // The order of the reference page.
 std::vector<Function> makeAll() {
     std::vector<Function> all = numberFunctions();
-    for (auto* more : {&stringFunctions, &listFunctions, &timeFunctions}) {
+    for (auto* more : {&stringFunctions, &listFunctions, &timeFunctions, &timesOfValues}) {
         for (Function& function : more()) {
             all.push_back(std::move(function));
         }

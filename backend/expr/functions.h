@@ -82,6 +82,7 @@ enum class FunctionId {
     kEpochMs,
     kEpochUs,
     kMakeTimestamp,
+    kStrptime,
     kTimeZone,
 };
 
@@ -94,12 +95,13 @@ enum class ParamKind {
     kLiteralInt,     ///< an integer literal (may be negative)
     kLiteralString,  ///< a string literal
     kString,
-    kList,      ///< any list
-    kElement,   ///< cast to the element type of the first argument
-    kTime,      ///< timestamp; a date is cast to one
-    kTimePart,  ///< a string literal: year, quarter, month, week, day, hour, minute, second, ...
-    kTimeZone,  ///< a string literal: a zone of the time zone database
-    kSame,      ///< all of these are cast to their common type
+    kList,        ///< any list
+    kElement,     ///< cast to the element type of the first argument
+    kTime,        ///< timestamp; a date is cast to one
+    kTimePart,    ///< a string literal: year, quarter, month, week, day, hour, minute, second, ...
+    kTimeZone,    ///< a string literal: a zone of the time zone database
+    kTimeFormat,  ///< a string literal: a format of strptime
+    kSame,        ///< all of these are cast to their common type
 };
 
 enum class ResultKind {

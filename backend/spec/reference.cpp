@@ -224,6 +224,31 @@ they are set back two show the same. The rules are the machine's (`$TZDIR`, else
 tzdata); a machine without them refuses the spec. The zone's file is pinned like a side table: it is in plan and receipt, the
 plan hash covers it, and a run does not go on by other rules.
 
+## Formats of times
+
+`strptime(s, format)` reads a text of any other form: `strptime(day, '%d.%m.%Y')` of `1.2.2024` or `01.02.2024` is the
+timestamp 2024-02-01 00:00:00. A text that does not match the format gives null, as `try_cast` does, and as DuckDB's
+`try_strptime` does, which is another name of the function; DuckDB's `strptime` fails. The format is a literal. A field that
+does not exist, or a format without any, is an error of the spec.
+
+| field | reads |
+|---|---|
+| `%Y`, `%y` | the year with up to four digits, or with up to two: 69 to 99 are 1969 to 1999, 00 to 68 are 2000 to 2068 |
+| `%m`, `%b`, `%B` | the month as a number, as the first three letters of its English name, or as the whole name |
+| `%d`, `%j` | the day of the month, or of the year (where the format has neither `%d` nor `%m`) |
+| `%H`, `%I`, `%p` | the hour from 0 to 23, or from 1 to 12 with AM or PM |
+| `%M`, `%S` | the minute, the second |
+| `%f`, `%g`, `%n` | up to six, three or nine digits behind a second's point; what is below a microsecond is cut off |
+| `%z` | an offset from UTC: `+02`, `+0230`, `+02:30`, `+02:30:15`; the result is UTC |
+| `%a`, `%A` | the first three letters or the whole English name of a weekday; it need not fit the date |
+| `%%` | a percent sign |
+
+Numbers may have leading zeros or not, in `%d` as in `%-d`; names may be in upper or lower case. Blanks of the format match
+one or more blanks. Blanks around the text are skipped; other text behind the last field does not match. What a format lacks
+is taken from 1900-01-01 00:00:00. There is no hour 24 and no second 60. Other than DuckDB: day 366 of a shorter year and the
+words `infinity` and `epoch` give null; there are no names of zones (`%Z`), weeks (`%U`, `%V`, `%W`, `%G`, `%u`, `%w`) and
+compounds (`%c`, `%x`, `%X`).
+
 ## Functions
 
 A null argument gives null unless the table says otherwise.

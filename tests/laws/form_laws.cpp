@@ -54,7 +54,6 @@ const std::vector<Debt>& longFunctions() {
         {"app/cli/command_table.cpp", "runCommands", 117},
         {"backend/expr/functions.cpp", "numberFunctions", 138},
         {"backend/expr/functions.cpp", "stringFunctions", 170},
-        {"backend/expr/functions.cpp", "timeFunctions", 75},
         // Hand-written anchors of the bench: what is measured is their one loop.
         {"tests/bench/loader/peers/page_decoder.h", "hand_flat", 72},
         {"tests/bench/loader/peers/page_decoder.h", "hand_list", 95},

@@ -36,7 +36,7 @@ DIFFERENCES = {
 }
 
 TEXTS = ["", " ", "a", "b|c", "Toy Story (1995)", "a|b|c", "  pad ", "ALL", "é|ü", "12", "-7", "3.5",
-         "x_y%z", "2024-02-29", "aaa", "|"]
+         "x_y%z", "2024-02-29", "aaa", "|", "1.2.2024", "Feb 1, 2024 3:05 PM", "02/01/24"]
 
 
 class Maker:
@@ -247,7 +247,9 @@ class Maker:
         return self.call("case when {0} then {1} end", self.make("bool", d), one)
 
     def time(self, d):
-        choice = self.rng.randrange(5)
+        choice = self.rng.randrange(6)
+        if choice == 5:
+            return self.read_time(d)
         if choice == 4:
             zone = self.pick("Europe/Berlin", "America/New_York", "Asia/Kolkata",
                              "Australia/Lord_Howe", "UTC")
@@ -263,6 +265,15 @@ class Maker:
             return self.call("coalesce({0}, {1})", self.make("time", d), self.make("time", d))
         return self.call("case when {0} then {1} else {2} end", self.make("bool", d),
                          self.make("time", d), self.make("time", d))
+
+    def read_time(self, d):
+        """A text by a format; formats_oracle.py has many more of both."""
+        if self.rng.random() < 0.5:
+            form = self.pick("%d.%m.%Y", "%b %d, %Y %I:%M %p", "%m/%d/%y", "%Y-%m-%d", "%d", "%y")
+            return self.call("try_strptime({0}, '%s')" % form, self.make("text", d))
+        text = "cast(day({0}) as varchar) || '/' || cast(month({0}) as varchar) || '/' || cast(year({0}) as varchar)"
+        return self.call("try_strptime(%s, '%s')" % (text, self.pick("%d/%m/%Y", "%m/%d/%Y")),
+                         self.instant(d))
 
     def date(self, d):
         if self.rng.random() < 0.5:

@@ -115,7 +115,8 @@ class Case:
                  "bool": [self.condition(r, columns)],
                  "date": [f"cast({t} as date)" if t else "cast('2020-01-02' as date)", f"try_cast({s} as date)" if s else "cast('1950-03-04' as date)"],
                  "time": [f"cast({d} as timestamp)" if d else "cast('2020-01-02 03:04:05' as timestamp)",
-                          f"cast(date_trunc('month', {t}) as timestamp)" if t else "cast('1969-12-31 23:59:59' as timestamp)"]}
+                          f"cast(date_trunc('month', {t}) as timestamp)" if t else "cast('1969-12-31 23:59:59' as timestamp)",
+                          f"try_strptime({s}, '{r.choice(['%Y-%m-%d', '%Y-%-m-%dxyz', '%d'])}')" if s else "try_strptime('1.2.99', '%d.%m.%y')"]}
         return r.choice(forms[kind]), kind
 
     # Steps of a recipe.

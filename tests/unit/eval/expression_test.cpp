@@ -368,6 +368,21 @@ TEST(Expression, Times) {
     EXPECT_EQ(value("date '2024-01-02' > date '2024-01-01'"), "true");
 }
 
+TEST(Expression, TextsOfTimesAreReadByTheirFormat) {
+    MemoryColumns data({{"s", texts({"1.2.2024", "", "29.02.2023", "31.12.1969 ", "x"})},
+                        {"k", ints({0, 1, 2, 3, 4})}});
+    EXPECT_EQ(rowsOf("strptime(s, '%d.%m.%Y')", data),
+              "2024-02-01 00:00:00.000000, null, null, 1969-12-31 00:00:00.000000, null");
+    EXPECT_EQ(rowsOf("strptime(s, '%d.%m.%Y') = timestamp '2024-02-01'", data),
+              "true, null, null, false, null");
+    // Equal formats share a node, different ones do not.
+    EXPECT_EQ(rowsOf("day(strptime(s, '%d.%m.%Y')) * 100 + day(strptime(s, '%m.%d.%Y'))", data),
+              "102, null, null, null, null");
+    EXPECT_EQ(value("strptime('Feb 1, 2024 3:05 PM', '%b %d, %Y %I:%M %p')"),
+              "2024-02-01 15:05:00.000000");
+    EXPECT_EQ(value("strptime(null, '%Y')"), "null");
+}
+
 TEST(Expression, LocalTimesFollowTheRulesOfTheirZone) {
     EXPECT_EQ(value("hour(timestamp '2024-01-15 12:00:00' at time zone 'America/New_York')"), "7");
     EXPECT_EQ(value("hour(timestamp '2024-07-15 12:00:00' at time zone 'America/New_York')"), "8");

@@ -194,6 +194,8 @@ TEST(ExpressionTyper, GivesFunctionsTheTypesOfDuckDb) {
         {"epoch(t)", "double"},
         {"make_timestamp(b * 1000000)", "timestamp"},
         {"t at time zone 'Europe/Berlin'", "timestamp"},
+        {"strptime(s, '%d.%m.%Y')", "timestamp"},
+        {"try_strptime(null, '%d.%m.%Y')", "timestamp"},
         {"hour(t at time zone 'America/New_York') + 1", "int64"},
         {"hash01(s, i, null)", "double"},
         {"s || 1", "string"},
@@ -245,6 +247,14 @@ TEST(ExpressionTyper, RefusesTypesThatDoNotFitWithTheirPlace) {
         {"t at time zone s",
          "1:16: timezone() needs a time zone as a literal text, such as 'Europe/Berlin', not "
          "string"},
+        {"strptime(s, s)",
+         "1:13: strptime() needs a format as a literal text, such as '%Y-%m-%d', not string"},
+        {"strptime(b, '%Y')",
+         "1:10: strptime() needs a string, not int64; cast it, as in cast(x as string)"},
+        {"1 +\n strptime(s, 'x %Q')",
+         "2:14: strptime(): unknown %Q in the format; known are %Y %y %m %b %B %d %j %H %I %p %M "
+         "%S "
+         "%g %f %n %z %a %A %%, and with a minus %-y %-m %-d %-j %-H %-I %-M %-S"},
         {"regexp_extract(s, s)", "1:19: regexp_extract() needs a literal text here, not string"},
         {"list_contains(l, 'x')",
          "1:18: list_contains() needs an element of type int32, not a string"},
