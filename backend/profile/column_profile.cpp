@@ -54,6 +54,9 @@ void ColumnProfile::addNumbers(const arrow::Array& values) {
                 distinct_.add(hashOf(std::bit_cast<std::uint64_t>(real)));
             } else {
                 distinct_.add(hashOf(static_cast<std::uint64_t>(value)));
+                if (!dates_.isNone()) {
+                    dates_.add(std::to_string(value));
+                }
             }
             addNumber(static_cast<double>(value));
         }
@@ -114,6 +117,7 @@ void ColumnProfile::addScalars(const arrow::Array& values) {
                 totalLength_ += static_cast<std::int64_t>(text.size());
                 maxLength_ = std::max(maxLength_, static_cast<std::int64_t>(text.size()));
                 addText(text);
+                dates_.add(text);
             }
         }
     }

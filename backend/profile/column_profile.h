@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backend/expr/schema.h"
+#include "backend/profile/date_formats.h"
 #include "backend/profile/sketches.h"
 #include "backend/text/json.h"
 
@@ -59,6 +60,8 @@ class ColumnProfile {
     const std::map<std::string, std::int64_t, std::less<>>& texts() const { return texts_; }
     /// The first distinct values, up to kExamplesMost, as text.
     const std::vector<std::string>& examples() const { return examples_; }
+    /// The formats of strptime() that read every text or integer, as DateFormats::all().
+    std::vector<std::string> dateFormats() const { return dates_.all(); }
 
     /// {rows, nulls, distinct, min, max, quantiles: {"0.05": ..}, list_length: {..}, ...} for the
     /// rows that were read.
@@ -85,6 +88,7 @@ class ColumnProfile {
     std::map<std::string, std::int64_t, std::less<>> texts_;
     bool hasManyTexts_ = false;
     std::vector<std::string> examples_;
+    DateFormats dates_;
 };
 
 }  // namespace millrace::profile

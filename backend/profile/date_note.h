@@ -1,6 +1,7 @@
 #pragma once
-// Recognizes columns of dates that are not of a type of times: 01/31/2026, 31.01.2026, 01-Jan-2026,
-// 20260131, milliseconds since 1970. Private to profile.
+// Recognizes columns of dates that are not of a type of times: texts that one format of strptime()
+// reads (01/31/2026, 1.2.2026 10:00, Feb 1, 2026 3:05 PM), 20260131, milliseconds since 1970.
+// Private to profile.
 //
 // Threads: pure.
 #include <string>
@@ -9,8 +10,8 @@
 
 namespace millrace::profile {
 
-/// A sentence with the expression that makes a date or a time of the column; "" if its first values
-/// do not look like dates.
+/// A sentence with the expression that makes a time of the column, and the other formats that read
+/// every value; "" if the values do not look like dates.
 std::string dateNote(const ColumnProfile& column);
 
 }  // namespace millrace::profile

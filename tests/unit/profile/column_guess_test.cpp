@@ -361,15 +361,32 @@ TEST(ColumnGuess, DatesInOtherFormsGetAnExpressionThatReadsThem) {
             texts("day", [&](std::int64_t r) { return strCat(start, 10 + r % 18, end); }));
     };
     EXPECT_THAT(dates("01/", "/2026"),
-                AllOf(HasSubstr("'day' looks like a date (01/10/2026), but is string"),
-                      HasSubstr("cast(substr(day, 7, 4) || '-' || substr(day, 1, 2) || '-' || "
-                                "substr(day, 4, 2) as date)")));
-    EXPECT_THAT(dates("", ".01.2026 10:00"),
-                HasSubstr("substr(day, 4, 2) || '-' || substr(day, 1, 2) || substr(day, 11, 9) "
-                          "as timestamp)"));
-    EXPECT_THAT(dates("", "-Jan-2026"), HasSubstr("strpos('JanFeb"));
+                AllOf(HasSubstr("'day' looks like a date (01/10/2026), but is string; "
+                                "`strptime(day, '%m/%d/%Y')` in a derive step reads it as one"),
+                      Not(HasSubstr("reads every value"))));
+    EXPECT_THAT(dates("", ".01.2026 10:00"), HasSubstr("`strptime(day, '%d.%m.%Y %H:%M')`"));
+    EXPECT_THAT(dates("Jan ", ", 2026 3:05 PM"),
+                HasSubstr("`strptime(day, '%b %d, %Y %I:%M %p')`"));
+    EXPECT_THAT(
+        noteOf(texts("day", [](std::int64_t r) { return strCat("2/", 1 + r % 12, "/26"); })),
+        HasSubstr("`strptime(day, '%m/%d/%y')` in a derive step reads it as one; "
+                  "'%d/%m/%y' reads every value too: the values do not tell which number "
+                  "is the day"));
+    // The last row alone shows that the day comes first.
+    EXPECT_THAT(noteOf(texts("day",
+                             [](std::int64_t r) {
+                                 return r == kRows - 1 ? "13/1/2026"
+                                                       : strCat("1/", 1 + r % 12, "/2026");
+                             })),
+                HasSubstr("`strptime(day, '%d/%m/%Y')` in a derive step reads it as one"));
+    EXPECT_THAT(noteOf(texts("day",
+                             [](std::int64_t r) {
+                                 return r == kRows - 1 ? "unknown"
+                                                       : strCat("1/", 1 + r % 12, "/2026");
+                             })),
+                Not(HasSubstr("looks like a date")));
     EXPECT_THAT(noteOf(integers("day", [](std::int64_t r) { return 20260101 + r % 28; })),
-                HasSubstr("cast(substr(cast(day as varchar), 1, 4) || '-' || substr("));
+                HasSubstr("`strptime(cast(day as varchar), '%Y%m%d')`"));
     EXPECT_THAT(noteOf(integers("day", [](std::int64_t r) { return 1'767'225'600'000 + r; })),
                 HasSubstr("make_timestamp(day * 1000)"));
     EXPECT_THAT(dates("12/", "/20"), Not(HasSubstr("looks like a date")));
