@@ -17,15 +17,16 @@ MONTHS = ["January", "February", "March", "April", "May", "June", "July", "Augus
 DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 NUMBERS = {"Y": (0, 9999, 4), "y": (0, 99, 2), "m": (1, 13, 2), "d": (1, 31, 2), "j": (1, 366, 3),
            "H": (0, 24, 2), "I": (0, 13, 2), "M": (0, 60, 2), "S": (0, 60, 2), "f": (0, 999999, 6),
-           "g": (0, 999, 3), "n": (0, 999999999, 9)}
-FIELDS = ["%Y", "%y", "%m", "%d", "%b", "%B", "%j", "%H", "%I", "%p", "%M", "%S", "%f", "%g", "%n",
+           "g": (0, 999, 3)}
+FIELDS = ["%Y", "%y", "%m", "%d", "%b", "%B", "%j", "%H", "%I", "%p", "%M", "%S", "%f", "%g",
           "%z", "%a", "%A", "%%", "%-y", "%-m", "%-d", "%-j", "%-H", "%-I", "%-M", "%-S"]
 REFUSED = ["%Q", "%-b", "%-Y", "%-", "%é"]
-BETWEEN = ["", " ", "  ", "/", ".", "-", ":", ", ", "T", "é", "''"]
+BETWEEN = ["", " ", "  ", "/", ".", "-", ":", ", ", "T", "é", "'"]
 USUAL = ["%d.%m.%Y", "%m/%d/%y", "%b %d, %Y %I:%M %p", "%d%b%Y", "%Y-%m-%d %H:%M:%S.%f",
          "%d/%b/%Y:%H:%M:%S %z", "%A, %d %B %Y", "%Y%m%d", "%Y %j"]
 
-# Documented differences (docs/reference/spec.md), and tests of what is left out of the comparison.
+# Documented differences (docs/reference/spec.md), and what is left out of the comparison for each. %n
+# is left out as well: DuckDB makes a timestamp_ns of it, which has fewer years.
 DIFFERENCES = {
     "day 366 of a year of 365 days is null": lambda form, text: "366" in text and "j" in form,
     "a second day of the year is not refused": lambda form, text: form.count("j") > 1,
@@ -36,7 +37,7 @@ DIFFERENCES = {
 def number(rng, field):
     least, most, width = NUMBERS[field]
     value = rng.randint(1900, 2100) if field == "Y" and rng.random() < 0.6 else rng.randint(least, most)
-    return str(value).zfill(width) if rng.random() < 0.5 or field in "fgn" else str(value)
+    return str(value).zfill(width) if rng.random() < 0.5 or field in "fg" else str(value)
 
 
 def written(rng, field):
@@ -64,7 +65,7 @@ def parts_of(form):
 
 
 def random_case(rng):
-    """(format, text), both as in a literal of SQL."""
+    """(format, text), both as literals of SQL."""
     fields = FIELDS + (REFUSED if rng.random() < 0.05 else [])
     form = rng.choice(USUAL) if rng.random() < 0.5 else "".join(
         rng.choice(fields) + rng.choice(BETWEEN) for _ in range(rng.randint(1, 6)))
@@ -74,12 +75,12 @@ def random_case(rng):
         text += written(rng, part) if part[0] == "%" else blank
     if rng.random() < 0.1:
         text = rng.choice(["", " ", "\t "]) + text + rng.choice(["", "  ", "x", "1", "é"])
-    return form, text
+    return tuple("'" + part.replace("'", "''") + "'" for part in (form, text))
 
 
 def ask_duckdb(connection, form, text):
     try:
-        query = f"select epoch_us(try_strptime('{text}', '{form}')::timestamp)"
+        query = f"select epoch_us(try_strptime({text}, {form})::timestamp)"
         return connection.execute(query).fetchone()[0]
     except Exception as error:  # every refusal of DuckDB is an exception
         return str(error).splitlines()[0]
@@ -103,7 +104,7 @@ def main():
         path = f"{directory}/one.parquet"
         connection.execute(f"copy (select 1 as one) to '{path}' (format parquet)")
         lines = subprocess.run([probe, path], text=True, capture_output=True, check=True,
-                               input="\n".join(f"strptime('{text}', '{form}')" for form, text in cases)
+                               input="\n".join(f"strptime({text}, {form})" for form, text in cases)
                                ).stdout.splitlines()
     failures = times = excepted = 0
     for (form, text), line in zip(cases, lines):
@@ -116,7 +117,7 @@ def main():
         times += isinstance(ours, int)
         if ours != theirs and not (isinstance(ours, str) and isinstance(theirs, str)):
             failures += 1
-            print(f"strptime('{text}', '{form}')\n    the loader: {ours}; DuckDB: {theirs}")
+            print(f"strptime({text}, {form})\n    the loader: {ours}; DuckDB: {theirs}")
     print(f"{len(lines)} of {count} texts, {times} times, {excepted} excepted, {failures} differ")
     if len(lines) != count or failures or times < count // 3:
         sys.exit(1)
