@@ -389,7 +389,8 @@ TEST(ColumnGuess, DatesInOtherFormsGetAnExpressionThatReadsThem) {
                 HasSubstr("`strptime(cast(day as varchar), '%Y%m%d')`"));
     EXPECT_THAT(noteOf(integers("day", [](std::int64_t r) { return 1'767'225'600'000 + r; })),
                 HasSubstr("make_timestamp(day * 1000)"));
-    EXPECT_THAT(dates("12/", "/20"), Not(HasSubstr("looks like a date")));
+    EXPECT_THAT(dates("12/", "/20"), HasSubstr("`strptime(day, '%m/%d/%y')`"));
+    EXPECT_THAT(dates("12/", ""), Not(HasSubstr("looks like a date")));
     EXPECT_THAT(noteOf(integers("zip", [](std::int64_t r) { return 20261300 + r % 90; })),
                 Not(HasSubstr("looks like a date")));
 }
