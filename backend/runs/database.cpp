@@ -146,7 +146,7 @@ Database::~Database() {
     sqlite3_close(db_);
 }
 
-Result<Statement> Database::prepare(std::string_view sql) {
+Result<Statement> Database::find(std::string_view sql) {
     // Newest first: statements in constant use are found at once.
     for (auto it = idle_.rbegin(); it != idle_.rend(); ++it) {
         if (sql == sqlite3_sql(*it)) {

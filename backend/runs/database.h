@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,22 @@ class Statement {
     Result<bool> step();
     /// Steps to the end and resets the statement for other values.
     Status run();
+    /// Calls `each` with the statement at each remaining row.
+    template <class Each>
+    Status forEach(Each each) {
+        Result<bool> isRow = step();
+        for (; isRow.ok() && *isRow; isRow = step()) {
+            each(*this);
+        }
+        return isRow.status();
+    }
+    /// Returns what `read` makes of each remaining row.
+    template <class Read, class T = std::invoke_result_t<Read, const Statement&>>
+    Result<std::vector<T>> collect(Read read) {
+        std::vector<T> all;
+        RETURN_IF_ERROR(forEach([&](const Statement& row) { all.push_back(read(row)); }));
+        return all;
+    }
 
     std::int64_t intAt(int column) const;
     double doubleAt(int column) const;          ///< NaN for NULL
@@ -75,15 +92,26 @@ class Database {
     Database& operator=(const Database&) = delete;
 
     const std::string& path() const { return path_; }
-    /// Takes a cached statement for the text unless it is in use; otherwise prepares one.
-    Result<Statement> prepare(std::string_view sql);
+    /// Takes a cached statement for the text unless it is in use, otherwise prepares one, and binds
+    /// `values` from left to right.
+    template <class... Values>
+    Result<Statement> prepare(std::string_view sql, const Values&... values) {
+        ASSIGN_OR_RETURN(Statement statement, find(sql));
+        (statement.bind(values), ...);
+        return statement;
+    }
+    /// Prepares the statement with the values, and runs it.
+    template <class... Values>
+    Status run(std::string_view sql, const Values&... values) {
+        ASSIGN_OR_RETURN(Statement statement, prepare(sql, values...));
+        return statement.run();
+    }
+    /// Executes several statements without values.
     Status exec(const std::string& sql);
-    /// The first column of the first row, with `values` bound from left to right; kNotFound without
-    /// a row.
+    /// The first column of the first row; kNotFound without a row.
     template <class... Values>
     Result<std::int64_t> queryInt(std::string_view sql, const Values&... values) {
-        ASSIGN_OR_RETURN(Statement query, prepare(sql));
-        (query.bind(values), ...);
+        ASSIGN_OR_RETURN(Statement query, prepare(sql, values...));
         return firstInt(query);
     }
     Status error(int code) const;
@@ -96,6 +124,7 @@ class Database {
     friend class TimeLimit;
     friend class Transaction;
     Database(std::string path, sqlite3* db) : path_(std::move(path)), db_(db) {}
+    Result<Statement> find(std::string_view sql);
     void giveBack(sqlite3_stmt* stmt);
     Result<std::int64_t> firstInt(Statement& query) const;
 

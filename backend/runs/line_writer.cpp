@@ -99,16 +99,13 @@ Result<bool> LineWriter::isKnown(std::string_view key) {
 }
 
 Status LineWriter::writeLatest(std::string_view key, const ReportedLine& line, double value) {
-    ASSIGN_OR_RETURN(
-        Statement upsert,
-        db_.prepare("INSERT INTO latest_metric(run_no, key, step, attempt, epoch, rows, time_ms, "
-                    "value) VALUES(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
-                    "step = excluded.step, attempt = excluded.attempt, epoch = excluded.epoch, "
-                    "rows = excluded.rows, time_ms = excluded.time_ms, value = excluded.value "
-                    "WHERE (excluded.attempt, excluded.step, excluded.time_ms) >= "
-                    "(latest_metric.attempt, latest_metric.step, latest_metric.time_ms)"));
-    upsert.bind(no_).bind(key).bind(line.step).bind(attempt_).bind(line.epoch);
-    return upsert.bind(line.rows).bind(line.timeMs).bind(value).run();
+    return db_.run(
+        "INSERT INTO latest_metric(run_no, key, step, attempt, epoch, rows, time_ms, value) "
+        "VALUES(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET step = excluded.step, attempt = "
+        "excluded.attempt, epoch = excluded.epoch, rows = excluded.rows, time_ms = "
+        "excluded.time_ms, value = excluded.value WHERE (excluded.attempt, excluded.step, "
+        "excluded.time_ms) >= (latest_metric.attempt, latest_metric.step, latest_metric.time_ms)",
+        no_, key, line.step, attempt_, line.epoch, line.rows, line.timeMs, value);
 }
 
 Status writeOpenSteps(Database& db, std::int64_t no) {

@@ -15,9 +15,10 @@ namespace {
 constexpr int kRunNoBits = 32;
 
 Result<std::vector<PlacedPoint>> readLevel(Database& db, const ChunkHead& head, int bucket) {
-    ASSIGN_OR_RETURN(Statement query,
-                     db.prepare(strCat("SELECT level", bucket, " FROM metric_chunk WHERE no = ?")));
-    ASSIGN_OR_RETURN(const bool isRow, query.bind(head.no).step());
+    ASSIGN_OR_RETURN(
+        Statement query,
+        db.prepare(strCat("SELECT level", bucket, " FROM metric_chunk WHERE no = ?"), head.no));
+    ASSIGN_OR_RETURN(const bool isRow, query.step());
     if (!isRow) {
         return dataLoss("it is gone");
     }
@@ -102,8 +103,8 @@ TailRows tailRowsOf(std::int64_t runNo) {
 }
 
 Result<std::int64_t> findMetricKey(Database& db, std::string_view key) {
-    ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT no FROM metric_key WHERE name = ?"));
-    ASSIGN_OR_RETURN(const bool isThere, query.bind(key).step());
+    ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT no FROM metric_key WHERE name = ?", key));
+    ASSIGN_OR_RETURN(const bool isThere, query.step());
     return isThere ? query.intAt(0) : 0;
 }
 
@@ -131,25 +132,19 @@ ChunkHead readChunkHead(const Statement& row) {
 Result<std::vector<ChunkHead>> readChunkHeads(Database& db, std::int64_t runNo,
                                               const SeriesNo& series, std::int64_t fromStep,
                                               std::int64_t toStep) {
-    ASSIGN_OR_RETURN(Statement query,
-                     db.prepare(strCat("SELECT ", kChunkHeadColumns,
-                                       " FROM metric_chunk WHERE run_no = ? AND key_no = ? AND "
-                                       "rank = ? AND last_step >= ? AND first_step <= ? "
-                                       "ORDER BY position")));
-    query.bind(runNo).bind(series.key).bind(series.rank).bind(fromStep).bind(toStep);
-    std::vector<ChunkHead> heads;
-    for (;;) {
-        ASSIGN_OR_RETURN(const bool isRow, query.step());
-        if (!isRow) {
-            return heads;
-        }
-        heads.push_back(readChunkHead(query));
-    }
+    ASSIGN_OR_RETURN(
+        Statement query,
+        db.prepare(strCat("SELECT ", kChunkHeadColumns,
+                          " FROM metric_chunk WHERE run_no = ? AND key_no = ? AND rank = ? AND "
+                          "last_step >= ? AND first_step <= ? ORDER BY position"),
+                   runNo, series.key, series.rank, fromStep, toStep));
+    return query.collect(readChunkHead);
 }
 
 Result<std::vector<values::MetricPoint>> readChunk(Database& db, const ChunkHead& head) {
-    ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT points FROM metric_chunk WHERE no = ?"));
-    ASSIGN_OR_RETURN(const bool isRow, query.bind(head.no).step());
+    ASSIGN_OR_RETURN(Statement query,
+                     db.prepare("SELECT points FROM metric_chunk WHERE no = ?", head.no));
+    ASSIGN_OR_RETURN(const bool isRow, query.step());
     if (!isRow) {
         return dataLoss("it is gone");
     }
@@ -208,18 +203,14 @@ Status MetricReader::readTail(const std::vector<MetricRequest>& requests) {
     }
     std::sort(wanted_.begin(), wanted_.end());
     const TailRows rows = tailRowsOf(runNo_);
-    ASSIGN_OR_RETURN(Statement query,
-                     db_.prepare(strCat("SELECT ", kTailColumns,
-                                        " FROM metric_line WHERE no BETWEEN ? AND ? AND step "
-                                        "BETWEEN ? AND ? ORDER BY no")));
-    query.bind(rows.first).bind(rows.last).bind(from).bind(to);
-    for (;;) {
-        ASSIGN_OR_RETURN(const bool isRow, query.step());
-        if (!isRow) {
-            break;
-        }
-        addTailRow(query, requests);
-    }
+    ASSIGN_OR_RETURN(
+        Statement query,
+        db_.prepare(
+            strCat(
+                "SELECT ", kTailColumns,
+                " FROM metric_line WHERE no BETWEEN ? AND ? AND step BETWEEN ? AND ? ORDER BY no"),
+            rows.first, rows.last, from, to));
+    RETURN_IF_ERROR(query.forEach([&](const Statement& row) { addTailRow(row, requests); }));
     for (std::vector<values::MetricPoint>& tail : tails_) {
         settle(tail);
     }

@@ -64,8 +64,7 @@ Result<std::int64_t> MetricWriter::keyNo(const std::string& key) {
     }
     ASSIGN_OR_RETURN(std::int64_t no, findMetricKey(db_, key));
     if (no == 0) {
-        ASSIGN_OR_RETURN(Statement insert, db_.prepare("INSERT INTO metric_key(name) VALUES(?)"));
-        RETURN_IF_ERROR(insert.bind(key).run());
+        RETURN_IF_ERROR(db_.run("INSERT INTO metric_key(name) VALUES(?)", key));
         ASSIGN_OR_RETURN(no, findMetricKey(db_, key));
     }
     keyNos_.emplace(key, no);
@@ -77,10 +76,10 @@ Status MetricWriter::findNextLine() {
     const TailRows rows = tailRowsOf(runNo_);
     ASSIGN_OR_RETURN(
         Statement newest,
-        db_.prepare("SELECT max((SELECT coalesce(max(no), 0) FROM metric_line WHERE no "
-                    "BETWEEN ?1 AND ?2), (SELECT ?1 + sealed_line FROM run WHERE "
-                    "no = ?3))"));
-    ASSIGN_OR_RETURN(const bool isRow, newest.bind(rows.first).bind(rows.last).bind(runNo_).step());
+        db_.prepare("SELECT max((SELECT coalesce(max(no), 0) FROM metric_line WHERE no BETWEEN ?1 "
+                    "AND ?2), (SELECT ?1 + sealed_line FROM run WHERE no = ?3))",
+                    rows.first, rows.last, runNo_));
+    ASSIGN_OR_RETURN(const bool isRow, newest.step());
     INVARIANT(isRow, "an aggregate has a row");
     nextLine_ = newest.intAt(0) + 1;
     return okStatus();
@@ -102,8 +101,8 @@ Status MetricWriter::append(int attempt, const ReportedLine& line) {
         summaries.push_back({static_cast<std::uint32_t>(no), summary});
     }
     ASSIGN_OR_RETURN(Statement insert,
-                     db_.prepare("INSERT INTO metric_line VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"));
-    insert.bind(nextLine_++).bind(attempt).bind(line.rank).bind(line.step).bind(line.epoch);
+                     db_.prepare("INSERT INTO metric_line VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                                 nextLine_++, attempt, line.rank, line.step, line.epoch));
     const std::string packed = packTailValues(std::move(told));
     insert.bind(line.rows).bind(line.timeMs).bindBlob(packed);
     if (summaries.empty()) {
@@ -115,10 +114,10 @@ Status MetricWriter::append(int attempt, const ReportedLine& line) {
 
 Status MetricWriter::sealIfLong() {
     const TailRows rows = tailRowsOf(runNo_);
-    ASSIGN_OR_RETURN(Statement size,
-                     db_.prepare("SELECT count(*), coalesce(sum(length(data)), 0) FROM metric_line "
-                                 "WHERE no BETWEEN ? AND ?"));
-    ASSIGN_OR_RETURN(const bool isRow, size.bind(rows.first).bind(rows.last).step());
+    ASSIGN_OR_RETURN(Statement size, db_.prepare("SELECT count(*), coalesce(sum(length(data)), 0) "
+                                                 "FROM metric_line WHERE no BETWEEN ? AND ?",
+                                                 rows.first, rows.last));
+    ASSIGN_OR_RETURN(const bool isRow, size.step());
     const bool isLong =
         isRow && (size.intAt(0) >= kTailLines || size.intAt(1) >= kTailValues * kTailValueBytes);
     return isLong ? seal() : okStatus();
@@ -128,29 +127,25 @@ Result<MetricWriter::Tail> MetricWriter::readTail() {
     const TailRows rows = tailRowsOf(runNo_);
     ASSIGN_OR_RETURN(Statement query,
                      db_.prepare(strCat("SELECT ", kTailColumns,
-                                        " FROM metric_line WHERE no BETWEEN ? AND ? "
-                                        "ORDER BY no")));
-    query.bind(rows.first).bind(rows.last);
+                                        " FROM metric_line WHERE no BETWEEN ? AND ? ORDER BY no"),
+                                 rows.first, rows.last));
     Tail tail;
-    for (;;) {
-        ASSIGN_OR_RETURN(const bool isRow, query.step());
-        if (!isRow) {
-            return tail;
-        }
-        values::MetricPoint point = readTailPoint(query, rows);
-        const int rank = static_cast<int>(query.intAt(7));
+    RETURN_IF_ERROR(query.forEach([&](const Statement& row) {
+        values::MetricPoint point = readTailPoint(row, rows);
+        const int rank = static_cast<int>(row.intAt(7));
         tail.lastLine = point.line;
-        const TailValues told(query.blobAt(5));
+        const TailValues told(row.blobAt(5));
         for (std::size_t i = 0; i < told.size(); ++i) {
             point.value = told.valueAt(i);
             tail.points[{told.keyAt(i), rank}].push_back(point);
         }
-        for (const TailSummary& one : unpackTailSummaries(query.blobAt(6))) {
+        for (const TailSummary& one : unpackTailSummaries(row.blobAt(6))) {
             point.value = one.summary.median;
             point.ranks = one.summary.ranks;
             tail.points[{one.keyNo, rank}].push_back(point);
         }
-    }
+    }));
+    return tail;
 }
 
 Status MetricWriter::seal() {
@@ -162,12 +157,9 @@ Status MetricWriter::seal() {
         RETURN_IF_ERROR(addSealed(series, std::move(points)));
     }
     nextLine_ = -1;
-    ASSIGN_OR_RETURN(Statement note, db_.prepare("UPDATE run SET sealed_line = ? WHERE no = ?"));
-    RETURN_IF_ERROR(note.bind(tail.lastLine).bind(runNo_).run());
+    RETURN_IF_ERROR(db_.run("UPDATE run SET sealed_line = ? WHERE no = ?", tail.lastLine, runNo_));
     const TailRows rows = tailRowsOf(runNo_);
-    ASSIGN_OR_RETURN(Statement remove,
-                     db_.prepare("DELETE FROM metric_line WHERE no BETWEEN ? AND ?"));
-    return remove.bind(rows.first).bind(rows.last).run();
+    return db_.run("DELETE FROM metric_line WHERE no BETWEEN ? AND ?", rows.first, rows.last);
 }
 
 Status MetricWriter::addSealed(const SeriesNo& series, std::vector<values::MetricPoint> points) {
@@ -213,11 +205,12 @@ Status MetricWriter::addSealed(const SeriesNo& series, std::vector<values::Metri
 
 Status MetricWriter::writeChunk(const SeriesNo& series, std::int64_t position,
                                 std::span<const values::MetricPoint> part) {
-    ASSIGN_OR_RETURN(Statement insert,
-                     db_.prepare("INSERT INTO metric_chunk(run_no, key_no, rank, position, "
-                                 "first_step, last_step, num_points, num_ranks, first_line, "
-                                 "last_line, level1024, level256, level64, level16, points) "
-                                 "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+    ASSIGN_OR_RETURN(
+        Statement insert,
+        db_.prepare(
+            "INSERT INTO metric_chunk(run_no, key_no, rank, position, first_step, last_step, "
+            "num_points, num_ranks, first_line, last_line, level1024, level256, level64, level16, "
+            "points) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
     const auto count = static_cast<std::int64_t>(part.size());
     std::int64_t numRanks = 0, firstLine = INT64_MAX, lastLine = 0;
     for (const values::MetricPoint& point : part) {
@@ -242,25 +235,21 @@ Status MetricWriter::writeChunk(const SeriesNo& series, std::int64_t position,
 }
 
 Status MetricWriter::removeChunk(std::int64_t no) {
-    ASSIGN_OR_RETURN(Statement remove, db_.prepare("DELETE FROM metric_chunk WHERE no = ?"));
-    return remove.bind(no).run();
+    return db_.run("DELETE FROM metric_chunk WHERE no = ?", no);
 }
 
 Status MetricWriter::cutAfter(std::int64_t step) {
     RETURN_IF_ERROR(seal());
     std::vector<SeriesNo> all;
     {
-        ASSIGN_OR_RETURN(Statement query,
-                         db_.prepare("SELECT DISTINCT key_no, rank FROM metric_chunk WHERE "
-                                     "run_no = ? AND last_step > ?"));
-        query.bind(runNo_).bind(step);
-        for (;;) {
-            ASSIGN_OR_RETURN(const bool isRow, query.step());
-            if (!isRow) {
-                break;
-            }
-            all.push_back({query.intAt(0), static_cast<int>(query.intAt(1))});
-        }
+        ASSIGN_OR_RETURN(
+            Statement query,
+            db_.prepare(
+                "SELECT DISTINCT key_no, rank FROM metric_chunk WHERE run_no = ? AND last_step > ?",
+                runNo_, step));
+        RETURN_IF_ERROR(query.forEach([&](const Statement& row) {
+            all.push_back({row.intAt(0), static_cast<int>(row.intAt(1))});
+        }));
     }
     for (const SeriesNo& series : all) {
         RETURN_IF_ERROR(cutSeries(series, step));

@@ -82,9 +82,10 @@ RankParts partsOf(const ReportedLine& line, int rank) {
 }
 
 Result<int> RankFold::numRanks() {
-    ASSIGN_OR_RETURN(Statement query, db_.prepare("SELECT num_ranks FROM attempt WHERE run_no = ? "
-                                                  "AND attempt = ?"));
-    ASSIGN_OR_RETURN(const bool isRow, query.bind(runNo_).bind(attempt_).step());
+    ASSIGN_OR_RETURN(Statement query,
+                     db_.prepare("SELECT num_ranks FROM attempt WHERE run_no = ? AND attempt = ?",
+                                 runNo_, attempt_));
+    ASSIGN_OR_RETURN(const bool isRow, query.step());
     return isRow ? static_cast<int>(query.intAt(0)) : 1;
 }
 
@@ -92,9 +93,10 @@ Status RankFold::add(int rank, const ReportedLine& line) {
     if (line.values.empty()) {
         return okStatus();
     }
-    ASSIGN_OR_RETURN(Statement insert, db_.prepare("INSERT OR REPLACE INTO metric_open "
-                                                   "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"));
-    insert.bind(runNo_).bind(attempt_).bind(line.step).bind(rank).bind(line.seq);
+    ASSIGN_OR_RETURN(
+        Statement insert,
+        db_.prepare("INSERT OR REPLACE INTO metric_open VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)", runNo_,
+                    attempt_, line.step, rank, line.seq));
     const std::string data = packNamed(line.values);
     return insert.bind(line.epoch).bind(line.rows).bind(line.timeMs).bindBlob(data).run();
 }
@@ -105,8 +107,9 @@ Result<std::vector<ReportedLine>> RankFold::takeSettled() {
     {
         ASSIGN_OR_RETURN(Statement query,
                          db_.prepare("SELECT count(*), min(step), max(step) FROM worker WHERE "
-                                     "run_no = ? AND attempt = ? AND step > 0"));
-        ASSIGN_OR_RETURN(const bool isRow, query.bind(runNo_).bind(attempt_).step());
+                                     "run_no = ? AND attempt = ? AND step > 0",
+                                     runNo_, attempt_));
+        ASSIGN_OR_RETURN(const bool isRow, query.step());
         if (!isRow || query.intAt(0) == 0) {
             return std::vector<ReportedLine>();
         }
@@ -119,11 +122,11 @@ Result<std::vector<ReportedLine>> RankFold::takeSettled() {
 Result<std::vector<ReportedLine>> RankFold::takeUpTo(std::int64_t step) {
     std::vector<ReportedLine> lines;
     {
-        ASSIGN_OR_RETURN(Statement query,
-                         db_.prepare("SELECT step, rank, epoch, rows, time_ms, data FROM "
-                                     "metric_open WHERE run_no = ? AND attempt = ? AND step <= ? "
-                                     "ORDER BY step, rank, seq"));
-        query.bind(runNo_).bind(attempt_).bind(step);
+        ASSIGN_OR_RETURN(
+            Statement query,
+            db_.prepare("SELECT step, rank, epoch, rows, time_ms, data FROM metric_open WHERE "
+                        "run_no = ? AND attempt = ? AND step <= ? ORDER BY step, rank, seq",
+                        runNo_, attempt_, step));
         OpenStep open;
         for (bool isFirst = true;; isFirst = false) {
             ASSIGN_OR_RETURN(const bool isRow, query.step());
@@ -140,24 +143,18 @@ Result<std::vector<ReportedLine>> RankFold::takeUpTo(std::int64_t step) {
     if (lines.empty()) {
         return lines;
     }
-    ASSIGN_OR_RETURN(Statement remove, db_.prepare("DELETE FROM metric_open WHERE run_no = ? AND "
-                                                   "attempt = ? AND step <= ?"));
-    RETURN_IF_ERROR(remove.bind(runNo_).bind(attempt_).bind(step).run());
+    RETURN_IF_ERROR(
+        db_.run("DELETE FROM metric_open WHERE run_no = ? AND attempt = ? AND step <= ?", runNo_,
+                attempt_, step));
     return lines;
 }
 
 Result<std::vector<int>> RankFold::openAttempts(Database& db, std::int64_t runNo) {
-    ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT DISTINCT attempt FROM metric_open WHERE "
-                                                 "run_no = ? ORDER BY attempt"));
-    query.bind(runNo);
-    std::vector<int> attempts;
-    for (;;) {
-        ASSIGN_OR_RETURN(const bool isRow, query.step());
-        if (!isRow) {
-            return attempts;
-        }
-        attempts.push_back(static_cast<int>(query.intAt(0)));
-    }
+    ASSIGN_OR_RETURN(
+        Statement query,
+        db.prepare("SELECT DISTINCT attempt FROM metric_open WHERE run_no = ? ORDER BY attempt",
+                   runNo));
+    return query.collect([](const Statement& row) { return static_cast<int>(row.intAt(0)); });
 }
 
 }  // namespace millrace::runs

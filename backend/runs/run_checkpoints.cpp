@@ -1,9 +1,7 @@
 #include "backend/runs/run_checkpoints.h"
 
-#include "backend/runs/database.h"
 #include "backend/runs/run_lines.h"
 #include "backend/runs/run_rows.h"
-#include "backend/runs/store_file.h"
 
 namespace millrace::runs {
 namespace {
@@ -25,92 +23,68 @@ CheckpointRecord readCheckpoint(const Statement& row) {
 }
 
 Status dropCheckpoint(Database& db, std::int64_t no, const std::string& name) {
-    ASSIGN_OR_RETURN(Statement update, db.prepare("UPDATE checkpoint SET is_deleted = 1 "
-                                                  "WHERE run_no = ? AND name = ?"));
-    return update.bind(no).bind(name).run();
+    return db.run("UPDATE checkpoint SET is_deleted = 1 WHERE run_no = ? AND name = ?", no, name);
 }
 
 }  // namespace
 
 Status writeCheckpoint(Database& db, std::int64_t no, int attempt, const CheckpointRecord& c) {
-    ASSIGN_OR_RETURN(Statement insert, db.prepare("INSERT OR REPLACE INTO checkpoint "
-                                                  "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)"));
-    insert.bind(no).bind(c.step).bind(attempt).bind(c.seq).bind(c.epoch).bind(c.name);
-    return insert.bind(c.bytes).bind(c.hash).bind(c.cursor).bind(c.timeMs).run();
+    return db.run("INSERT OR REPLACE INTO checkpoint VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)", no,
+                  c.step, attempt, c.seq, c.epoch, c.name, c.bytes, c.hash, c.cursor, c.timeMs);
 }
 
 Result<std::vector<CheckpointRecord>> RunCheckpoints::checkpoints(std::string_view id,
                                                                   bool withRest) const {
     MutexLock lock(file_.readMutex);
     ASSIGN_OR_RETURN(const std::int64_t no, runNo(*file_.reader, id));
-    ASSIGN_OR_RETURN(Statement query,
-                     file_.reader->prepare(
-                         "SELECT c.step, c.attempt, seq, epoch, name, bytes, hash, cursor, "
-                         "time_ms, is_deleted, coalesce(c.step > settled_step, 0) AS is_waiting "
-                         "FROM checkpoint c LEFT JOIN attempt a ON a.run_no = c.run_no AND "
-                         "a.attempt = c.attempt WHERE c.run_no = ?1 AND (?2 OR (is_deleted = 0 "
-                         "AND is_waiting = 0)) ORDER BY c.step DESC"));
-    query.bind(no).bind(withRest ? 1 : 0);
-    std::vector<CheckpointRecord> all;
-    for (;;) {
-        ASSIGN_OR_RETURN(const bool isRow, query.step());
-        if (!isRow) {
-            return all;
-        }
-        all.push_back(readCheckpoint(query));
-    }
+    ASSIGN_OR_RETURN(
+        Statement query,
+        file_.reader->prepare(
+            "SELECT c.step, c.attempt, seq, epoch, name, bytes, hash, cursor, time_ms, is_deleted, "
+            "coalesce(c.step > settled_step, 0) AS is_waiting FROM checkpoint c LEFT JOIN attempt "
+            "a ON a.run_no = c.run_no AND a.attempt = c.attempt WHERE c.run_no = ?1 AND (?2 OR "
+            "(is_deleted = 0 AND is_waiting = 0)) ORDER BY c.step DESC",
+            no, withRest ? 1 : 0));
+    return query.collect(readCheckpoint);
 }
 
 Status RunCheckpoints::addCheckpoint(std::string_view id, const CheckpointRecord& checkpoint) {
-    MutexLock lock(file_.writeMutex);
-    Database& db = *file_.writer;
-    ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
-    ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, id));
-    ASSIGN_OR_RETURN(const std::int64_t current, currentAttempt(db, no));
-    if (checkpoint.attempt != current) {
-        return failedPrecondition("run ", id, ": a checkpoint of attempt ", checkpoint.attempt,
-                                  " came, and the newest attempt is ", current);
-    }
-    RETURN_IF_ERROR(beginOnce(db, no, checkpoint.attempt));  // a file shows work, too
-    RETURN_IF_ERROR(writeCheckpoint(db, no, checkpoint.attempt, checkpoint));
-    RETURN_IF_ERROR(settleCheckpoints(db, no, checkpoint.attempt).status());
-    RETURN_IF_ERROR(touchRun(db, no));
-    return transaction.commit();
+    return changeRun(file_, id, [&](Database& db, std::int64_t no) -> Status {
+        ASSIGN_OR_RETURN(const std::int64_t current, currentAttempt(db, no));
+        if (checkpoint.attempt != current) {
+            return failedPrecondition("run ", id, ": a checkpoint of attempt ", checkpoint.attempt,
+                                      " came, and the newest attempt is ", current);
+        }
+        RETURN_IF_ERROR(beginOnce(db, no, checkpoint.attempt));  // a file shows work, too
+        RETURN_IF_ERROR(writeCheckpoint(db, no, checkpoint.attempt, checkpoint));
+        return settleCheckpoints(db, no, checkpoint.attempt).status();
+    });
 }
 
 Status RunCheckpoints::reconcileCheckpoints(std::string_view id,
                                             const std::vector<CheckpointRecord>& found,
                                             const std::vector<std::string>& gone) {
-    MutexLock lock(file_.writeMutex);
-    Database& db = *file_.writer;
-    ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
-    ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, id));
-    for (const std::string& name : gone) {
-        RETURN_IF_ERROR(dropCheckpoint(db, no, name));
-    }
-    ASSIGN_OR_RETURN(const std::int64_t current, currentAttempt(db, no));
-    for (const CheckpointRecord& one : found) {
-        if (one.attempt == current) {
-            RETURN_IF_ERROR(beginOnce(db, no, one.attempt));  // a file shows work, too
+    return changeRun(file_, id, [&](Database& db, std::int64_t no) -> Status {
+        for (const std::string& name : gone) {
+            RETURN_IF_ERROR(dropCheckpoint(db, no, name));
         }
-        RETURN_IF_ERROR(writeCheckpoint(db, no, one.attempt, one));
-        RETURN_IF_ERROR(settleUpTo(db, no, one.attempt, one.step));
-    }
-    RETURN_IF_ERROR(touchRun(db, no));
-    return transaction.commit();
+        ASSIGN_OR_RETURN(const std::int64_t current, currentAttempt(db, no));
+        for (const CheckpointRecord& one : found) {
+            if (one.attempt == current) {
+                RETURN_IF_ERROR(beginOnce(db, no, one.attempt));  // a file shows work, too
+            }
+            RETURN_IF_ERROR(writeCheckpoint(db, no, one.attempt, one));
+            RETURN_IF_ERROR(settleUpTo(db, no, one.attempt, one.step));
+        }
+        return okStatus();
+    });
 }
 
 Status RunCheckpoints::dropCheckpoints(std::string_view id) {
-    MutexLock lock(file_.writeMutex);
-    Database& db = *file_.writer;
-    ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
-    ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, id));
-    RETURN_IF_ERROR(checkIsDeleted(db, no, id));
-    ASSIGN_OR_RETURN(Statement update,
-                     db.prepare("UPDATE checkpoint SET is_deleted = 1 WHERE run_no = ?"));
-    RETURN_IF_ERROR(update.bind(no).run());
-    RETURN_IF_ERROR(touchRun(db, no));
-    return transaction.commit();
+    return changeRun(file_, id, [&](Database& db, std::int64_t no) -> Status {
+        RETURN_IF_ERROR(checkIsDeleted(db, no, id));
+        return db.run("UPDATE checkpoint SET is_deleted = 1 WHERE run_no = ?", no);
+    });
 }
 
 }  // namespace millrace::runs

@@ -3,9 +3,7 @@
 #include <algorithm>
 
 #include "backend/core/hash.h"
-#include "backend/runs/database.h"
 #include "backend/runs/run_rows.h"
-#include "backend/runs/store_file.h"
 #include "backend/text/utf8.h"
 
 namespace millrace::runs {
@@ -14,8 +12,8 @@ namespace {
 // Runs of one submit share a plan.
 std::string_view sqlOf(values::LargeDocument which) {
     return which == values::LargeDocument::kPlan
-               ? "SELECT s.text FROM run_document d JOIN shared_text s ON s.hash = d.text "
-                 "WHERE d.run_no = ? AND d.kind = 'plan@'"
+               ? "SELECT s.text FROM run_document d JOIN shared_text s ON s.hash = d.text WHERE "
+                 "d.run_no = ? AND d.kind = 'plan@'"
                : "SELECT text FROM run_document WHERE run_no = ? AND kind = 'receipt'";
 }
 
@@ -24,8 +22,8 @@ template <class Take>
 auto withDocument(Database& db, std::string_view id, values::LargeDocument which, Take take)
     -> Result<decltype(take(std::string_view()))> {
     ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, id));
-    ASSIGN_OR_RETURN(Statement query, db.prepare(sqlOf(which)));
-    ASSIGN_OR_RETURN(const bool isThere, query.bind(no).step());
+    ASSIGN_OR_RETURN(Statement query, db.prepare(sqlOf(which), no));
+    ASSIGN_OR_RETURN(const bool isThere, query.step());
     return take(isThere ? query.blobAt(0) : std::string_view());
 }
 

@@ -13,10 +13,9 @@ namespace {
 constexpr int kFewestPoints = 4;
 
 Status addTimedSteps(Database& db, std::int64_t runNo, std::int64_t rows, std::int64_t ms) {
-    ASSIGN_OR_RETURN(Statement update,
-                     db.prepare("UPDATE run SET timed_rows = timed_rows + ?1, timed_ms = "
-                                "timed_ms + ?2 WHERE no = ?3"));
-    return update.bind(rows).bind(ms).bind(runNo).run();
+    return db.run(
+        "UPDATE run SET timed_rows = timed_rows + ?1, timed_ms = timed_ms + ?2 WHERE no = ?3", rows,
+        ms, runNo);
 }
 
 }  // namespace
@@ -83,11 +82,13 @@ Status FigureWriter::readMark() {
     if (std::exchange(isMarkRead_, true)) {
         return okStatus();
     }
-    ASSIGN_OR_RETURN(Statement query,
-                     db_.prepare("SELECT rows, time_ms FROM latest_metric WHERE run_no = ?1 AND "
-                                 "(key = ?2 OR (key >= 'eval.' AND key < 'eval/')) AND "
-                                 "attempt = ?3 ORDER BY time_ms DESC LIMIT 1"));
-    ASSIGN_OR_RETURN(const bool isRow, query.bind(runNo_).bind(kStepMetric).bind(attempt_).step());
+    ASSIGN_OR_RETURN(
+        Statement query,
+        db_.prepare(
+            "SELECT rows, time_ms FROM latest_metric WHERE run_no = ?1 AND (key = ?2 OR (key >= "
+            "'eval.' AND key < 'eval/')) AND attempt = ?3 ORDER BY time_ms DESC LIMIT 1",
+            runNo_, kStepMetric, attempt_));
+    ASSIGN_OR_RETURN(const bool isRow, query.step());
     if (isRow) {
         mark_ = Mark{query.intAt(0), query.intAt(1)};
     }
@@ -109,10 +110,11 @@ Status FigureWriter::finish(bool isOldAttempt) {
 // decides.
 Status FigureWriter::writeBest(const std::string& key,
                                const std::vector<values::MetricPoint>& points, bool isOldAttempt) {
-    ASSIGN_OR_RETURN(Statement query,
-                     db_.prepare("SELECT best_step, best_value FROM latest_metric WHERE "
-                                 "run_no = ? AND key = ?"));
-    ASSIGN_OR_RETURN(const bool isRow, query.bind(runNo_).bind(key).step());
+    ASSIGN_OR_RETURN(
+        Statement query,
+        db_.prepare("SELECT best_step, best_value FROM latest_metric WHERE run_no = ? AND key = ?",
+                    runNo_, key));
+    ASSIGN_OR_RETURN(const bool isRow, query.step());
     std::optional<values::MetricPoint> best;
     if (isRow && !query.isNullAt(0)) {
         best.emplace();

@@ -4,43 +4,42 @@
 #include <deque>
 #include <unordered_set>
 
-#include "backend/runs/database.h"
 #include "backend/runs/line_writer.h"
 #include "backend/runs/metric_table.h"
 #include "backend/runs/rank_fold.h"
 #include "backend/runs/run_checkpoints.h"
 #include "backend/runs/run_figures.h"
 #include "backend/runs/run_rows.h"
-#include "backend/runs/store_file.h"
 
 namespace millrace::runs {
 namespace {
 
 Result<std::int64_t> workerNumber(Database& db, std::int64_t no, int attempt,
                                   std::string_view worker, std::string_view column) {
-    ASSIGN_OR_RETURN(Statement query, db.prepare(strCat("SELECT ", column,
-                                                        " FROM worker WHERE run_no = ? AND "
-                                                        "attempt = ? AND worker = ?")));
-    ASSIGN_OR_RETURN(const bool isThere, query.bind(no).bind(attempt).bind(worker).step());
+    ASSIGN_OR_RETURN(
+        Statement query,
+        db.prepare(strCat("SELECT ", column,
+                          " FROM worker WHERE run_no = ? AND attempt = ? AND worker = ?"),
+                   no, attempt, worker));
+    ASSIGN_OR_RETURN(const bool isThere, query.step());
     return isThere ? query.intAt(0) : 0;
 }
 
 Status setWorkerNumber(Database& db, std::int64_t no, int attempt, std::string_view worker,
                        std::string_view column, std::int64_t value) {
-    ASSIGN_OR_RETURN(Statement upsert,
-                     db.prepare(strCat("INSERT INTO worker(run_no, attempt, worker, ", column,
-                                       ") VALUES(?, ?, ?, ?) ON CONFLICT DO UPDATE SET ", column,
-                                       " = excluded.", column)));
-    return upsert.bind(no).bind(attempt).bind(worker).bind(value).run();
+    return db.run(
+        strCat("INSERT INTO worker(run_no, attempt, worker, ", column,
+               ") VALUES(?, ?, ?, ?) ON CONFLICT DO UPDATE SET ", column, " = excluded.", column),
+        no, attempt, worker, value);
 }
 
 Status writeProgress(Database& db, std::int64_t no, int attempt, const Progress& p,
                      std::int64_t nowMs) {
     RETURN_IF_ERROR(writeTimes(db, no, attempt, p.times, nowMs));
-    ASSIGN_OR_RETURN(Statement update,
-                     db.prepare("UPDATE run SET step = ?1, epoch = ?2, rows_trained = ?3, "
-                                "steps_total = CASE WHEN ?4 > 0 THEN ?4 ELSE steps_total END, "
-                                "phase = ?5 WHERE no = ?6"));
+    ASSIGN_OR_RETURN(
+        Statement update,
+        db.prepare("UPDATE run SET step = ?1, epoch = ?2, rows_trained = ?3, steps_total = CASE "
+                   "WHEN ?4 > 0 THEN ?4 ELSE steps_total END, phase = ?5 WHERE no = ?6"));
     return update.bind(p.step)
         .bind(p.epoch)
         .bind(p.rowsTrained)
@@ -59,17 +58,16 @@ Status writeStep(Database& db, std::int64_t no, const LineBatch& batch) {
     if (batch.rank != 0 || newest == batch.metrics.end()) {
         return okStatus();
     }
-    ASSIGN_OR_RETURN(Statement update,
-                     db.prepare("UPDATE run SET step = ?1, epoch = ?2, rows_trained = ?3 "
-                                "WHERE no = ?4 AND step < ?1"));
-    return update.bind(newest->step).bind(newest->epoch).bind(newest->rows).bind(no).run();
+    return db.run(
+        "UPDATE run SET step = ?1, epoch = ?2, rows_trained = ?3 WHERE no = ?4 AND step < ?1",
+        newest->step, newest->epoch, newest->rows, no);
 }
 
 Result<std::vector<std::string>> takeLatestAfter(Database& db, std::int64_t no, std::int64_t step) {
-    ASSIGN_OR_RETURN(Statement remove,
-                     db.prepare("DELETE FROM latest_metric WHERE run_no = ?1 AND (step > ?2 OR "
-                                "best_step > ?2) RETURNING key"));
-    return textsOf(remove.bind(no).bind(step));
+    ASSIGN_OR_RETURN(Statement remove, db.prepare("DELETE FROM latest_metric WHERE run_no = ?1 AND "
+                                                  "(step > ?2 OR best_step > ?2) RETURNING key",
+                                                  no, step));
+    return textsOf(remove);
 }
 
 // Recomputes the latest and best values of metrics whose newest or best points a resume has
@@ -108,9 +106,12 @@ bool showsWork(const LineBatch& batch, std::int64_t resumeStep) {
 // Begins the newest attempt with lines that show work. Until it has begun, its feed's counts belong
 // to the step from which it resumes: returns that step as the limit, else INT64_MAX.
 Result<std::int64_t> beginWith(Database& db, std::int64_t no, const LineBatch& batch) {
-    ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT resume_step FROM attempt WHERE run_no = ? "
-                                                 "AND attempt = ? AND has_begun = 0"));
-    ASSIGN_OR_RETURN(const bool isWaiting, query.bind(no).bind(batch.attempt).step());
+    ASSIGN_OR_RETURN(
+        Statement query,
+        db.prepare(
+            "SELECT resume_step FROM attempt WHERE run_no = ? AND attempt = ? AND has_begun = 0",
+            no, batch.attempt));
+    ASSIGN_OR_RETURN(const bool isWaiting, query.step());
     if (!isWaiting) {
         return INT64_MAX;
     }
@@ -129,17 +130,19 @@ Result<std::int64_t> firstWaiting(Database& db, std::int64_t no, int attempt,
                                   std::int64_t settled) {
     ASSIGN_OR_RETURN(Statement query,
                      db.prepare("SELECT min(step) FROM checkpoint WHERE run_no = ? AND attempt = ? "
-                                "AND is_deleted = 0 AND step > ?"));
-    ASSIGN_OR_RETURN(const bool isRow, query.bind(no).bind(attempt).bind(settled).step());
+                                "AND is_deleted = 0 AND step > ?",
+                                no, attempt, settled));
+    ASSIGN_OR_RETURN(const bool isRow, query.step());
     return isRow ? query.intAt(0) : 0;
 }
 
 // The step that all ranks of an attempt have reported as ended; 0: a rank has not reported any.
 Result<std::int64_t> endedByAll(Database& db, std::int64_t no, int attempt, std::int64_t ranks) {
     ASSIGN_OR_RETURN(Statement query,
-                     db.prepare("SELECT count(*), min(ended_step) FROM worker WHERE run_no = ? "
-                                "AND attempt = ? AND ended_step > 0"));
-    ASSIGN_OR_RETURN(const bool isRow, query.bind(no).bind(attempt).step());
+                     db.prepare("SELECT count(*), min(ended_step) FROM worker WHERE run_no = ? AND "
+                                "attempt = ? AND ended_step > 0",
+                                no, attempt));
+    ASSIGN_OR_RETURN(const bool isRow, query.step());
     return isRow && query.intAt(0) >= ranks ? query.intAt(1) : 0;
 }
 
@@ -149,10 +152,11 @@ struct Settled {
 };
 
 Result<Settled> settledOf(Database& db, std::int64_t no, int attempt) {
-    ASSIGN_OR_RETURN(Statement query,
-                     db.prepare("SELECT settled_step, num_ranks FROM attempt WHERE run_no = ? "
-                                "AND attempt = ?"));
-    ASSIGN_OR_RETURN(const bool isRow, query.bind(no).bind(attempt).step());
+    ASSIGN_OR_RETURN(
+        Statement query,
+        db.prepare("SELECT settled_step, num_ranks FROM attempt WHERE run_no = ? AND attempt = ?",
+                   no, attempt));
+    ASSIGN_OR_RETURN(const bool isRow, query.step());
     return isRow ? Settled{query.intAt(0), query.intAt(1)} : Settled{};
 }
 
@@ -271,20 +275,20 @@ Result<bool> settleCheckpoints(Database& db, std::int64_t no, int attempt) {
 
 Status beginOnce(Database& db, std::int64_t no, int attempt) {
     ASSIGN_OR_RETURN(Statement begin,
-                     db.prepare("UPDATE attempt SET has_begun = 1 WHERE run_no = ? AND "
-                                "attempt = ? AND has_begun = 0 RETURNING resume_step"));
-    ASSIGN_OR_RETURN(const bool isFirst, begin.bind(no).bind(attempt).step());
+                     db.prepare("UPDATE attempt SET has_begun = 1 WHERE run_no = ? AND attempt = ? "
+                                "AND has_begun = 0 RETURNING resume_step",
+                                no, attempt));
+    ASSIGN_OR_RETURN(const bool isFirst, begin.step());
     if (!isFirst) {
         return okStatus();
     }
     const std::int64_t resumeStep = begin.intAt(0);
     ASSIGN_OR_RETURN(const bool isMore, begin.step());
     INVARIANT(!isMore, "an attempt of a run is one row");
-    ASSIGN_OR_RETURN(Statement step, db.prepare("UPDATE run SET step = ? WHERE no = ?"));
-    RETURN_IF_ERROR(step.bind(resumeStep).bind(no).run());
-    ASSIGN_OR_RETURN(Statement drop, db.prepare("UPDATE checkpoint SET is_deleted = 1 WHERE "
-                                                "run_no = ? AND step > ? AND attempt < ?"));
-    RETURN_IF_ERROR(drop.bind(no).bind(resumeStep).bind(attempt).run());
+    RETURN_IF_ERROR(db.run("UPDATE run SET step = ? WHERE no = ?", resumeStep, no));
+    RETURN_IF_ERROR(
+        db.run("UPDATE checkpoint SET is_deleted = 1 WHERE run_no = ? AND step > ? AND attempt < ?",
+               no, resumeStep, attempt));
     RETURN_IF_ERROR(writeOpenSteps(db, no));
     RETURN_IF_ERROR(MetricWriter(db, no).cutAfter(resumeStep));
     return recomputeLatest(db, no, resumeStep);
@@ -306,17 +310,15 @@ Status RunLines::beginAttempt(std::string_view id, int attempt, std::int64_t res
     }
     const std::int64_t nowMs = file_.clock.wallMs();
     RETURN_IF_ERROR(closeTimes(db, no, current, nowMs, false));
-    ASSIGN_OR_RETURN(Statement insert, db.prepare("INSERT INTO attempt(run_no, attempt, "
-                                                  "resume_step, started_ms, has_begun, num_ranks, "
-                                                  "settled_step) VALUES(?, ?, ?, ?, 0, ?, ?)"));
-    insert.bind(no).bind(attempt).bind(resumeStep).bind(nowMs);
-    insert.bind(std::max(numRanks, 1)).bind(doRanksMeet ? kAllEnded : resumeStep);
-    RETURN_IF_ERROR(insert.run());
-    ASSIGN_OR_RETURN(Statement update,
-                     db.prepare("UPDATE run SET attempt = ?1, restarts = restarts + ?2, "
-                                "resume_from = 0, phase = '' WHERE no = ?3"));
-    update.bind(attempt).bind(isRestart ? 1 : 0).bind(no);
-    RETURN_IF_ERROR(update.run());
+    RETURN_IF_ERROR(
+        db.run("INSERT INTO attempt(run_no, attempt, resume_step, started_ms, has_begun, "
+               "num_ranks, settled_step) VALUES(?, ?, ?, ?, 0, ?, ?)",
+               no, attempt, resumeStep, nowMs, std::max(numRanks, 1),
+               doRanksMeet ? kAllEnded : resumeStep));
+    RETURN_IF_ERROR(
+        db.run("UPDATE run SET attempt = ?1, restarts = restarts + ?2, resume_from = 0, phase = '' "
+               "WHERE no = ?3",
+               attempt, isRestart ? 1 : 0, no));
     RETURN_IF_ERROR(touchRun(db, no));
     return transaction.commit();
 }
@@ -414,25 +416,22 @@ Result<std::int64_t> RunLines::ackedSeq(std::string_view id, int attempt,
 Result<std::vector<AttemptRecord>> RunLines::attempts(std::string_view id) const {
     MutexLock lock(file_.readMutex);
     ASSIGN_OR_RETURN(const std::int64_t no, runNo(*file_.reader, id));
-    ASSIGN_OR_RETURN(Statement query,
-                     file_.reader->prepare(
-                         "SELECT attempt, resume_step, has_begun, num_ranks, settled_step, "
-                         "started_ms, busy_ms, stall_ms, evaluate_ms, checkpoint_ms, start_ms, "
-                         "ending_ms FROM attempt WHERE run_no = ? ORDER BY attempt"));
-    query.bind(no);
+    ASSIGN_OR_RETURN(
+        Statement query,
+        file_.reader->prepare("SELECT attempt, resume_step, has_begun, num_ranks, settled_step, "
+                              "started_ms, busy_ms, stall_ms, evaluate_ms, checkpoint_ms, "
+                              "start_ms, ending_ms FROM attempt WHERE run_no = ? ORDER BY attempt",
+                              no));
     std::vector<AttemptRecord> all;
-    for (;;) {
-        ASSIGN_OR_RETURN(const bool isRow, query.step());
-        if (!isRow) {
-            return all;
-        }
-        all.push_back({static_cast<int>(query.intAt(0)), query.intAt(1), query.intAt(2) != 0,
-                       static_cast<int>(query.intAt(3)), query.intAt(4), query.intAt(5)});
+    RETURN_IF_ERROR(query.forEach([&](const Statement& row) {
+        all.push_back({static_cast<int>(row.intAt(0)), row.intAt(1), row.intAt(2) != 0,
+                       static_cast<int>(row.intAt(3)), row.intAt(4), row.intAt(5)});
         int column = 6;
         for (const auto part : values::PhaseTimes::parts()) {
-            all.back().times.*part = query.doubleAt(column++);
+            all.back().times.*part = row.doubleAt(column++);
         }
-    }
+    }));
+    return all;
 }
 
 }  // namespace millrace::runs

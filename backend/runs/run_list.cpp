@@ -6,10 +6,8 @@
 #include <unordered_map>
 
 #include "backend/core/hash.h"
-#include "backend/runs/database.h"
 #include "backend/runs/filter_sql.h"
 #include "backend/runs/run_rows.h"
-#include "backend/runs/store_file.h"
 #include "backend/text/json.h"
 
 namespace millrace::runs {
@@ -49,18 +47,12 @@ Result<std::vector<Listed>> matching(Database& db, const RunQuery& query, std::i
     ASSIGN_OR_RETURN(
         Statement statement,
         db.prepare(strCat("SELECT r.no, r.id FROM run r WHERE ", viewCondition(query),
-                          " AND r.change > ? AND ", condition.text, " ORDER BY ", terms.text)));
-    statement.bind(query.changedSince);
+                          " AND r.change > ? AND ", condition.text, " ORDER BY ", terms.text),
+                   query.changedSince));
     bindAll(statement, condition);
     bindAll(statement, terms);
-    std::vector<Listed> all;
-    for (;;) {
-        ASSIGN_OR_RETURN(const bool isRow, statement.step());
-        if (!isRow) {
-            return all;
-        }
-        all.push_back({statement.intAt(0), statement.textAt(1)});
-    }
+    return statement.collect(
+        [](const Statement& row) { return Listed{row.intAt(0), row.textAt(1)}; });
 }
 
 std::string queryHash(const RunQuery& query) {
@@ -100,34 +92,27 @@ Status fillPairs(Database& db, const std::string& nos, std::string_view table, c
                  std::map<std::string, std::string> values::RunSummary::* member) {
     ASSIGN_OR_RETURN(Statement query,
                      db.prepare(strCat("SELECT run_no, key, value FROM ", table,
-                                       " WHERE run_no IN (SELECT value FROM json_each(?))")));
-    query.bind(nos);
-    for (;;) {
-        ASSIGN_OR_RETURN(const bool isRow, query.step());
-        if (!isRow) {
-            return okStatus();
+                                       " WHERE run_no IN (SELECT value FROM json_each(?))"),
+                                nos));
+    return query.forEach([&](const Statement& row) {
+        if (const auto it = page.find(row.intAt(0)); it != page.end()) {
+            (it->second->*member)[row.textAt(1)] = row.textAt(2);
         }
-        if (const auto it = page.find(query.intAt(0)); it != page.end()) {
-            (it->second->*member)[query.textAt(1)] = query.textAt(2);
-        }
-    }
+    });
 }
 
 Status fillMetrics(Database& db, const std::string& nos, const Page& page, bool withSystem) {
-    ASSIGN_OR_RETURN(Statement query, db.prepare(strCat("SELECT run_no, ", kMetricColumns,
-                                                        " FROM latest_metric WHERE run_no IN "
-                                                        "(SELECT value FROM json_each(?))",
-                                                        withSystem ? "" : kNoSystemMetrics)));
-    query.bind(nos);
-    for (;;) {
-        ASSIGN_OR_RETURN(const bool isRow, query.step());
-        if (!isRow) {
-            return okStatus();
+    ASSIGN_OR_RETURN(
+        Statement query,
+        db.prepare(strCat("SELECT run_no, ", kMetricColumns,
+                          " FROM latest_metric WHERE run_no IN (SELECT value FROM json_each(?))",
+                          withSystem ? "" : kNoSystemMetrics),
+                   nos));
+    return query.forEach([&](const Statement& row) {
+        if (const auto it = page.find(row.intAt(0)); it != page.end()) {
+            readMetric(row, 1, *it->second);
         }
-        if (const auto it = page.find(query.intAt(0)); it != page.end()) {
-            readMetric(query, 1, *it->second);
-        }
-    }
+    });
 }
 
 // Uses a fixed number of statements, however many runs are in the piece.
@@ -140,22 +125,19 @@ Status fillPiece(Database& db, const RunQuery& query, std::span<const Listed> li
         place[listed[i].no] = i;
     }
     const std::string nosText = dumpJson(nos);
-    ASSIGN_OR_RETURN(Statement rows, db.prepare(strCat("SELECT ", runColumns(),
-                                                       " FROM run r WHERE r.no IN "
-                                                       "(SELECT value FROM json_each(?))")));
-    rows.bind(nosText);
+    ASSIGN_OR_RETURN(
+        Statement rows,
+        db.prepare(strCat("SELECT ", runColumns(),
+                          " FROM run r WHERE r.no IN (SELECT value FROM json_each(?))"),
+                   nosText));
     Page byNo;
-    for (;;) {
-        ASSIGN_OR_RETURN(const bool isRow, rows.step());
-        if (!isRow) {
-            break;
-        }
+    RETURN_IF_ERROR(rows.forEach([&](const Statement& row) {
         std::int64_t no = 0;
-        values::RunSummary run = readRun(rows, no);
+        values::RunSummary run = readRun(row, no);
         values::RunSummary& slot = runs[place.at(no)];
         slot = std::move(run);
         byNo[no] = &slot;
-    }
+    }));
     RETURN_IF_ERROR(fillPairs(db, nosText, "run_tag", byNo, &values::RunSummary::tags));
     if (query.withParams) {
         RETURN_IF_ERROR(fillPairs(db, nosText, "run_param", byNo, &values::RunSummary::params));
@@ -205,8 +187,9 @@ Status fillPage(Database& db, const RunQuery& query, std::span<const Listed> lis
 Result<std::vector<std::string>> idsBy(Database& db, std::string_view condition,
                                        std::string_view text) {
     ASSIGN_OR_RETURN(Statement query, db.prepare(strCat("SELECT r.id FROM run r WHERE ", condition,
-                                                        " ORDER BY r.created_ms DESC LIMIT 9")));
-    return textsOf(query.bind(text));
+                                                        " ORDER BY r.created_ms DESC LIMIT 9"),
+                                                 text));
+    return textsOf(query);
 }
 
 std::string joined(const std::vector<std::string>& ids) {
@@ -265,49 +248,43 @@ Result<RunLists::Group> RunLists::findGroup(std::string_view submitKey) const {
         Group group;
         ASSIGN_OR_RETURN(Statement first,
                          db.prepare("SELECT CASE WHEN base_run_id = '' THEN id ELSE base_run_id "
-                                    "END, coalesce((SELECT text FROM run_document "
-                                    "WHERE run_no = no AND kind = 'spec'), '') FROM run "
-                                    "WHERE submit_key = ?"));
-        ASSIGN_OR_RETURN(const bool isKnown, first.bind(submitKey).step());
+                                    "END, coalesce((SELECT text FROM run_document WHERE run_no = "
+                                    "no AND kind = 'spec'), '') FROM run WHERE submit_key = ?",
+                                    submitKey));
+        ASSIGN_OR_RETURN(const bool isKnown, first.step());
         if (!isKnown) {
             return group;
         }
         group.specText = first.textAt(1);
-        ASSIGN_OR_RETURN(Statement rows, db.prepare(strCat("SELECT ", runColumns(),
-                                                           " FROM run r WHERE r.id = ?1 "
-                                                           "OR r.base_run_id = ?1 ORDER BY r.no")));
-        rows.bind(first.textAt(0));
-        for (;;) {
-            ASSIGN_OR_RETURN(const bool isRow, rows.step());
-            if (!isRow) {
-                return group;
-            }
+        ASSIGN_OR_RETURN(
+            Statement rows,
+            db.prepare(strCat("SELECT ", runColumns(),
+                              " FROM run r WHERE r.id = ?1 OR r.base_run_id = ?1 ORDER BY r.no"),
+                       first.textAt(0)));
+        RETURN_IF_ERROR(rows.forEach([&](const Statement& row) {
             std::int64_t no = 0;
-            group.runs.push_back(readRun(rows, no));
-        }
+            group.runs.push_back(readRun(row, no));
+        }));
+        return group;
     });
 }
 
 Result<std::vector<RunLists::WaitingRun>> RunLists::waiting() const {
     MutexLock lock(file_.readMutex);
-    ASSIGN_OR_RETURN(Statement query, file_.reader->prepare("SELECT id, resume_from FROM run WHERE "
-                                                            "state = 'queued' ORDER BY queue_no"));
-    std::vector<WaitingRun> queue;
-    for (;;) {
-        ASSIGN_OR_RETURN(const bool isRow, query.step());
-        if (!isRow) {
-            return queue;
-        }
-        queue.push_back({query.textAt(0), query.intAt(1)});
-    }
+    ASSIGN_OR_RETURN(
+        Statement query,
+        file_.reader->prepare(
+            "SELECT id, resume_from FROM run WHERE state = 'queued' ORDER BY queue_no"));
+    return query.collect(
+        [](const Statement& row) { return WaitingRun{row.textAt(0), row.intAt(1)}; });
 }
 
 Result<std::vector<std::string>> RunLists::underWay() const {
     MutexLock lock(file_.readMutex);
     ASSIGN_OR_RETURN(
         Statement query,
-        file_.reader->prepare("SELECT id FROM run WHERE state IN ('starting', 'running', "
-                              "'stopping') ORDER BY no"));
+        file_.reader->prepare(
+            "SELECT id FROM run WHERE state IN ('starting', 'running', 'stopping') ORDER BY no"));
     return textsOf(query);
 }
 
@@ -320,9 +297,8 @@ Result<std::string> RunLists::findId(std::string_view text) const {
         // After ids: a key that equals another run's id must not hide that run.
         "r.submit_key = ?1",
         "r.name = ?1 AND r.is_deleted = 0",
-        "(substr(r.id, 1, length(?1)) = ?1 OR substr(r.uid, 1, length(?1)) = ?1 OR "
-        "substr(r.name, 1, length(?1)) = ?1 OR substr(r.id, 3, length(?1)) = ?1) AND "
-        "r.is_deleted = 0",
+        "(substr(r.id, 1, length(?1)) = ?1 OR substr(r.uid, 1, length(?1)) = ?1 OR substr(r.name, "
+        "1, length(?1)) = ?1 OR substr(r.id, 3, length(?1)) = ?1) AND r.is_deleted = 0",
     };
     MutexLock lock(file_.readMutex);
     for (const std::string_view way : kWays) {

@@ -6,7 +6,6 @@
 #include "backend/runs/metric_table.h"
 #include "backend/runs/rank_fold.h"
 #include "backend/runs/run_rows.h"
-#include "backend/runs/store_file.h"
 #include "backend/runs/tail_line.h"
 
 namespace millrace::runs {
@@ -28,10 +27,9 @@ Result<int> storedRank(Database& db, std::int64_t no, std::string_view id, int r
                                numRanks == 1 ? " rank: 0" : " ranks, from 0");
     }
     if (numRanks > kRanksKept) {
-        return failedPrecondition("run ", id, " has ", numRanks, " ranks: of more than ",
-                                  kRanksKept,
-                                  " the least, the median and the greatest are kept, "
-                                  "not each rank's values");
+        return failedPrecondition(
+            "run ", id, " has ", numRanks, " ranks: of more than ", kRanksKept,
+            " the least, the median and the greatest are kept, not each rank's values");
     }
     return numRanks == 1 ? values::kNoRank : rank;
 }
@@ -65,8 +63,9 @@ class LineReader {
     Result<std::int64_t> readSealed(std::int64_t after, std::int64_t sealed) {
         ASSIGN_OR_RETURN(Statement next,
                          db_.prepare("SELECT min(first_line) FROM metric_chunk WHERE run_no = ? "
-                                     "AND last_line > ? AND rank = ?"));
-        ASSIGN_OR_RETURN(const bool isRow, next.bind(runNo_).bind(after).bind(rank_).step());
+                                     "AND last_line > ? AND rank = ?",
+                                     runNo_, after, rank_));
+        ASSIGN_OR_RETURN(const bool isRow, next.step());
         if (!isRow || next.isNullAt(0)) {
             return sealed;
         }
@@ -75,8 +74,8 @@ class LineReader {
         ASSIGN_OR_RETURN(Statement query,
                          db_.prepare(strCat("SELECT ", kChunkHeadColumns,
                                             ", key_no FROM metric_chunk WHERE run_no = ? AND "
-                                            "last_line >= ? AND first_line <= ? AND rank = ?")));
-        query.bind(runNo_).bind(first).bind(last).bind(rank_);
+                                            "last_line >= ? AND first_line <= ? AND rank = ?"),
+                                     runNo_, first, last, rank_));
         for (;;) {
             ASSIGN_OR_RETURN(const bool isChunk, query.step());
             if (!isChunk) {
@@ -114,11 +113,13 @@ class LineReader {
     // Returns true if there are more than `most`.
     Result<bool> readTail(std::int64_t after) {
         const TailRows rows = tailRowsOf(runNo_);
-        ASSIGN_OR_RETURN(Statement query,
-                         db_.prepare(strCat("SELECT ", kTailColumns,
-                                            " FROM metric_line WHERE no > ? AND no <= ? AND "
-                                            "rank = ? ORDER BY no LIMIT ?")));
-        query.bind(rows.first + after).bind(rows.last).bind(rank_).bind(most_);
+        ASSIGN_OR_RETURN(
+            Statement query,
+            db_.prepare(
+                strCat(
+                    "SELECT ", kTailColumns,
+                    " FROM metric_line WHERE no > ? AND no <= ? AND rank = ? ORDER BY no LIMIT ?"),
+                rows.first + after, rows.last, rank_, most_));
         std::int64_t count = 0;
         for (;; ++count) {
             ASSIGN_OR_RETURN(const bool isRow, query.step());
@@ -164,23 +165,19 @@ class LineReader {
 // Finds the newest attempt that has begun, and what attempts since `after` have made void.
 Status readAttempts(Database& db, std::int64_t runNo, const values::MetricCursor& after,
                     MetricLines& out) {
-    ASSIGN_OR_RETURN(Statement query,
-                     db.prepare("SELECT attempt, resume_step FROM attempt WHERE run_no = ? AND "
-                                "attempt > ? AND has_begun = 1"));
-    query.bind(runNo).bind(after.attempt);
-    for (;;) {
-        ASSIGN_OR_RETURN(const bool isRow, query.step());
-        if (!isRow) {
-            return okStatus();
-        }
-        out.cursor.attempt = std::max(out.cursor.attempt, static_cast<int>(query.intAt(0)));
+    ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT attempt, resume_step FROM attempt WHERE "
+                                                 "run_no = ? AND attempt > ? AND has_begun = 1",
+                                                 runNo, after.attempt));
+    RETURN_IF_ERROR(query.forEach([&](const Statement& row) {
+        out.cursor.attempt = std::max(out.cursor.attempt, static_cast<int>(row.intAt(0)));
         // The first attempt replaces nothing, and a client that has read nothing has nothing to
         // drop.
-        if (query.intAt(0) > 1 && after.line > 0) {
+        if (row.intAt(0) > 1 && after.line > 0) {
             out.replacesAfterStep =
-                std::min(out.replacesAfterStep.value_or(INT64_MAX), query.intAt(1));
+                std::min(out.replacesAfterStep.value_or(INT64_MAX), row.intAt(1));
         }
-    }
+    }));
+    return okStatus();
 }
 
 // The cursor behind everything that is stored of a run.
@@ -188,10 +185,10 @@ Result<values::MetricCursor> newestCursor(Database& db, std::int64_t runNo) {
     const TailRows rows = tailRowsOf(runNo);
     ASSIGN_OR_RETURN(Statement query,
                      db.prepare("SELECT (SELECT coalesce(max(attempt), 0) FROM attempt WHERE "
-                                "run_no = ?1 AND has_begun = 1), sealed_line, (SELECT max(no) "
-                                "FROM metric_line WHERE no BETWEEN ?2 AND ?3) FROM run WHERE "
-                                "no = ?1"));
-    ASSIGN_OR_RETURN(const bool isRow, query.bind(runNo).bind(rows.first).bind(rows.last).step());
+                                "run_no = ?1 AND has_begun = 1), sealed_line, (SELECT max(no) FROM "
+                                "metric_line WHERE no BETWEEN ?2 AND ?3) FROM run WHERE no = ?1",
+                                runNo, rows.first, rows.last));
+    ASSIGN_OR_RETURN(const bool isRow, query.step());
     INVARIANT(isRow, "the run was found");
     const std::int64_t tail = query.isNullAt(2) ? 0 : query.intAt(2) - rows.first;
     return values::MetricCursor{static_cast<int>(query.intAt(0)), std::max(query.intAt(1), tail)};
@@ -238,8 +235,8 @@ Result<std::vector<std::string>> RunMetrics::metricKeys(std::string_view id) con
     Database& db = *file_.browser;
     ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, id));
     ASSIGN_OR_RETURN(Statement query,
-                     db.prepare("SELECT key FROM latest_metric WHERE run_no = ? ORDER BY key"));
-    return textsOf(query.bind(no));
+                     db.prepare("SELECT key FROM latest_metric WHERE run_no = ? ORDER BY key", no));
+    return textsOf(query);
 }
 
 Result<MetricLines> RunMetrics::metricLines(std::string_view id, const values::MetricCursor& after,
@@ -266,8 +263,9 @@ Result<values::MetricNames> RunMetrics::metricNames(
     values::MetricNames names;
     for (const std::uint32_t number : metricKeyNumbers) {
         ASSIGN_OR_RETURN(Statement query,
-                         file_.browser->prepare("SELECT name FROM metric_key WHERE no = ?"));
-        ASSIGN_OR_RETURN(const bool isRow, query.bind(std::int64_t{number}).step());
+                         file_.browser->prepare("SELECT name FROM metric_key WHERE no = ?",
+                                                std::int64_t{number}));
+        ASSIGN_OR_RETURN(const bool isRow, query.step());
         if (isRow) {
             names[number] = query.textAt(0);
         }

@@ -309,9 +309,7 @@ Status writeDocument(Database& db, std::int64_t no, std::string_view kind, std::
     if (text.empty()) {
         return okStatus();
     }
-    ASSIGN_OR_RETURN(Statement insert,
-                     db.prepare("INSERT OR REPLACE INTO run_document VALUES(?, ?, ?)"));
-    return insert.bind(no).bind(kind).bind(text).run();
+    return db.run("INSERT OR REPLACE INTO run_document VALUES(?, ?, ?)", no, kind, text);
 }
 
 Status writeReceipt(Database& db, std::int64_t no, std::string_view text) {
@@ -322,12 +320,13 @@ Status writeReceipt(Database& db, std::int64_t no, std::string_view text) {
     ASSIGN_OR_RETURN(const Json receipt, parseJson(withJsonMember(text, "files", "[]"), "receipt"));
     RETURN_IF_ERROR(writeDocument(db, no, "receipt", text));
     // Progress lines also counted the rows of steps after the last checkpoint of a run that failed.
-    ASSIGN_OR_RETURN(Statement update,
-                     db.prepare("UPDATE run SET rows_read = ?, rows_kept = ?, rows_trained = "
-                                "CASE WHEN ?3 < 0 THEN rows_trained ELSE ?3 END, order_hash = ?4, "
-                                "eval_order_hash = ?5 WHERE no = ?6"));
-    update.bind(jsonInt(receipt, "rows_scanned")).bind(jsonInt(receipt, "rows_kept"));
-    update.bind(jsonInt(receipt, "rows_trained", -1));
+    ASSIGN_OR_RETURN(
+        Statement update,
+        db.prepare(
+            "UPDATE run SET rows_read = ?, rows_kept = ?, rows_trained = CASE WHEN ?3 < 0 THEN "
+            "rows_trained ELSE ?3 END, order_hash = ?4, eval_order_hash = ?5 WHERE no = ?6",
+            jsonInt(receipt, "rows_scanned"), jsonInt(receipt, "rows_kept"),
+            jsonInt(receipt, "rows_trained", -1)));
     const std::int64_t version = jsonInt(receipt, "order_hash_version", 1);
     for (const char* hash : {"order_hash", "eval_order_hash"}) {
         update.bind(keptHash(jsonString(receipt, hash), version));
@@ -336,8 +335,8 @@ Status writeReceipt(Database& db, std::int64_t no, std::string_view text) {
 }
 
 Result<std::int64_t> runNo(Database& db, std::string_view id) {
-    ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT no FROM run WHERE id = ?"));
-    ASSIGN_OR_RETURN(const bool isThere, query.bind(id).step());
+    ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT no FROM run WHERE id = ?", id));
+    ASSIGN_OR_RETURN(const bool isThere, query.step());
     if (!isThere) {
         return notFound("run '", id, "': not known");
     }
@@ -346,8 +345,8 @@ Result<std::int64_t> runNo(Database& db, std::string_view id) {
 
 Result<Standing> standingOf(Database& db, std::int64_t no) {
     ASSIGN_OR_RETURN(Statement query,
-                     db.prepare("SELECT state, is_deleted, purged_ms FROM run WHERE no = ?"));
-    ASSIGN_OR_RETURN(const bool isThere, query.bind(no).step());
+                     db.prepare("SELECT state, is_deleted, purged_ms FROM run WHERE no = ?", no));
+    ASSIGN_OR_RETURN(const bool isThere, query.step());
     if (!isThere) {
         return notFound(db.path(), ": no run ", no);
     }
@@ -366,14 +365,13 @@ namespace {
 
 // Sums over all attempts; does nothing if there are none.
 Status sumTimes(Database& db, std::int64_t no) {
-    ASSIGN_OR_RETURN(
-        Statement update,
-        db.prepare("UPDATE run SET busy_ms = s.busy, stall_ms = s.stall, evaluate_ms = s.evaluate, "
-                   "checkpoint_ms = s.checkpoint, start_ms = s.start, ending_ms = s.ending FROM "
-                   "(SELECT sum(busy_ms) AS busy, sum(stall_ms) AS stall, sum(evaluate_ms) AS "
-                   "evaluate, sum(checkpoint_ms) AS checkpoint, sum(start_ms) AS start, "
-                   "sum(ending_ms) AS ending FROM attempt WHERE run_no = ?1) AS s WHERE no = ?1"));
-    return update.bind(no).run();
+    return db.run(
+        "UPDATE run SET busy_ms = s.busy, stall_ms = s.stall, evaluate_ms = s.evaluate, "
+        "checkpoint_ms = s.checkpoint, start_ms = s.start, ending_ms = s.ending FROM (SELECT "
+        "sum(busy_ms) AS busy, sum(stall_ms) AS stall, sum(evaluate_ms) AS evaluate, "
+        "sum(checkpoint_ms) AS checkpoint, sum(start_ms) AS start, sum(ending_ms) AS ending FROM "
+        "attempt WHERE run_no = ?1) AS s WHERE no = ?1",
+        no);
 }
 
 }  // namespace
@@ -401,27 +399,22 @@ Status settleUpTo(Database& db, std::int64_t no, std::int64_t attempt, std::int6
 
 Status closeTimes(Database& db, std::int64_t no, std::int64_t attempt, std::int64_t nowMs,
                   bool isEnd) {
-    ASSIGN_OR_RETURN(
-        Statement update,
-        db.prepare("UPDATE attempt SET ended_ms = ?1, start_ms = start_ms + CASE WHEN ?2 AND "
-                   "c.worked > 0 THEN 0 ELSE c.left END, ending_ms = ending_ms + CASE WHEN ?2 AND "
-                   "c.worked > 0 THEN c.left ELSE 0 END FROM (SELECT worked, max(0, ?1 - "
-                   "started_ms - start_ms - worked) AS left FROM (SELECT started_ms, start_ms, "
-                   "busy_ms + stall_ms + evaluate_ms + checkpoint_ms + ending_ms AS worked FROM "
-                   "attempt WHERE run_no = ?3 AND attempt = ?4)) AS c WHERE run_no = ?3 AND "
-                   "attempt = ?4 AND ended_ms = 0"));
-    RETURN_IF_ERROR(update.bind(nowMs).bind(isEnd ? 1 : 0).bind(no).bind(attempt).run());
+    RETURN_IF_ERROR(
+        db.run("UPDATE attempt SET ended_ms = ?1, start_ms = start_ms + CASE WHEN ?2 AND c.worked "
+               "> 0 THEN 0 ELSE c.left END, ending_ms = ending_ms + CASE WHEN ?2 AND c.worked > 0 "
+               "THEN c.left ELSE 0 END FROM (SELECT worked, max(0, ?1 - started_ms - start_ms - "
+               "worked) AS left FROM (SELECT started_ms, start_ms, busy_ms + stall_ms + "
+               "evaluate_ms + checkpoint_ms + ending_ms AS worked FROM attempt WHERE run_no = ?3 "
+               "AND attempt = ?4)) AS c WHERE run_no = ?3 AND attempt = ?4 AND ended_ms = 0",
+               nowMs, isEnd ? 1 : 0, no, attempt));
     return sumTimes(db, no);
 }
 
 Status touchRun(Database& db, std::int64_t no) {
-    ASSIGN_OR_RETURN(Statement count,
-                     db.prepare("UPDATE counter SET value = value + 1 WHERE name = 'change'"));
-    RETURN_IF_ERROR(count.run());
-    ASSIGN_OR_RETURN(Statement update,
-                     db.prepare("UPDATE run SET change = (SELECT value FROM counter "
-                                "WHERE name = 'change') WHERE no = ?"));
-    return update.bind(no).run();
+    RETURN_IF_ERROR(db.run("UPDATE counter SET value = value + 1 WHERE name = 'change'"));
+    return db.run(
+        "UPDATE run SET change = (SELECT value FROM counter WHERE name = 'change') WHERE no = ?",
+        no);
 }
 
 Result<std::int64_t> currentAttempt(Database& db, std::int64_t no) {
@@ -429,29 +422,19 @@ Result<std::int64_t> currentAttempt(Database& db, std::int64_t no) {
 }
 
 Result<std::vector<std::string>> textsOf(Statement& query) {
-    std::vector<std::string> texts;
-    for (;;) {
-        ASSIGN_OR_RETURN(const bool isRow, query.step());
-        if (!isRow) {
-            return texts;
-        }
-        texts.push_back(query.textAt(0));
-    }
+    return query.collect([](const Statement& row) { return row.textAt(0); });
 }
 
 Result<AttemptLimits> AttemptLimits::read(Database& db, std::int64_t no) {
-    ASSIGN_OR_RETURN(Statement query,
-                     db.prepare("SELECT attempt, resume_step FROM attempt WHERE run_no = ? AND "
-                                "has_begun = 1"));
-    query.bind(no);
+    ASSIGN_OR_RETURN(
+        Statement query,
+        db.prepare("SELECT attempt, resume_step FROM attempt WHERE run_no = ? AND has_begun = 1",
+                   no));
     AttemptLimits limits;
-    for (;;) {
-        ASSIGN_OR_RETURN(const bool isRow, query.step());
-        if (!isRow) {
-            return limits;
-        }
-        limits.begun_.push_back({static_cast<int>(query.intAt(0)), query.intAt(1), true});
-    }
+    RETURN_IF_ERROR(query.forEach([&](const Statement& row) {
+        limits.begun_.push_back({static_cast<int>(row.intAt(0)), row.intAt(1), true});
+    }));
+    return limits;
 }
 
 bool AttemptLimits::isVisible(int attempt, std::int64_t step) const {

@@ -1,11 +1,13 @@
 #pragma once
-// Converts rows of the run store to values, for the store's .cpp files. Callers hold the lock.
+// Converts rows of the run store to values, for the store's .cpp files. Callers hold the lock,
+// except of changeRun() of a file.
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "backend/runs/database.h"
 #include "backend/runs/run_record.h"
+#include "backend/runs/store_file.h"
 
 namespace millrace::runs {
 
@@ -54,6 +56,22 @@ Status closeTimes(Database& db, std::int64_t no, std::int64_t attempt, std::int6
 Status touchRun(Database& db, std::int64_t no);
 /// The newest attempt of a run; 0 before the first.
 Result<std::int64_t> currentAttempt(Database& db, std::int64_t no);
+
+/// Runs `body` on a run inside a transaction, and counts the change.
+template <class Body>
+Status changeRun(Database& db, std::string_view id, Body body) {
+    ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
+    ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, id));
+    RETURN_IF_ERROR(body(db, no));
+    RETURN_IF_ERROR(touchRun(db, no));
+    return transaction.commit();
+}
+/// Likewise, for callers that do not hold the lock.
+template <class Body>
+Status changeRun(StoreFile& file, std::string_view id, Body body) {
+    MutexLock lock(file.writeMutex);
+    return changeRun(*file.writer, id, body);
+}
 
 /// The first column of all remaining rows, as texts.
 Result<std::vector<std::string>> textsOf(Statement& query);

@@ -2,12 +2,10 @@
 
 #include "backend/core/hash.h"
 #include "backend/core/ids.h"
-#include "backend/runs/database.h"
 #include "backend/runs/line_writer.h"
 #include "backend/runs/metric_table.h"
 #include "backend/runs/params.h"
 #include "backend/runs/run_rows.h"
-#include "backend/runs/store_file.h"
 #include "backend/text/json.h"
 
 namespace millrace::runs {
@@ -47,9 +45,7 @@ Status writePlan(Database& db, std::int64_t no, const RunRecord& run, WrittenPla
     std::string& hash = written[run.plan];
     if (hash.empty()) {
         hash = hashHex(*run.plan);
-        ASSIGN_OR_RETURN(Statement insert,
-                         db.prepare("INSERT OR IGNORE INTO shared_text VALUES(?, ?)"));
-        RETURN_IF_ERROR(insert.bind(hash).bind(*run.plan).run());
+        RETURN_IF_ERROR(db.run("INSERT OR IGNORE INTO shared_text VALUES(?, ?)", hash, *run.plan));
     }
     return writeDocument(db, no, "plan@", hash);
 }
@@ -57,8 +53,7 @@ Status writePlan(Database& db, std::int64_t no, const RunRecord& run, WrittenPla
 // The change number is the place in the queue: later runs wait behind.
 Status touchAndQueue(Database& db, std::int64_t no) {
     RETURN_IF_ERROR(touchRun(db, no));
-    ASSIGN_OR_RETURN(Statement update, db.prepare("UPDATE run SET queue_no = change WHERE no = ?"));
-    return update.bind(no).run();
+    return db.run("UPDATE run SET queue_no = change WHERE no = ?", no);
 }
 
 Status insertAll(Database& db, const RunRecord& run, WrittenPlans& plans) {
@@ -80,31 +75,20 @@ Status insertAll(Database& db, const RunRecord& run, WrittenPlans& plans) {
 Result<std::map<std::string, std::string>> readPairs(Database& db, std::int64_t no,
                                                      std::string_view table) {
     ASSIGN_OR_RETURN(Statement query,
-                     db.prepare(strCat("SELECT key, value FROM ", table, " WHERE run_no = ?")));
-    query.bind(no);
+                     db.prepare(strCat("SELECT key, value FROM ", table, " WHERE run_no = ?"), no));
     std::map<std::string, std::string> pairs;
-    for (;;) {
-        ASSIGN_OR_RETURN(const bool isRow, query.step());
-        if (!isRow) {
-            return pairs;
-        }
-        pairs[query.textAt(0)] = query.textAt(1);
-    }
+    RETURN_IF_ERROR(
+        query.forEach([&](const Statement& row) { pairs[row.textAt(0)] = row.textAt(1); }));
+    return pairs;
 }
 
 Status readDocuments(Database& db, std::int64_t no, values::RunDocuments& run) {
-    ASSIGN_OR_RETURN(Statement query,
-                     db.prepare("SELECT kind, text FROM run_document WHERE run_no = ? AND "
-                                "kind NOT IN ('plan@', 'receipt')"));
-    query.bind(no);
+    ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT kind, text FROM run_document WHERE run_no "
+                                                 "= ? AND kind NOT IN ('plan@', 'receipt')",
+                                                 no));
     std::map<std::string, std::string> texts;
-    for (;;) {
-        ASSIGN_OR_RETURN(const bool isRow, query.step());
-        if (!isRow) {
-            break;
-        }
-        texts[query.textAt(0)] = query.textAt(1);
-    }
+    RETURN_IF_ERROR(
+        query.forEach([&](const Statement& row) { texts[row.textAt(0)] = row.textAt(1); }));
     run.specText = std::move(texts["spec"]);
     run.resolvedSpec = std::move(texts["resolved"]);
     run.planFacts = std::move(texts["plan_facts"]);
@@ -119,23 +103,18 @@ Status readDocuments(Database& db, std::int64_t no, values::RunDocuments& run) {
 }
 
 Status readLatest(Database& db, std::int64_t no, values::RunSummary& run) {
-    ASSIGN_OR_RETURN(Statement query, db.prepare(strCat("SELECT ", kMetricColumns,
-                                                        " FROM latest_metric WHERE run_no = ?")));
-    query.bind(no);
-    for (;;) {
-        ASSIGN_OR_RETURN(const bool isRow, query.step());
-        if (!isRow) {
-            return okStatus();
-        }
-        readMetric(query, 0, run);
-    }
+    ASSIGN_OR_RETURN(
+        Statement query,
+        db.prepare(strCat("SELECT ", kMetricColumns, " FROM latest_metric WHERE run_no = ?"), no));
+    return query.forEach([&](const Statement& row) { readMetric(row, 0, run); });
 }
 
 Result<RunRecord> readWhole(Database& db, std::string_view id) {
     ASSIGN_OR_RETURN(Statement query,
                      db.prepare(strCat("SELECT ", runColumns(), ", ", restColumns(),
-                                       " FROM run r WHERE r.id = ?")));
-    ASSIGN_OR_RETURN(const bool isThere, query.bind(id).step());
+                                       " FROM run r WHERE r.id = ?"),
+                                id));
+    ASSIGN_OR_RETURN(const bool isThere, query.step());
     if (!isThere) {
         return notFound("run '", id, "': not known");
     }
@@ -155,8 +134,9 @@ Result<std::optional<RunRecord>> findSubmitted(Database& db, const RunRecord& ru
     if (run.submitKey.empty()) {
         return std::nullopt;
     }
-    ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT id FROM run WHERE submit_key = ?"));
-    ASSIGN_OR_RETURN(const bool isKnown, query.bind(run.submitKey).step());
+    ASSIGN_OR_RETURN(Statement query,
+                     db.prepare("SELECT id FROM run WHERE submit_key = ?", run.submitKey));
+    ASSIGN_OR_RETURN(const bool isKnown, query.step());
     if (!isKnown) {
         return std::nullopt;
     }
@@ -168,16 +148,6 @@ Result<std::optional<RunRecord>> findSubmitted(Database& db, const RunRecord& ru
     return known;
 }
 
-// Runs `body` on a run inside a transaction and counts the change.
-template <class Body>
-Status changeRun(Database& db, std::string_view id, Body body) {
-    ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
-    ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, id));
-    RETURN_IF_ERROR(body(no));
-    RETURN_IF_ERROR(touchRun(db, no));
-    return transaction.commit();
-}
-
 Status sealMetrics(Database& db, std::string_view id) {
     ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
     ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, id));
@@ -187,9 +157,7 @@ Status sealMetrics(Database& db, std::string_view id) {
 }
 
 Status updateText(Database& db, std::int64_t no, std::string_view column, std::string_view value) {
-    ASSIGN_OR_RETURN(Statement update,
-                     db.prepare(strCat("UPDATE run SET ", column, " = ? WHERE no = ?")));
-    return update.bind(value).bind(no).run();
+    return db.run(strCat("UPDATE run SET ", column, " = ? WHERE no = ?"), value, no);
 }
 
 // Checked inside the transaction that requeues: earlier checks may be outdated.
@@ -259,7 +227,7 @@ Result<RunRecord> RunTable::get(std::string_view id) const {
 Status RunTable::setState(std::string_view id, const StateChange& change) {
     MutexLock lock(file_.writeMutex);
     Database& db = *file_.writer;
-    const auto write = [&](std::int64_t no) -> Status {
+    const auto write = [&](Database&, std::int64_t no) -> Status {
         ASSIGN_OR_RETURN(const std::int64_t newest, currentAttempt(db, no));
         if (change.attempt > 0 && newest > change.attempt) {
             return failedPrecondition("run ", id, ": attempt ", change.attempt,
@@ -267,11 +235,11 @@ Status RunTable::setState(std::string_view id, const StateChange& change) {
         }
         ASSIGN_OR_RETURN(
             Statement update,
-            db.prepare("UPDATE run SET state = ?1, exit_reason = CASE WHEN ?2 <> '' THEN ?2 "
-                       "WHEN ?3 THEN exit_reason ELSE '' END, "
-                       "started_ms = CASE WHEN ?4 AND started_ms = 0 THEN coalesce((SELECT "
-                       "min(started_ms) FROM attempt WHERE run_no = ?7), ?5) ELSE started_ms END, "
-                       "ended_ms = CASE WHEN ?6 THEN ?5 ELSE 0 END WHERE no = ?7"));
+            db.prepare(
+                "UPDATE run SET state = ?1, exit_reason = CASE WHEN ?2 <> '' THEN ?2 WHEN ?3 THEN "
+                "exit_reason ELSE '' END, started_ms = CASE WHEN ?4 AND started_ms = 0 THEN "
+                "coalesce((SELECT min(started_ms) FROM attempt WHERE run_no = ?7), ?5) ELSE "
+                "started_ms END, ended_ms = CASE WHEN ?6 THEN ?5 ELSE 0 END WHERE no = ?7"));
         const bool isEnd = values::isEnded(change.state);
         update.bind(nameOf(change.state)).bind(change.exitReason);
         update.bind(isEnd || change.state == values::RunState::kStopping ? 1 : 0);
@@ -291,16 +259,14 @@ Status RunTable::setState(std::string_view id, const StateChange& change) {
 }
 
 Status RunTable::setReceipt(std::string_view id, std::string_view receiptJson) {
-    MutexLock lock(file_.writeMutex);
-    Database& db = *file_.writer;
-    return changeRun(db, id, [&](std::int64_t no) { return writeReceipt(db, no, receiptJson); });
+    return changeRun(file_, id, [&](Database& db, std::int64_t no) {
+        return writeReceipt(db, no, receiptJson);
+    });
 }
 
 Status RunTable::addPackages(std::string_view id,
                              const std::map<std::string, std::string>& packages) {
-    MutexLock lock(file_.writeMutex);
-    Database& db = *file_.writer;
-    return changeRun(db, id, [&](std::int64_t no) -> Status {
+    return changeRun(file_, id, [&](Database& db, std::int64_t no) -> Status {
         values::RunDocuments known;
         RETURN_IF_ERROR(readDocuments(db, no, known));
         for (const auto& [name, version] : packages) {
@@ -312,30 +278,24 @@ Status RunTable::addPackages(std::string_view id,
 
 Status RunTable::requeue(std::string_view id, std::int64_t resumeFrom,
                          const MaybeSpecChange& change) {
-    MutexLock lock(file_.writeMutex);
-    Database& db = *file_.writer;
-    return changeRun(db, id, [&](std::int64_t no) -> Status {
+    return changeRun(file_, id, [&](Database& db, std::int64_t no) -> Status {
         RETURN_IF_ERROR(checkMayRequeue(db, no, id));
-        ASSIGN_OR_RETURN(Statement update,
-                         db.prepare("UPDATE run SET state = ?, exit_reason = '', ended_ms = 0, "
-                                    "resume_from = ? WHERE no = ?"));
         RETURN_IF_ERROR(
-            update.bind(nameOf(values::RunState::kQueued)).bind(resumeFrom).bind(no).run());
+            db.run("UPDATE run SET state = ?, exit_reason = '', ended_ms = 0, resume_from = ? "
+                   "WHERE no = ?",
+                   nameOf(values::RunState::kQueued), resumeFrom, no));
         if (change.has_value()) {
             RETURN_IF_ERROR(writeDocument(db, no, "resolved", change->resolvedSpec));
             RETURN_IF_ERROR(writePairs(db, no, "run_param", change->params));
-            ASSIGN_OR_RETURN(Statement hash,
-                             db.prepare("UPDATE run SET spec_hash = ? WHERE no = ?"));
-            RETURN_IF_ERROR(hash.bind(change->specHash).bind(no).run());
+            RETURN_IF_ERROR(
+                db.run("UPDATE run SET spec_hash = ? WHERE no = ?", change->specHash, no));
         }
         return touchAndQueue(db, no);
     });
 }
 
 Status RunTable::setCounted(std::string_view id, const CountedSpec& counted) {
-    MutexLock lock(file_.writeMutex);
-    Database& db = *file_.writer;
-    return changeRun(db, id, [&](std::int64_t no) -> Status {
+    return changeRun(file_, id, [&](Database& db, std::int64_t no) -> Status {
         RunRecord run;
         run.plan = counted.plan;
         WrittenPlans plans;
@@ -349,65 +309,49 @@ Status RunTable::setCounted(std::string_view id, const CountedSpec& counted) {
 }
 
 Status RunTable::setTag(std::string_view id, std::string_view key, std::string_view value) {
-    MutexLock lock(file_.writeMutex);
-    Database& db = *file_.writer;
-    return changeRun(db, id, [&](std::int64_t no) {
+    return changeRun(file_, id, [&](Database& db, std::int64_t no) {
         return writePairs(db, no, "run_tag", {{std::string(key), std::string(value)}});
     });
 }
 
 Status RunTable::deleteTag(std::string_view id, std::string_view key) {
-    MutexLock lock(file_.writeMutex);
-    Database& db = *file_.writer;
-    return changeRun(db, id, [&](std::int64_t no) -> Status {
-        ASSIGN_OR_RETURN(Statement remove,
-                         db.prepare("DELETE FROM run_tag WHERE run_no = ? AND key = ?"));
-        return remove.bind(no).bind(key).run();
+    return changeRun(file_, id, [&](Database& db, std::int64_t no) -> Status {
+        return db.run("DELETE FROM run_tag WHERE run_no = ? AND key = ?", no, key);
     });
 }
 
 Status RunTable::setNote(std::string_view id, std::string_view note) {
-    MutexLock lock(file_.writeMutex);
-    Database& db = *file_.writer;
-    return changeRun(db, id, [&](std::int64_t no) { return updateText(db, no, "note", note); });
+    return changeRun(
+        file_, id, [&](Database& db, std::int64_t no) { return updateText(db, no, "note", note); });
 }
 
 Status RunTable::setHost(std::string_view id, std::string_view host) {
-    MutexLock lock(file_.writeMutex);
-    Database& db = *file_.writer;
-    return changeRun(db, id, [&](std::int64_t no) { return updateText(db, no, "host", host); });
+    return changeRun(
+        file_, id, [&](Database& db, std::int64_t no) { return updateText(db, no, "host", host); });
 }
 
 Status RunTable::markDeleted(std::string_view id) {
-    MutexLock lock(file_.writeMutex);
-    Database& db = *file_.writer;
-    return changeRun(db, id, [&](std::int64_t no) -> Status {
+    return changeRun(file_, id, [&](Database& db, std::int64_t no) -> Status {
         ASSIGN_OR_RETURN(const Standing run, standingOf(db, no));
         if (!run.hasEnded()) {
             return failedPrecondition("run ", id, ": is ", values::nameOf(run.state),
                                       "; stop it before deleting it");
         }
-        ASSIGN_OR_RETURN(Statement update,
-                         db.prepare("UPDATE run SET is_deleted = 1, deleted_ms = ?1, "
-                                    "deleted_running_ms = (SELECT value FROM counter WHERE name = "
-                                    "'running_ms') WHERE no = ?2 AND is_deleted = 0"));
-        return update.bind(file_.clock.wallMs()).bind(no).run();
+        return db.run(
+            "UPDATE run SET is_deleted = 1, deleted_ms = ?1, deleted_running_ms = (SELECT value "
+            "FROM counter WHERE name = 'running_ms') WHERE no = ?2 AND is_deleted = 0",
+            file_.clock.wallMs(), no);
     });
 }
 
 Status RunTable::restore(std::string_view id) {
-    MutexLock lock(file_.writeMutex);
-    Database& db = *file_.writer;
-    return changeRun(db, id, [&](std::int64_t no) -> Status {
+    return changeRun(file_, id, [&](Database& db, std::int64_t no) -> Status {
         ASSIGN_OR_RETURN(const Standing run, standingOf(db, no));
         if (run.isPurged) {
-            return failedPrecondition("run ", id,
-                                      ": was purged: its checkpoints, points and plan are gone for "
-                                      "good");
+            return failedPrecondition(
+                "run ", id, ": was purged: its checkpoints, points and plan are gone for good");
         }
-        ASSIGN_OR_RETURN(Statement update,
-                         db.prepare("UPDATE run SET is_deleted = 0, deleted_ms = 0 WHERE no = ?"));
-        return update.bind(no).run();
+        return db.run("UPDATE run SET is_deleted = 0, deleted_ms = 0 WHERE no = ?", no);
     });
 }
 

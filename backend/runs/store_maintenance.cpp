@@ -3,35 +3,26 @@
 #include <algorithm>
 #include <utility>
 
-#include "backend/runs/database.h"
 #include "backend/runs/metric_table.h"
 #include "backend/runs/run_rows.h"
-#include "backend/runs/store_file.h"
 #include "backend/text/json.h"
 
 namespace millrace::runs {
 namespace {
 
-Status runOn(Database& db, std::string_view sql, std::int64_t no) {
-    ASSIGN_OR_RETURN(Statement statement, db.prepare(sql));
-    return statement.bind(no).run();
-}
-
 Status dropPoints(Database& db, std::int64_t no) {
-    RETURN_IF_ERROR(runOn(db, "DELETE FROM metric_chunk WHERE run_no = ?", no));
+    RETURN_IF_ERROR(db.run("DELETE FROM metric_chunk WHERE run_no = ?", no));
     const TailRows rows = tailRowsOf(no);
-    RETURN_IF_ERROR(runOn(db, "DELETE FROM metric_open WHERE run_no = ?", no));
-    ASSIGN_OR_RETURN(Statement tail,
-                     db.prepare("DELETE FROM metric_line WHERE no BETWEEN ? AND ?"));
-    return tail.bind(rows.first).bind(rows.last).run();
+    RETURN_IF_ERROR(db.run("DELETE FROM metric_open WHERE run_no = ?", no));
+    return db.run("DELETE FROM metric_line WHERE no BETWEEN ? AND ?", rows.first, rows.last);
 }
 
 // A plan that other runs share stays for them.
 Status dropPlan(Database& db, std::int64_t no) {
-    RETURN_IF_ERROR(runOn(db, "DELETE FROM run_document WHERE run_no = ? AND kind = 'plan@'", no));
+    RETURN_IF_ERROR(db.run("DELETE FROM run_document WHERE run_no = ? AND kind = 'plan@'", no));
     return db.exec(
-        "DELETE FROM shared_text WHERE hash NOT IN "
-        "(SELECT text FROM run_document WHERE kind = 'plan@')");
+        "DELETE FROM shared_text WHERE hash NOT IN (SELECT text FROM run_document WHERE kind = "
+        "'plan@')");
 }
 
 Status lookForDamage(Database& db, bool isWhole, values::StoreCheck& check) {
@@ -41,16 +32,12 @@ Status lookForDamage(Database& db, bool isWhole, values::StoreCheck& check) {
     check.bytes = pageBytes * pages;
     ASSIGN_OR_RETURN(Statement query, db.prepare(strCat("PRAGMA ", isWhole ? "integrity" : "quick",
                                                         "_check(", kDamageMax, ")")));
-    for (;;) {
-        ASSIGN_OR_RETURN(const bool isRow, query.step());
-        if (!isRow) {
-            break;
-        }
-        if (std::string found = query.textAt(0); found != "ok") {
+    RETURN_IF_ERROR(query.forEach([&](const Statement& row) {
+        if (std::string found = row.textAt(0); found != "ok") {
             std::replace(found.begin(), found.end(), '\n', ' ');  // SQLite adds a heading line
             check.damage.push_back(std::move(found));
         }
-    }
+    }));
     ASSIGN_OR_RETURN(check.runs, db.queryInt("SELECT count(*) FROM run"));
     return okStatus();
 }
@@ -58,26 +45,19 @@ Status lookForDamage(Database& db, bool isWhole, values::StoreCheck& check) {
 }  // namespace
 
 Status StoreMaintenance::purge(std::string_view id) {
-    MutexLock lock(file_.writeMutex);
-    Database& db = *file_.writer;
-    ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
-    ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, id));
-    RETURN_IF_ERROR(checkIsDeleted(db, no, id));
-    RETURN_IF_ERROR(dropPoints(db, no));
-    RETURN_IF_ERROR(dropPlan(db, no));
-    RETURN_IF_ERROR(runOn(db, "UPDATE checkpoint SET is_deleted = 1 WHERE run_no = ?", no));
-    ASSIGN_OR_RETURN(Statement mark, db.prepare("UPDATE run SET purged_ms = ?1 WHERE no = ?2 AND "
-                                                "purged_ms = 0"));
-    RETURN_IF_ERROR(mark.bind(file_.clock.wallMs()).bind(no).run());
-    RETURN_IF_ERROR(touchRun(db, no));
-    return transaction.commit();
+    return changeRun(file_, id, [&](Database& db, std::int64_t no) -> Status {
+        RETURN_IF_ERROR(checkIsDeleted(db, no, id));
+        RETURN_IF_ERROR(dropPoints(db, no));
+        RETURN_IF_ERROR(dropPlan(db, no));
+        RETURN_IF_ERROR(db.run("UPDATE checkpoint SET is_deleted = 1 WHERE run_no = ?", no));
+        return db.run("UPDATE run SET purged_ms = ?1 WHERE no = ?2 AND purged_ms = 0",
+                      file_.clock.wallMs(), no);
+    });
 }
 
 Status StoreMaintenance::addRunningTime(std::int64_t ms) {
     MutexLock lock(file_.writeMutex);
-    ASSIGN_OR_RETURN(Statement add, file_.writer->prepare("UPDATE counter SET value = value + ? "
-                                                          "WHERE name = 'running_ms'"));
-    return add.bind(ms).run();
+    return file_.writer->run("UPDATE counter SET value = value + ? WHERE name = 'running_ms'", ms);
 }
 
 Result<std::vector<std::string>> StoreMaintenance::deletedBefore(std::int64_t ms,
@@ -85,19 +65,22 @@ Result<std::vector<std::string>> StoreMaintenance::deletedBefore(std::int64_t ms
     MutexLock lock(file_.browseMutex);
     ASSIGN_OR_RETURN(
         Statement query,
-        file_.browser->prepare("SELECT id FROM run WHERE is_deleted = 1 AND purged_ms = 0 "
-                               "AND deleted_ms < ? AND deleted_running_ms + ? <= (SELECT value "
-                               "FROM counter WHERE name = 'running_ms')"));
-    return textsOf(query.bind(ms).bind(runningMs));
+        file_.browser->prepare(
+            "SELECT id FROM run WHERE is_deleted = 1 AND purged_ms = 0 AND deleted_ms < ? AND "
+            "deleted_running_ms + ? <= (SELECT value FROM counter WHERE name = 'running_ms')",
+            ms, runningMs));
+    return textsOf(query);
 }
 
 Result<std::vector<std::string>> StoreMaintenance::purgedAmong(
     const std::vector<std::string>& ids) const {
     MutexLock lock(file_.browseMutex);
-    ASSIGN_OR_RETURN(Statement query,
-                     file_.browser->prepare("SELECT id FROM run WHERE purged_ms > 0 AND id IN "
-                                            "(SELECT value FROM json_each(?))"));
-    return textsOf(query.bind(dumpJson(Json(ids))));
+    ASSIGN_OR_RETURN(
+        Statement query,
+        file_.browser->prepare(
+            "SELECT id FROM run WHERE purged_ms > 0 AND id IN (SELECT value FROM json_each(?))",
+            dumpJson(Json(ids))));
+    return textsOf(query);
 }
 
 Result<values::StoreCheck> StoreMaintenance::check(bool isWhole,
