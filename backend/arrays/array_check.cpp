@@ -1,7 +1,6 @@
 #include "backend/arrays/array_check.h"
 
 #include <memory>
-#include <string>
 
 #include <arrow/array/array_base.h>
 #include <arrow/array/data.h>

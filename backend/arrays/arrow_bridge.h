@@ -8,7 +8,6 @@
 // - decimals of more than 38 digits, and decimals in lists, to doubles
 // - dictionaries and runs to their values, extension types to their storage
 #include <memory>
-#include <string>
 #include <string_view>
 #include <utility>
 

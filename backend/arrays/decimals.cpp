@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include <arrow/array/array_decimal.h>
 #include <arrow/array/builder_binary.h>

@@ -3,7 +3,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <string_view>
 
 #include <arrow/array/array_binary.h>
 #include <arrow/array/array_decimal.h>

@@ -1,7 +1,6 @@
 #pragma once
 // The fixed beginning of a checkpoint file's header, and its checksum; for checkpoint and its
 // tests.
-#include <cstdint>
 #include <string>
 #include <string_view>
 

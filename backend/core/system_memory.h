@@ -5,7 +5,6 @@
 // Its pages are zero, and the thread that first writes a page creates it. Threads: one owner.
 // Failure: kResourceExhausted, with the place that needs the memory.
 #include <cstddef>
-#include <cstdint>
 #include <string_view>
 #include <utility>
 

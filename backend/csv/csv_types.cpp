@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <map>
 #include <utility>
 
 #include "backend/csv/csv_records.h"

@@ -1,8 +1,6 @@
 #include "backend/dataset/footers.h"
 
 #include <algorithm>
-#include <cstring>
-#include <map>
 
 #include <arrow/io/interfaces.h>
 #include <arrow/ipc/options.h>
@@ -23,7 +21,6 @@
 #include "backend/core/hash.h"
 #include "backend/dataset/arrow_stream.h"
 #include "backend/files/file_identity.h"
-#include "backend/files/file_source.h"
 #include "backend/files/footer_bytes.h"
 #include "backend/pages/parquet_columns.h"
 #include "backend/pages/parquet_footers.h"

@@ -1,7 +1,5 @@
-#include <map>
 #include <new>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 

@@ -1,7 +1,6 @@
 #include "backend/dataset/side_table.h"
 
 #include <algorithm>
-#include <memory>
 #include <numeric>
 #include <span>
 

@@ -1,7 +1,6 @@
 #include "backend/dataset/split_metadata.h"
 
 #include <algorithm>
-#include <cmath>
 #include <exception>
 #include <limits>
 

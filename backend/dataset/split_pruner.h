@@ -12,7 +12,6 @@
 #include <variant>
 #include <vector>
 
-#include "backend/core/status.h"
 #include "backend/expr/expression.h"
 #include "backend/spec/run_spec.h"
 

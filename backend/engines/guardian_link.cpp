@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "backend/core/clock.h"
-#include "backend/core/unique_fd.h"
 #include "backend/filesystem/files.h"
 #include "backend/system/unix_socket.h"
 #include "backend/system/worker_group.h"

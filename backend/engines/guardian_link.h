@@ -2,7 +2,6 @@
 // Communicates with guardians, which another daemon may have started, and cleans up after killed
 // ones.
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "backend/core/unique_fd.h"

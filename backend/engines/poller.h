@@ -8,7 +8,6 @@
 #include <map>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "backend/core/mutex.h"
 #include "backend/engines/engine.h"

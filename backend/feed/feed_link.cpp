@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstring>
-#include <utility>
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,10 +1,8 @@
 #include "backend/feed/feed_reader.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include <unistd.h>

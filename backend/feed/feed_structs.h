@@ -5,7 +5,6 @@
 // Threads: any. Owns: nothing. Failure: false, or a message. No dependencies.
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 
 #include "backend/feed/feed_reader.h"

@@ -3,7 +3,6 @@
 // that become a table. They are columns of their own, directly after the carried column. Frames for
 // training have no masks: a null is 0 or empty there.
 #include <cstddef>
-#include <string>
 #include <string_view>
 #include <vector>
 

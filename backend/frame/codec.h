@@ -9,7 +9,6 @@
 // with what is wrong; no input reads or writes out of bounds.
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>

@@ -1,4 +1,3 @@
-#include <cstring>
 
 #include "backend/frame/frame.h"
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdint>
-#include <limits>
 #include <utility>
 
 #include "backend/text/text.h"

@@ -8,7 +8,6 @@
 #include <limits>
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "backend/core/status.h"

@@ -1,7 +1,6 @@
 #include "backend/options/stream_options.h"
 
 #include <charconv>
-#include <utility>
 
 namespace millrace::options {
 namespace {

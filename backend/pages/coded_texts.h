@@ -7,7 +7,6 @@
 // Threads: one. Owns the buffers until finish(). Failure: kResourceExhausted.
 #include <cstdint>
 #include <memory>
-#include <optional>
 
 #include <arrow/type_fwd.h>
 

@@ -1,8 +1,6 @@
 #include "backend/pages/page_levels.h"
 
-#include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "backend/arrays/bit_unpack.h"
 

@@ -10,8 +10,6 @@
 // in the footer. A requested body is verified against its checksum if the header has one.
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <vector>
 
 #include <arrow/type_fwd.h>
 #include <arrow/util/type_fwd.h>

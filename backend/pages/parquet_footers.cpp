@@ -1,7 +1,6 @@
 #include "backend/pages/parquet_footers.h"
 
 #include <algorithm>
-#include <exception>
 #include <set>
 
 #include <parquet/file_reader.h>
@@ -12,7 +11,6 @@
 #include "backend/core/hash.h"
 #include "backend/files/file_identity.h"
 #include "backend/files/footer_bytes.h"
-#include "backend/pages/parquet_columns.h"
 
 namespace millrace::pages {
 namespace {

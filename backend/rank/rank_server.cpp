@@ -1,7 +1,6 @@
 #include "backend/rank/rank_server.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <map>
 #include <optional>

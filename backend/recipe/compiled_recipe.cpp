@@ -4,7 +4,6 @@
 #include <set>
 
 #include "backend/dataset/plan_builder.h"
-#include "backend/dataset/side_table.h"
 #include "backend/eval/evaluation_pool.h"
 #include "backend/recipe/outputs.h"
 #include "backend/recipe/own_time.h"

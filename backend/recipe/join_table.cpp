@@ -1,7 +1,6 @@
 #include "backend/recipe/join_table.h"
 
 #include <algorithm>
-#include <atomic>
 #include <numeric>
 
 #include <arrow/array/array_dict.h>

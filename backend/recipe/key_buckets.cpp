@@ -1,6 +1,5 @@
 #include "backend/recipe/key_buckets.h"
 
-#include <algorithm>
 #include <numeric>
 #include <span>
 

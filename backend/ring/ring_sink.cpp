@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "backend/frame/format.h"
-#include "backend/frame/frame.h"
 
 namespace millrace::ring {
 namespace {

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <list>
 #include <optional>
-#include <vector>
 
 #include "backend/core/clock.h"
 #include "backend/core/exit_codes.h"

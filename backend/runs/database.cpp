@@ -1,7 +1,6 @@
 #include "backend/runs/database.h"
 
 #include <cerrno>
-#include <cmath>
 #include <iterator>
 #include <limits>
 

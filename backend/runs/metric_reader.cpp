@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <optional>
 
-#include <climits>
-
 #include "backend/runs/decimate.h"
 #include "backend/runs/metric_chunk.h"
 #include "backend/runs/metric_table.h"

@@ -5,11 +5,7 @@
 // Times are UTC milliseconds since 1970; 0 means "not yet".
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
-#include <map>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "backend/values/metric_line.h"

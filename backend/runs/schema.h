@@ -1,6 +1,5 @@
 #pragma once
 // The run store's schema: the tables of a new file, and which files this program reads.
-#include <string>
 
 #include "backend/core/status.h"
 #include "backend/runs/database.h"

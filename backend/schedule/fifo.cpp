@@ -1,7 +1,5 @@
 #include "backend/schedule/fifo.h"
 
-#include <utility>
-
 #include "backend/core/status.h"
 
 namespace millrace::schedule {

@@ -1,9 +1,7 @@
 #pragma once
 // The attributes of runs for filters, apart from metrics, params and tags.
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 namespace millrace::search {
 

@@ -1,7 +1,6 @@
 #include "backend/segment/requests.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 #include <arrow/array/array_base.h>

@@ -10,7 +10,6 @@
 #include <span>
 #include <vector>
 
-#include "backend/core/status.h"
 #include "backend/frame/frame.h"
 #include "backend/segment/chunk.h"
 

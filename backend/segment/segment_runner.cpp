@@ -6,7 +6,6 @@
 
 #include <arrow/api.h>
 
-#include "backend/segment/key_order.h"
 #include "backend/segment/objects_ahead.h"
 #include "backend/segment/requests.h"
 #include "backend/text/text.h"

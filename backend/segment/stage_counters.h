@@ -16,7 +16,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include "backend/core/mutex.h"
 #include "backend/dataset/column_cost.h"

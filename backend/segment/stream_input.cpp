@@ -8,7 +8,6 @@
 #include "backend/dataset/plan_builder.h"
 #include "backend/dataset/side_table.h"
 #include "backend/filesystem/paths.h"
-#include "backend/segment/layout.h"
 #include "backend/segment/requests.h"
 #include "backend/spec/bind.h"
 

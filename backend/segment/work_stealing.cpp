@@ -1,6 +1,5 @@
 #include "backend/segment/work_stealing.h"
 
-#include <algorithm>
 #include <iterator>
 #include <numeric>
 #include <utility>

@@ -7,7 +7,6 @@
 
 #include "backend/core/hash.h"
 #include "backend/expr/expression.h"
-#include "backend/spec/run_spec.h"
 
 namespace millrace::spec {
 namespace {

@@ -1,7 +1,5 @@
 #include "backend/spec/key_table.h"
 
-#include <algorithm>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>

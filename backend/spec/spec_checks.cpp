@@ -1,7 +1,6 @@
 #include "backend/spec/spec_checks.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <variant>
 

@@ -9,7 +9,6 @@
 #include "backend/spec/step.h"
 #include "backend/spec/step_typing.h"
 #include "backend/spec/yaml_text.h"
-#include "backend/text/json.h"
 
 namespace millrace::spec {
 namespace {

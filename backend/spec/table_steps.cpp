@@ -1,6 +1,5 @@
 // The step kinds that use a table: join, semi_join, anti_join.
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include "backend/spec/step_kinds.h"

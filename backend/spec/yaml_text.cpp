@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "backend/spec/step_defaults.h"
-#include "backend/text/json.h"
 
 namespace millrace::spec {
 

@@ -6,7 +6,6 @@
 // Failure: kInvalidArgument with "cursor: " or "state: " and the reason.
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include "backend/core/status.h"
 #include "backend/stream/state/stream_state.h"

@@ -5,7 +5,6 @@
 // Threads: values.
 #include <compare>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace millrace::stream {

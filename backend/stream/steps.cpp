@@ -1,8 +1,5 @@
 #include "backend/stream/steps.h"
 
-#include <algorithm>
-#include <string>
-
 namespace millrace::stream {
 
 Result<Dealing> Dealing::make(std::int64_t batchRows, std::int64_t microRows,

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "backend/filesystem/files.h"
-#include "backend/system/control_groups.h"
 
 namespace millrace {
 namespace {

@@ -15,7 +15,6 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "backend/core/status.h"
 #include "backend/core/unique_fd.h"
 
 namespace millrace {

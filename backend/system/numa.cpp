@@ -1,6 +1,5 @@
 #include "backend/system/numa.h"
 
-#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <fstream>

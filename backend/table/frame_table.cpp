@@ -13,7 +13,6 @@
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/dataset/stored_types.h"
-#include "backend/frame/carry_mask.h"
 #include "backend/spec/column_origins.h"
 #include "backend/text/text.h"
 

@@ -15,8 +15,6 @@
 #include <arrow/type.h>
 
 #include "backend/core/parallel.h"
-#include "backend/core/status.h"
-#include "backend/core/system_memory.h"
 #include "backend/table/row_places.h"
 #include "backend/table/text_word.h"
 

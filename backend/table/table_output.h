@@ -10,7 +10,6 @@
 // (sharedWork()).
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 

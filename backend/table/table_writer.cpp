@@ -1,8 +1,6 @@
 #include "backend/table/table_writer.h"
 
 #include <algorithm>
-#include <utility>
-#include <vector>
 
 #include <arrow/array.h>
 #include <arrow/array/builder_binary.h>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <string>
 #include <thread>
 
 #include "backend/core/mutex.h"

@@ -5,7 +5,6 @@
 // checkCursor() of stream/read_state.h. Threads: a value.
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace millrace::stream {
