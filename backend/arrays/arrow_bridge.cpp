@@ -1,5 +1,7 @@
 #include "backend/arrays/arrow_bridge.h"
 
+#include <utility>
+
 #include <arrow/array/array_base.h>
 #include <arrow/array/array_nested.h>
 #include <arrow/array/builder_primitive.h>
@@ -24,113 +26,48 @@ namespace {
 
 using arrow::Type;
 
-bool scalarKind(Type::type id, expr::TypeKind& kind) {
-    using K = expr::TypeKind;
-    switch (id) {
-        case Type::NA:
-            kind = K::kNull;
-            return true;
-        case Type::BOOL:
-            kind = K::kBool;
-            return true;
-        case Type::INT8:
-            kind = K::kInt8;
-            return true;
-        case Type::INT16:
-            kind = K::kInt16;
-            return true;
-        case Type::INT32:
-            kind = K::kInt32;
-            return true;
-        case Type::INT64:
-            kind = K::kInt64;
-            return true;
-        case Type::UINT8:
-            kind = K::kUint8;
-            return true;
-        case Type::UINT16:
-            kind = K::kUint16;
-            return true;
-        case Type::UINT32:
-            kind = K::kUint32;
-            return true;
-        case Type::UINT64:
-            kind = K::kUint64;
-            return true;
-        case Type::HALF_FLOAT:
-        case Type::FLOAT:
-            kind = K::kFloat;
-            return true;
-        case Type::DOUBLE:
-            kind = K::kDouble;
-            return true;
-        case Type::DECIMAL32:
-        case Type::DECIMAL64:
-        case Type::DECIMAL128:
-            kind = K::kDecimal;
-            return true;
-        case Type::TIME32:
-        case Type::TIME64:
-            kind = K::kInt64;
-            return true;
-        case Type::STRING:
-        case Type::LARGE_STRING:
-        case Type::STRING_VIEW:
-        case Type::BINARY:
-        case Type::LARGE_BINARY:
-        case Type::BINARY_VIEW:
-        case Type::FIXED_SIZE_BINARY:
-            kind = K::kString;
-            return true;
-        case Type::DATE32:
-        case Type::DATE64:
-            kind = K::kDate;
-            return true;
-        case Type::TIMESTAMP:
-            kind = K::kTimestamp;
-            return true;
-        default:
-            return false;
-    }
-}
+constexpr std::pair<Type::type, expr::TypeKind> kScalarKinds[] = {
+    {Type::NA, expr::TypeKind::kNull},
+    {Type::BOOL, expr::TypeKind::kBool},
+    {Type::INT8, expr::TypeKind::kInt8},
+    {Type::INT16, expr::TypeKind::kInt16},
+    {Type::INT32, expr::TypeKind::kInt32},
+    {Type::INT64, expr::TypeKind::kInt64},
+    {Type::UINT8, expr::TypeKind::kUint8},
+    {Type::UINT16, expr::TypeKind::kUint16},
+    {Type::UINT32, expr::TypeKind::kUint32},
+    {Type::UINT64, expr::TypeKind::kUint64},
+    {Type::HALF_FLOAT, expr::TypeKind::kFloat},
+    {Type::FLOAT, expr::TypeKind::kFloat},
+    {Type::DOUBLE, expr::TypeKind::kDouble},
+    {Type::DECIMAL32, expr::TypeKind::kDecimal},
+    {Type::DECIMAL64, expr::TypeKind::kDecimal},
+    {Type::DECIMAL128, expr::TypeKind::kDecimal},
+    {Type::TIME32, expr::TypeKind::kInt64},
+    {Type::TIME64, expr::TypeKind::kInt64},
+    {Type::STRING, expr::TypeKind::kString},
+    {Type::LARGE_STRING, expr::TypeKind::kString},
+    {Type::STRING_VIEW, expr::TypeKind::kString},
+    {Type::BINARY, expr::TypeKind::kString},
+    {Type::LARGE_BINARY, expr::TypeKind::kString},
+    {Type::BINARY_VIEW, expr::TypeKind::kString},
+    {Type::FIXED_SIZE_BINARY, expr::TypeKind::kString},
+    {Type::DATE32, expr::TypeKind::kDate},
+    {Type::DATE64, expr::TypeKind::kDate},
+    {Type::TIMESTAMP, expr::TypeKind::kTimestamp},
+};
 
 std::shared_ptr<arrow::DataType> scalarArrowType(expr::TypeKind kind) {
-    using K = expr::TypeKind;
-    switch (kind) {
-        case K::kNull:
-            return arrow::null();
-        case K::kBool:
-            return arrow::boolean();
-        case K::kInt8:
-            return arrow::int8();
-        case K::kInt16:
-            return arrow::int16();
-        case K::kInt32:
-            return arrow::int32();
-        case K::kInt64:
-            return arrow::int64();
-        case K::kUint8:
-            return arrow::uint8();
-        case K::kUint16:
-            return arrow::uint16();
-        case K::kUint32:
-            return arrow::uint32();
-        case K::kUint64:
-            return arrow::uint64();
-        case K::kFloat:
-            return arrow::float32();
-        case K::kDouble:
-            return arrow::float64();
-        case K::kDecimal:
-            return nullptr;
-        case K::kString:
-            return arrow::utf8();
-        case K::kDate:
-            return arrow::date32();
-        case K::kTimestamp:
-            return arrow::timestamp(arrow::TimeUnit::MICRO);
+    // In the order of TypeKind.
+    constexpr const std::shared_ptr<arrow::DataType>& (*kTypes[])() = {
+        arrow::null,    arrow::boolean, arrow::int8,   arrow::int16,  arrow::int32,
+        arrow::int64,   arrow::uint8,   arrow::uint16, arrow::uint32, arrow::uint64,
+        arrow::float32, arrow::float64, nullptr,       arrow::utf8,   arrow::date32};
+    if (kind == expr::TypeKind::kTimestamp) {
+        return arrow::timestamp(arrow::TimeUnit::MICRO);
     }
-    return nullptr;
+    const auto make = kTypes[static_cast<std::size_t>(kind)];
+    return make == nullptr ? nullptr : make();  // a decimal's digits are not known
 }
 
 Result<std::shared_ptr<arrow::Array>> castPinned(const std::shared_ptr<arrow::Array>& array,
@@ -336,8 +273,15 @@ bool toSpecType(const arrow::DataType& type, expr::DataType& out) {
             return true;
         }
         default:
-            return scalarKind(type.id(), out.kind);
+            break;
     }
+    for (const auto& [id, kind] : kScalarKinds) {
+        if (id == type.id()) {
+            out.kind = kind;
+            return true;
+        }
+    }
+    return false;
 }
 
 std::shared_ptr<arrow::DataType> toArrowType(const expr::DataType& type) {

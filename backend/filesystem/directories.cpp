@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -85,29 +86,16 @@ Status syncParent(const std::string& path) {
 
 std::string_view networkFileSystemName(std::int64_t magic) {
     // From linux/magic.h and the file systems' own sources; the kernel's list lacks names for some.
-    switch (static_cast<std::uint32_t>(magic)) {
-        case 0x6969:
-            return "nfs";
-        case 0xFF534D42:
-        case 0xFE534D42:
-            return "cifs";
-        case 0x517B:
-            return "smb";
-        case 0x65735546:
-            return "fuse";
-        case 0x01021997:
-            return "9p";
-        case 0x00C36400:
-            return "ceph";
-        case 0x0BD00BD0:
-            return "lustre";
-        case 0x47504653:
-            return "gpfs";
-        case 0x5346414F:
-            return "afs";
-        default:
-            return "";
+    constexpr std::pair<std::uint32_t, std::string_view> kNames[] = {
+        {0x6969, "nfs"},      {0xFF534D42, "cifs"}, {0xFE534D42, "cifs"}, {0x517B, "smb"},
+        {0x65735546, "fuse"}, {0x01021997, "9p"},   {0x00C36400, "ceph"}, {0x0BD00BD0, "lustre"},
+        {0x47504653, "gpfs"}, {0x5346414F, "afs"}};
+    for (const auto& [known, name] : kNames) {
+        if (known == static_cast<std::uint32_t>(magic)) {
+            return name;
+        }
     }
+    return "";
 }
 
 std::string networkFileSystemOf(const std::string& path) {

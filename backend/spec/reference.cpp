@@ -1,5 +1,7 @@
 // Generates the reference page from the key table and the function table.
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include <absl/strings/ascii.h>
 #include <absl/strings/str_join.h>
@@ -11,49 +13,34 @@
 namespace millrace::spec {
 namespace {
 
+constexpr std::pair<KeyType, std::string_view> kTypeTexts[] = {
+    {KeyType::kText, "text"},
+    {KeyType::kExpr, "expression"},
+    {KeyType::kBool, "true or false"},
+    {KeyType::kInt, "integer"},
+    {KeyType::kSeed, "integer"},
+    {KeyType::kReal, "number"},
+    {KeyType::kChoice, "word"},
+    {KeyType::kTextList, "list of texts"},
+    {KeyType::kDense, "list of texts"},
+    {KeyType::kVectors, "list of texts"},
+    {KeyType::kIntList, "list of integers"},
+    {KeyType::kRealList, "list of numbers"},
+    {KeyType::kTextMap, "names and texts"},
+    {KeyType::kParams, "names and values"},
+    {KeyType::kNamedExprs, "names and expressions"},
+    {KeyType::kJoinKeys, "columns"},
+    {KeyType::kOrder, "word or {by: column}"},
+    {KeyType::kSectionMap, "names and maps"},
+    {KeyType::kSectionList, "list of maps"},
+    {KeyType::kVariations, "list of maps"},
+    {KeyType::kRecipe, "list of steps"},
+};
+
 std::string_view typeText(KeyType type) {
-    switch (type) {
-        case KeyType::kText:
-            return "text";
-        case KeyType::kExpr:
-            return "expression";
-        case KeyType::kBool:
-            return "true or false";
-        case KeyType::kInt:
-        case KeyType::kSeed:
-            return "integer";
-        case KeyType::kReal:
-            return "number";
-        case KeyType::kChoice:
-            return "word";
-        case KeyType::kTextList:
-        case KeyType::kDense:
-        case KeyType::kVectors:
-            return "list of texts";
-        case KeyType::kIntList:
-            return "list of integers";
-        case KeyType::kRealList:
-            return "list of numbers";
-        case KeyType::kTextMap:
-            return "names and texts";
-        case KeyType::kParams:
-            return "names and values";
-        case KeyType::kNamedExprs:
-            return "names and expressions";
-        case KeyType::kJoinKeys:
-            return "columns";
-        case KeyType::kOrder:
-            return "word or {by: column}";
-        case KeyType::kSectionMap:
-            return "names and maps";
-        case KeyType::kSectionList:
-        case KeyType::kVariations:
-            return "list of maps";
-        case KeyType::kRecipe:
-            return "list of steps";
-        default:
-            return "map";
-    }
+    const auto at =
+        std::ranges::find(kTypeTexts, type, &std::pair<KeyType, std::string_view>::first);
+    return at == std::end(kTypeTexts) ? "map" : at->second;
 }
 
 std::string number(double value) {

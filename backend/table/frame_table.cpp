@@ -28,31 +28,11 @@ using ArrayPtr = std::shared_ptr<arrow::Array>;
 using BufferPtr = std::shared_ptr<arrow::Buffer>;
 
 TypePtr numberType(DType type) {
-    switch (type) {
-        case DType::kUint8:
-            return arrow::uint8();
-        case DType::kInt8:
-            return arrow::int8();
-        case DType::kUint16:
-            return arrow::uint16();
-        case DType::kInt16:
-            return arrow::int16();
-        case DType::kUint32:
-            return arrow::uint32();
-        case DType::kInt32:
-            return arrow::int32();
-        case DType::kUint64:
-            return arrow::uint64();
-        case DType::kInt64:
-            return arrow::int64();
-        case DType::kFloat32:
-            return arrow::float32();
-        case DType::kFloat64:
-            return arrow::float64();
-        case DType::kString:
-            break;
-    }
-    return arrow::utf8();
+    // In the order of DType, whose first is 1.
+    constexpr const TypePtr& (*kTypes[])() = {
+        arrow::uint8,  arrow::int8,  arrow::uint16,  arrow::int16,   arrow::uint32, arrow::int32,
+        arrow::uint64, arrow::int64, arrow::float32, arrow::float64, arrow::utf8};
+    return kTypes[static_cast<std::size_t>(type) - 1]();
 }
 
 TypePtr plainType(const frame::ColumnSpec& column) {

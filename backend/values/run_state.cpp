@@ -4,31 +4,38 @@
 
 namespace millrace::values {
 
+namespace {
+
+constexpr std::pair<RunState, std::string_view> kStateNames[] = {
+    {RunState::kQueued, "queued"},      {RunState::kStarting, "starting"},
+    {RunState::kRunning, "running"},    {RunState::kStopping, "stopping"},
+    {RunState::kFinished, "finished"},  {RunState::kFailed, "failed"},
+    {RunState::kCancelled, "cancelled"}};
+
+struct PhaseName {
+    Phase phase;
+    std::string_view word, shown;
+};
+constexpr PhaseName kPhaseNames[] = {{Phase::kTraining, "training", "training"},
+                                     {Phase::kWaiting, "waiting", "waiting for data"},
+                                     {Phase::kCheckpoint, "checkpoint", "writing a checkpoint"},
+                                     {Phase::kEvaluating, "evaluating", "evaluating"},
+                                     {Phase::kEnding, "ending", "ending"}};
+
+}  // namespace
+
 std::string_view nameOf(RunState state) {
-    switch (state) {
-        case RunState::kQueued:
-            return "queued";
-        case RunState::kStarting:
-            return "starting";
-        case RunState::kRunning:
-            return "running";
-        case RunState::kStopping:
-            return "stopping";
-        case RunState::kFinished:
-            return "finished";
-        case RunState::kFailed:
-            return "failed";
-        case RunState::kCancelled:
-            return "cancelled";
-        case RunState::kUnknown:
-            break;
+    for (const auto& [known, name] : kStateNames) {
+        if (known == state) {
+            return name;
+        }
     }
     return "unknown";
 }
 
 std::optional<RunState> runStateOf(std::string_view word) {
-    for (const RunState state : kRunStates) {
-        if (nameOf(state) == word) {
+    for (const auto& [state, name] : kStateNames) {
+        if (name == word) {
             return state;
         }
     }
@@ -41,32 +48,18 @@ bool isEnded(RunState state) {
 }
 
 std::string_view nameOf(Phase phase) {
-    switch (phase) {
-        case Phase::kTraining:
-            return "training";
-        case Phase::kWaiting:
-            return "waiting for data";
-        case Phase::kCheckpoint:
-            return "writing a checkpoint";
-        case Phase::kEvaluating:
-            return "evaluating";
-        case Phase::kEnding:
-            return "ending";
-        case Phase::kUnknown:
-            break;
+    for (const PhaseName& name : kPhaseNames) {
+        if (name.phase == phase) {
+            return name.shown;
+        }
     }
     return "";
 }
 
 Phase phaseOf(std::string_view word) {
-    constexpr std::pair<std::string_view, Phase> kWords[] = {{"training", Phase::kTraining},
-                                                             {"waiting", Phase::kWaiting},
-                                                             {"checkpoint", Phase::kCheckpoint},
-                                                             {"evaluating", Phase::kEvaluating},
-                                                             {"ending", Phase::kEnding}};
-    for (const auto& [known, phase] : kWords) {
-        if (known == word) {
-            return phase;
+    for (const PhaseName& name : kPhaseNames) {
+        if (name.word == word) {
+            return name.phase;
         }
     }
     return Phase::kUnknown;
