@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <set>
 
@@ -15,6 +14,7 @@
 #include "backend/filesystem/files.h"
 #include "backend/job/attempt_paths.h"
 #include "backend/text/json_bounds.h"
+#include "backend/text/numbers.h"
 
 namespace millrace::engines {
 namespace {
@@ -58,12 +58,8 @@ struct KeyParts {
 };
 
 std::optional<int> numberOf(std::string_view digits) {
-    int number = 0;
-    const char* end = digits.data() + digits.size();
-    const auto read = std::from_chars(digits.data(), end, number);
-    const bool isNumber =
-        read.ec == std::errc() && read.ptr == end && digits.size() <= 9 && digits[0] != '-';
-    return isNumber ? std::optional(number) : std::nullopt;
+    const bool mayBe = digits.size() <= 9 && !digits.starts_with('-');
+    return mayBe ? parseNumber<int>(digits) : std::nullopt;
 }
 
 // Reads from the right, because a run's id may hold dots: first the part, if the last word is not

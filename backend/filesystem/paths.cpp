@@ -1,6 +1,5 @@
 #include "backend/filesystem/paths.h"
 
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -9,6 +8,7 @@
 
 #include "backend/core/log.h"
 #include "backend/filesystem/directories.h"
+#include "backend/text/numbers.h"
 
 namespace millrace {
 namespace {
@@ -32,10 +32,9 @@ struct HostAndPort {
     std::optional<int> port;
 };
 
-bool readPort(std::string_view text, int& port) {
-    const char* const end = text.data() + text.size();
-    const auto read = std::from_chars(text.data(), end, port);
-    return read.ec == std::errc() && read.ptr == end && port >= 0 && port <= 65'535;
+std::optional<int> portIn(std::string_view text) {
+    const auto port = parseNumber<int>(text);
+    return port && *port >= 0 && *port <= 65'535 ? port : std::nullopt;
 }
 
 // Splits "HOST", "HOST:PORT", "[V6]", "[V6]:PORT" or "V6". Returns nothing for other text.
@@ -55,8 +54,11 @@ std::optional<HostAndPort> splitHost(std::string_view text) {
         split.host = text.substr(0, text.find(':'));
         rest = text.substr(split.host.size());
     }
-    if (!rest.empty() && (rest.front() != ':' || !readPort(rest.substr(1), split.port.emplace()))) {
-        return std::nullopt;
+    if (!rest.empty()) {
+        split.port = rest.front() == ':' ? portIn(rest.substr(1)) : std::nullopt;
+        if (!split.port) {
+            return std::nullopt;
+        }
     }
     const bool isHost = !split.host.empty() && split.host.find_first_of("[]") == std::string::npos;
     return isHost ? std::optional(split) : std::nullopt;
@@ -66,10 +68,8 @@ std::optional<HostAndPort> splitHost(std::string_view text) {
 std::string portTrouble(std::string_view text) {
     const std::size_t colon = text.rfind(':');
     const bool isV6 = text.find(':') != colon && !text.starts_with('[');
-    int port = 0;
     const bool hasPort = colon != std::string_view::npos && colon + 1 < text.size();
-    if (!hasPort || colon == 0 || isV6 || text.ends_with(']') ||
-        readPort(text.substr(colon + 1), port)) {
+    if (!hasPort || colon == 0 || isV6 || text.ends_with(']') || portIn(text.substr(colon + 1))) {
         return "";
     }
     return strCat("'", text, "': the port '", text.substr(colon + 1),

@@ -1,10 +1,10 @@
 #include "backend/job/attempt_paths.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include "backend/core/status.h"
+#include "backend/text/numbers.h"
 
 namespace millrace::job {
 
@@ -20,10 +20,7 @@ namespace {
 
 // Accepts only digits, and only values that fit into an int.
 std::optional<int> countOf(std::string_view digits) {
-    int count = 0;
-    const auto [end, error] = std::from_chars(digits.begin(), digits.end(), count);
-    const bool isCount = error == std::errc() && end == digits.end() && !digits.starts_with('-');
-    return isCount ? std::optional(count) : std::nullopt;
+    return digits.starts_with('-') ? std::nullopt : parseNumber<int>(digits);
 }
 
 }  // namespace

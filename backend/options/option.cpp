@@ -1,9 +1,9 @@
 #include "backend/options/option.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "backend/text/numbers.h"
 #include "backend/text/text.h"
 
 namespace millrace::options {
@@ -12,10 +12,8 @@ namespace {
 constexpr std::int64_t kIntMax = std::numeric_limits<int>::max();
 
 Status checkWhole(const OptionSpec& option, const std::string& value, std::int64_t least) {
-    std::int64_t number = 0;
-    const char* end = value.data() + value.size();
-    const auto read = std::from_chars(value.data(), end, number);
-    if (read.ec == std::errc() && read.ptr == end && number >= least && number <= option.most) {
+    const auto number = parseNumber<std::int64_t>(value);
+    if (number && *number >= least && *number <= option.most) {
         return okStatus();
     }
     const bool isLimited = option.most < kIntMax;

@@ -81,11 +81,6 @@ class RankServer::Impl {
         wake();
     }
 
-    std::size_t numConnections() const {
-        MutexLock lock(mutex_);
-        return known_.size();
-    }
-
  private:
     void wake() const {
         const std::uint64_t one = 1;
@@ -327,10 +322,6 @@ void RankServer::stop(ConnectionId connection, const Stop& how) {
 
 void RankServer::close(ConnectionId connection) {
     impl_->close(connection);
-}
-
-std::size_t RankServer::numConnections() const {
-    return impl_->numConnections();
 }
 
 }  // namespace millrace::rank

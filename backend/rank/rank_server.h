@@ -46,7 +46,6 @@ class RankServer {
     void ack(ConnectionId connection, std::int64_t attempt, std::uint64_t seq);
     void stop(ConnectionId connection, const Stop& how = {});
     void close(ConnectionId connection);
-    std::size_t numConnections() const;
 
  private:
     class Impl;

@@ -1,13 +1,13 @@
 #include "backend/search/run_filter.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "backend/search/attributes.h"
 #include "backend/search/time_text.h"
+#include "backend/text/numbers.h"
 #include "backend/text/text.h"
 #include "backend/values/run_state.h"
 
@@ -492,19 +492,17 @@ class Parser {
             clause.numbers.push_back(*seconds);
             return okStatus();
         }
-        double number = 0;
-        const char* end = word.data() + word.size();
-        const auto parsed = std::from_chars(word.data(), end, number);
+        const std::optional<double> number = parseNumber<double>(word);
         const bool isWord =
             !word.empty() && ((word.back() | 32) >= 'a' && (word.back() | 32) <= 'z');
-        if (word.empty() || parsed.ec != std::errc() || parsed.ptr != end || isWord) {
+        if (!number || isWord) {
             return error(start, "'", key.name, "' is compared with a number",
                          key.attribute == nullptr && key.entity != FilterEntity::kMetric
                              ? " or quoted text"
                              : "",
                          "; found '", word, "'");
         }
-        clause.numbers.push_back(number);
+        clause.numbers.push_back(*number);
         return okStatus();
     }
 

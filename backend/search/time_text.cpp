@@ -4,6 +4,7 @@
 #include <string>
 
 #include "backend/core/clock.h"
+#include "backend/text/numbers.h"
 #include "backend/text/text.h"
 
 namespace millrace::search {
@@ -72,10 +73,8 @@ std::optional<TimeSpan> timeOf(std::string_view text, std::int64_t nowMs) {
     if (text == "today" || text == "yesterday") {
         return dayOf(text == "today" ? nowMs : nowMs - kDayMs);
     }
-    std::int64_t ms = 0;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), ms);
-    if (!text.empty() && parsed.ec == std::errc() && parsed.ptr == text.data() + text.size()) {
-        return TimeSpan{ms, ms};
+    if (const auto ms = parseNumber<std::int64_t>(text)) {
+        return TimeSpan{*ms, *ms};
     }
     constexpr std::string_view kAgo = " ago";
     const bool isAgo = text.ends_with(kAgo);

@@ -1,13 +1,13 @@
 #include "backend/spec/tree_reader.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include <absl/strings/str_join.h>
 #include <absl/strings/str_replace.h>
 
 #include "backend/spec/yaml_text.h"
+#include "backend/text/numbers.h"
 #include "backend/text/text.h"
 
 namespace millrace::spec {
@@ -44,6 +44,11 @@ std::string quotedName(std::string_view name) {
     return strCat(
         "\"", absl::StrReplaceAll(absl::string_view(name.data(), name.size()), {{"\"", "\"\""}}),
         "\"");
+}
+
+template <class T>
+std::optional<T> numberIn(const YamlNode& node) {
+    return node.isScalar() && !node.isQuoted ? parseNumber<T>(node.text) : std::nullopt;
 }
 
 }  // namespace
@@ -99,6 +104,31 @@ std::optional<std::string> TreeReader::filled(const YamlNode& node, const Where&
         places_[where.path].constants = std::move(text.constants);
     }
     return std::move(text.text);
+}
+
+template <class Each>
+void TreeReader::eachItem(const YamlNode& node, const Where& where, std::string_view wanted,
+                          Each each) {
+    if (!node.isSequence()) {
+        wrong(node, where, wanted);
+    }
+    for (std::size_t i = 0; i < node.items.size(); ++i) {
+        note(node.items[i], where.at(i));
+        each(node.items[i], where.at(i));
+    }
+}
+
+template <class Each>
+void TreeReader::eachMember(const YamlNode& node, const Where& where, std::string_view wanted,
+                            Each each) {
+    if (!node.isMap()) {
+        wrong(node, where, wanted);
+    }
+    for (const YamlNode::Member& member : node.members) {
+        const Where at = where.below(member.key);
+        note(member.value, at);
+        each(member, at);
+    }
 }
 
 Json TreeReader::readRoot(const YamlNode& root) {
@@ -282,38 +312,31 @@ Json TreeReader::boolean(const YamlNode& node, const Where& where) {
 }
 
 Json TreeReader::integer(const Key& key, const YamlNode& node, const Where& where) {
-    std::int64_t number = 0;
-    const char* end = node.text.data() + node.text.size();
-    const auto parsed = std::from_chars(node.text.data(), end, number);
-    if (!node.isScalar() || node.isQuoted || parsed.ec != std::errc() || parsed.ptr != end) {
+    const auto number = numberIn<std::int64_t>(node);
+    if (!number) {
         wrong(node, where, "a whole number");
         return 0;
     }
-    checkRange(key, static_cast<double>(number), node, where);
-    return number;
+    checkRange(key, static_cast<double>(*number), node, where);
+    return *number;
 }
 
 Json TreeReader::seed(const YamlNode& node, const Where& where) {
-    std::uint64_t number = 0;  // beyond int64, too
-    const char* end = node.text.data() + node.text.size();
-    const auto parsed = std::from_chars(node.text.data(), end, number);
-    if (!node.isScalar() || node.isQuoted || parsed.ec != std::errc() || parsed.ptr != end) {
+    const auto number = numberIn<std::uint64_t>(node);  // beyond int64, too
+    if (!number) {
         wrong(node, where, "a whole number from 0 to 2^64 - 1");
     }
-    return number;
+    return number.value_or(0);
 }
 
 Json TreeReader::real(const Key& key, const YamlNode& node, const Where& where) {
-    double number = 0;
-    const char* end = node.text.data() + node.text.size();
-    const auto parsed = std::from_chars(node.text.data(), end, number);
-    if (!node.isScalar() || node.isQuoted || parsed.ec != std::errc() || parsed.ptr != end ||
-        !std::isfinite(number)) {
+    const auto number = numberIn<double>(node);
+    if (!number || !std::isfinite(*number)) {
         wrong(node, where, "a number");
         return 0.0;
     }
-    checkRange(key, number, node, where);
-    return number;
+    checkRange(key, *number, node, where);
+    return *number;
 }
 
 Json TreeReader::expression(const YamlNode& node, const Where& where) {
@@ -349,13 +372,9 @@ Json TreeReader::list(const Key& key, const YamlNode& node, const Where& where) 
     Json out = Json::array();
     if (node.isScalar()) {
         out.push_back(one(node, where));
-    } else if (!node.isSequence()) {
-        wrong(node, where, "a list");
     } else {
-        for (std::size_t i = 0; i < node.items.size(); ++i) {
-            note(node.items[i], where.at(i));
-            out.push_back(one(node.items[i], where.at(i)));
-        }
+        eachItem(node, where, "a list",
+                 [&](const YamlNode& item, const Where& at) { out.push_back(one(item, at)); });
     }
     if (key.limits.isRequired && node.isSequence() && node.items.empty()) {
         wrong(node, where, "a list of at least one");
@@ -365,18 +384,13 @@ Json TreeReader::list(const Key& key, const YamlNode& node, const Where& where) 
 
 Json TreeReader::textMap(const YamlNode& node, const Where& where) {
     Json out = Json::object();
-    if (!node.isMap()) {
-        wrong(node, where, "a map of names and texts");
-        return out;
-    }
-    for (const YamlNode::Member& member : node.members) {
-        const Where at = where.below(member.key);
-        note(member.value, at);
-        if (!member.value.isScalar()) {
-            wrong(member.value, at, "a text");
-        }
-        out[member.key] = member.value.text;
-    }
+    eachMember(node, where, "a map of names and texts",
+               [&](const YamlNode::Member& member, const Where& at) {
+                   if (!member.value.isScalar()) {
+                       wrong(member.value, at, "a text");
+                   }
+                   out[member.key] = member.value.text;
+               });
     return out;
 }
 
@@ -387,16 +401,12 @@ Json TreeReader::namedExprs(const Key& key, const YamlNode& node, const Where& w
         for (const Json& name : list({key.path, KeyType::kTextList, "", "", {}}, node, where)) {
             out.push_back({{"name", name}, {"expr", quotedName(name.get<std::string>())}});
         }
-    } else if (!node.isMap()) {
-        wrong(node, where,
-              mayList ? "a list of columns, or a map `name: expression`"
-                      : "a map `name: expression`");
     } else {
-        for (const YamlNode::Member& member : node.members) {
-            const Where at = where.below(member.key);
-            note(member.value, at);
+        const auto* const wanted =
+            mayList ? "a list of columns, or a map `name: expression`" : "a map `name: expression`";
+        eachMember(node, where, wanted, [&](const YamlNode::Member& member, const Where& at) {
             out.push_back({{"name", member.key}, {"expr", expression(member.value, at)}});
-        }
+        });
     }
     return out;
 }
@@ -424,14 +434,7 @@ Json TreeReader::dense(const YamlNode& node, const Where& where) {
     if (node.isScalar()) {
         return Json::array({{{"column", node.text}, {"fill", 0.0}}});
     }
-    if (!node.isSequence()) {
-        wrong(node, where, "a list of columns");
-        return out;
-    }
-    for (std::size_t i = 0; i < node.items.size(); ++i) {
-        const YamlNode& item = node.items[i];
-        const Where at = where.at(i);
-        note(item, at);
+    eachItem(node, where, "a list of columns", [&](const YamlNode& item, const Where& at) {
         Json entry = {{"column", item.text}, {"fill", 0.0}};
         if (item.isMap()) {
             const YamlNode* column = item.find("column");
@@ -439,7 +442,7 @@ Json TreeReader::dense(const YamlNode& node, const Where& where) {
             const std::size_t known = (column != nullptr ? 1 : 0) + (fill != nullptr ? 1 : 0);
             if (column == nullptr || !column->isScalar() || item.members.size() != known) {
                 wrong(item, at, "a column, or {column: x, fill: 0}");
-                continue;
+                return;
             }
             entry["column"] = column->text;
             if (fill != nullptr) {
@@ -449,7 +452,7 @@ Json TreeReader::dense(const YamlNode& node, const Where& where) {
             wrong(item, at, "a column, or {column: x, fill: 0}");
         }
         out.push_back(std::move(entry));
-    }
+    });
     return out;
 }
 
@@ -459,13 +462,7 @@ Json TreeReader::vectors(const YamlNode& node, const Where& where) {
     if (node.isScalar()) {
         return Json::array({node.text});
     }
-    if (!node.isSequence()) {
-        wrong(node, where, "a list of columns");
-    }
-    for (std::size_t i = 0; i < node.items.size(); ++i) {
-        const YamlNode& item = node.items[i];
-        const Where at = where.at(i);
-        note(item, at);
+    eachItem(node, where, "a list of columns", [&](const YamlNode& item, const Where& at) {
         const YamlNode* column = item.find("column");
         const YamlNode* size = item.find("size");
         if (item.isScalar()) {
@@ -477,7 +474,7 @@ Json TreeReader::vectors(const YamlNode& node, const Where& where) {
             out.push_back(
                 {{"column", column->text}, {"size", integer(kSize, *size, at.below("size"))}});
         }
-    }
+    });
     return out;
 }
 
@@ -505,39 +502,25 @@ YamlNode TreeReader::asSection(const Key& key, const YamlNode& node) {
 
 Json TreeReader::sectionMap(const Key& key, const YamlNode& node, const Where& where) {
     Json out = Json::object();
-    if (!node.isMap()) {
-        wrong(node, where, "a map of names");
-        return out;
-    }
-    for (const YamlNode::Member& member : node.members) {
-        const Where at = where.below(member.key);
+    eachMember(node, where, "a map of names", [&](const YamlNode::Member& member, const Where& at) {
         const YamlNode full = asSection(key, member.value);
         out[member.key] = section(strCat(key.path, ".*"), &full, at);
-    }
+    });
     return out;
 }
 
 Json TreeReader::sectionList(const Key& key, const YamlNode& node, const Where& where) {
     Json out = Json::array();
-    if (!node.isSequence()) {
-        wrong(node, where, "a list");
-        return out;
-    }
-    for (std::size_t i = 0; i < node.items.size(); ++i) {
-        out.push_back(section(key.path, &node.items[i], where.at(i)));
-    }
+    eachItem(node, where, "a list", [&](const YamlNode& item, const Where& at) {
+        out.push_back(section(key.path, &item, at));
+    });
     return out;
 }
 
 Json TreeReader::recipe(const YamlNode& node, const Where& where) {
     Json out = Json::array();
-    if (!node.isSequence()) {
-        wrong(node, where, "a list of steps, each beginning with '-'");
-        return out;
-    }
-    for (std::size_t i = 0; i < node.items.size(); ++i) {
-        out.push_back(step(node.items[i], where.at(i)));
-    }
+    eachItem(node, where, "a list of steps, each beginning with '-'",
+             [&](const YamlNode& item, const Where& at) { out.push_back(step(item, at)); });
     return out;
 }
 

@@ -43,6 +43,11 @@ class TreeReader {
                  std::string message);
     void wrong(const YamlNode& node, const Where& where, std::string_view wanted);
     void note(const YamlNode& node, const Where& where);
+    /// Notes and reads each item of a list, or member of a map; another node is an error.
+    template <class Each>
+    void eachItem(const YamlNode& node, const Where& where, std::string_view wanted, Each each);
+    template <class Each>
+    void eachMember(const YamlNode& node, const Where& where, std::string_view wanted, Each each);
     /// Position of a byte in the value that `node` was resolved to.
     expr::Position placeIn(const YamlNode& node, const Where& where, std::size_t offset) const;
     /// The text with its constants replaced and recorded; nothing after an error.

@@ -1,7 +1,6 @@
 #include "backend/table/output_place.h"
 
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -13,6 +12,7 @@
 
 #include "backend/core/unique_fd.h"
 #include "backend/filesystem/files.h"
+#include "backend/text/numbers.h"
 
 namespace millrace::table {
 
@@ -36,11 +36,8 @@ void removeLeftovers(const fs::path& target) {
         if (!name.starts_with(prefix)) {
             continue;
         }
-        pid_t pid = 0;
-        const char* const end = name.data() + name.size();
-        const auto parsed = std::from_chars(name.data() + prefix.size(), end, pid);
-        const bool isPid = parsed.ec == std::errc() && parsed.ptr == end && pid > 0;
-        if (isPid && ::kill(pid, 0) != 0 && errno == ESRCH) {
+        const auto pid = parseNumber<pid_t>(std::string_view(name).substr(prefix.size()));
+        if (pid && *pid > 0 && ::kill(*pid, 0) != 0 && errno == ESRCH) {
             stale.push_back(entry.path());
         }
     }

@@ -91,18 +91,11 @@ struct GpuProbe::Nvml {
         return info;
     }
     /// A number that may be unavailable: the function is missing, or this device refuses it.
-    static std::optional<double> number(double scale, int (*function)(Device, unsigned*),
-                                        Device device) {
+    template <class Function, class... Which>
+    static std::optional<double> number(double scale, Function function, Device device,
+                                        Which... which) {
         unsigned value = 0;
-        if (function == nullptr || function(device, &value) != kSuccess) {
-            return std::nullopt;
-        }
-        return value * scale;
-    }
-    static std::optional<double> number(double scale, int (*function)(Device, unsigned, unsigned*),
-                                        Device device, unsigned which) {
-        unsigned value = 0;
-        if (function == nullptr || function(device, which, &value) != kSuccess) {
+        if (function == nullptr || function(device, which..., &value) != kSuccess) {
             return std::nullopt;
         }
         return value * scale;

@@ -1,23 +1,12 @@
 #include "backend/telemetry/proc_files.h"
 
-#include <charconv>
-
 #include "backend/filesystem/files.h"
+#include "backend/text/numbers.h"
 
 namespace millrace::telemetry {
 namespace {
 
 constexpr std::size_t kFileBytesMax = std::size_t{1} << 20;
-
-template <class T>
-std::optional<T> numberOf(std::string_view text) {
-    T value{};
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) {
-        return std::nullopt;
-    }
-    return value;
-}
 
 }  // namespace
 
@@ -49,11 +38,11 @@ std::vector<std::string_view> fieldsOf(std::string_view line) {
 }
 
 std::optional<std::uint64_t> unsignedOf(std::string_view text) {
-    return numberOf<std::uint64_t>(text);
+    return parseNumber<std::uint64_t>(text);
 }
 
 std::optional<double> realOf(std::string_view text) {
-    return numberOf<double>(text);
+    return parseNumber<double>(text);
 }
 
 std::optional<std::uint64_t> kiloBytesOf(std::string_view text, std::string_view key) {

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "backend/spec/tree_reader.h"
+#include "backend/text/numbers.h"
 #include "backend/text/text.h"
 
 namespace millrace::spec {
@@ -28,15 +29,6 @@ bool isName(std::string_view name) {
     return !name.empty() && isLetter(name.front()) && std::ranges::all_of(name, isPart);
 }
 
-/// Parses the whole text as a number.
-template <class T>
-std::optional<T> numberIn(std::string_view text) {
-    T number{};
-    const char* const end = text.data() + text.size();
-    const auto parsed = std::from_chars(text.data(), end, number);
-    return parsed.ec == std::errc() && parsed.ptr == end ? std::optional(number) : std::nullopt;
-}
-
 /// Returns the date if it is in the years 1 to 9999.
 std::optional<sys_days> inRange(sys_days day) {
     constexpr sys_days kFirst = std::chrono::year(1) / 1 / 1,
@@ -49,9 +41,9 @@ std::optional<sys_days> dateIn(std::string_view text) {
     if (text.size() != 10 || text[4] != '-' || text[7] != '-') {
         return std::nullopt;
     }
-    const auto year = numberIn<unsigned>(text.substr(0, 4));
-    const auto month = numberIn<unsigned>(text.substr(5, 2));
-    const auto day = numberIn<unsigned>(text.substr(8, 2));
+    const auto year = parseNumber<unsigned>(text.substr(0, 4));
+    const auto month = parseNumber<unsigned>(text.substr(5, 2));
+    const auto day = parseNumber<unsigned>(text.substr(8, 2));
     if (!year || !month || !day) {
         return std::nullopt;
     }
@@ -115,7 +107,7 @@ std::optional<Asked> askedBy(std::string_view content) {
         return asked;
     }
     const std::string_view number = trim(content.substr(sign + 1));
-    const auto by = numberIn<std::int64_t>(number);
+    const auto by = parseNumber<std::int64_t>(number);
     if (!by || *by < 0) {
         return std::nullopt;
     }
@@ -191,7 +183,7 @@ Result<Params::Value> Params::scalar(const YamlNode& node) {
     if (text == "true" || text == "false") {
         return Value{text == "true", std::nullopt, {}};
     }
-    if (const auto number = numberIn<std::int64_t>(text)) {
+    if (const auto number = parseNumber<std::int64_t>(text)) {
         return Value{*number, std::nullopt, {}};
     }
     const bool isWhole =
