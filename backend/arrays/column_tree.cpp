@@ -20,8 +20,7 @@ constexpr std::size_t kTypeTextBytes = 100;
 constexpr std::size_t kFieldsNamed = 4;
 constexpr std::string_view kWhyNoInterval =
     "months and days have no fixed length, so it is not a number; write it as an integer in one "
-    "unit, "
-    "such as microseconds";
+    "unit, such as microseconds";
 
 /// "map<string, int64>": Arrow's name, truncated if long.
 std::string typeText(const arrow::DataType& type) {
@@ -54,8 +53,7 @@ std::string whyListRefused(std::string_view name, const arrow::DataType& element
     switch (element.id()) {
         case Type::STRUCT:
             return strCat(
-                "an element has several values; write each field as a list column of "
-                "its own (",
+                "an element has several values; write each field as a list column of its own (",
                 element.num_fields() == 0 ? strCat(name, "_field")
                                           : strCat(name, "_", element.field(0)->name()),
                 ", ...)");
@@ -65,13 +63,13 @@ std::string whyListRefused(std::string_view name, const arrow::DataType& element
         case Type::LARGE_LIST_VIEW:
         case Type::FIXED_SIZE_LIST:
             return strCat(
-                "a feature is a list of plain values; write the inner lists one after the "
-                "other as one list, and their lengths as a second list column (",
+                "a feature is a list of plain values; write the inner lists one after the other as "
+                "one list, and their lengths as a second list column (",
                 name, "_lengths)");
         case Type::MAP:
             return strCat(
-                "an element has no fixed fields; write the keys and the values that "
-                "matter as list columns of their own (",
+                "an element has no fixed fields; write the keys and the values that matter as list "
+                "columns of their own (",
                 name, "_keys, ", name, "_values)");
         default:
             return strCat("no feature can be made of elements of type ", typeText(element),
@@ -222,17 +220,16 @@ std::string whyRefused(std::string_view name, const arrow::DataType& type) {
                           "its type changes from row to row; write one column for each type, null "
                           "where the row has another");
         case Type::EXTENSION:
-            return strCat(is,
-                          "nothing is known of this type; write it as the plain type that it "
-                          "is stored as");
+            return strCat(
+                is,
+                "nothing is known of this type; write it as the plain type that it is stored as");
         case Type::DICTIONARY:
-            return strCat(is,
-                          "a dictionary of values that cannot be a feature; write them as "
-                          "plain columns");
+            return strCat(
+                is, "a dictionary of values that cannot be a feature; write them as plain columns");
         default:
-            return strCat(is,
-                          "nothing is known of this type; write it as a number, a text or a "
-                          "list of these");
+            return strCat(
+                is,
+                "nothing is known of this type; write it as a number, a text or a list of these");
     }
 }
 

@@ -26,8 +26,8 @@ std::string seenIn(std::string_view path, std::string_view start, std::string_vi
     const bool isNamed = !spec::formatOfName(path).empty() || !packed.empty();
     return isNamed ? seen
                    : strCat(seen,
-                            ", and its name does not tell its format; "
-                            "dataset.format: csv (--format csv) reads it as CSV");
+                            ", and its name does not tell its format; dataset.format: csv "
+                            "(--format csv) reads it as CSV");
 }
 
 }  // namespace
@@ -55,9 +55,7 @@ Result<std::string> readFooter(const DataFile& file, const FileSource& source,
         ASSIGN_OR_RETURN(const std::string start,
                          source.readText(0, std::min(file.bytes, std::int64_t{kContentBytes})));
         return start.starts_with(magic) ? dataLoss(file.path, ": truncated: it begins as ", kind,
-                                                   " file but does not end "
-                                                   "with ",
-                                                   magic)
+                                                   " file but does not end with ", magic)
                                         : dataLoss(file.path, ": not ", kind,
                                                    " file: ", seenIn(file.path, start, magic));
     }

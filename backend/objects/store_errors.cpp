@@ -41,11 +41,10 @@ Status StoreErrors::changed(std::string_view uri, std::string_view before,
 
 Status StoreErrors::damaged(std::string_view uri, std::string_view algorithm,
                             std::string_view kept) const {
-    return dataLoss(uri, ": what ", server,
-                    " sends does not have the checksum that it keeps of it (", algorithm, " ", kept,
-                    "), ", attempts,
-                    " tries; upload the object again, or look at what is between here and the "
-                    "store");
+    return dataLoss(
+        uri, ": what ", server, " sends does not have the checksum that it keeps of it (",
+        algorithm, " ", kept, "), ", attempts,
+        " tries; upload the object again, or look at what is between here and the store");
 }
 
 }  // namespace millrace::objects

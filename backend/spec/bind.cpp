@@ -93,8 +93,8 @@ class Binder {
             strAppend(&names, i < 5 ? strCat(", ", unread[i]) : i == 5 ? ", ..." : "");
         }
         result_.warnings.push_back(
-            strCat("model.type target_mean reads model.keys alone: other "
-                   "features are left out of this stream (",
+            strCat("model.type target_mean reads model.keys alone: other features are left out of "
+                   "this stream (",
                    names, ")"));
     }
 
@@ -271,8 +271,8 @@ class Binder {
                 problems_.add(
                     path, "duplicate",
                     strCat(path, ": ", what, " and ", at->second, " are both called '", name,
-                           "' in a batch; give one of them another name (a derive step "
-                           "copies a column under another name)"));
+                           "' in a batch; give one of them another name (a derive step copies a "
+                           "column under another name)"));
             }
         };
         if (!f.dense.empty()) {
@@ -350,10 +350,9 @@ class Binder {
 
     void before(StepTyper& typer, const std::string& path, const SequenceFeature& sequence) {
         if (sequence.time.empty()) {
-            return problems_.add(path, "missing",
-                                 strCat(path,
-                                        ".before needs `time`, the list column of the "
-                                        "elements' times"));
+            return problems_.add(
+                path, "missing",
+                strCat(path, ".before needs `time`, the list column of the elements' times"));
         }
         check(typer, path, sequence.before, "a time or an integer",
               [](const expr::DataType& t) { return t.isTemporal() || t.isInteger(); });
@@ -491,9 +490,9 @@ class Binder {
                 }
                 std::vector<std::string> features = matching(embedding.features, names);
                 if (features.empty() && isPatternOf(embedding)) {
-                    result_.warnings.push_back(strCat("embeddings.", table,
-                                                      " matches no id or list feature: no table "
-                                                      "is made for it"));
+                    result_.warnings.push_back(
+                        strCat("embeddings.", table,
+                               " matches no id or list feature: no table is made for it"));
                 }
                 for (const std::string& feature : features) {
                     const std::string own = isOwn ? feature : table;

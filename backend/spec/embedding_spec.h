@@ -35,8 +35,7 @@ struct VocabularySpec {
           {.min = 1, .max = 1e15, .isSparse = true});
         a("max_rows", &S::maxRows,
           "counted: most rows of the embedding, with row 0; the rarest values beyond it are "
-          "unknown; "
-          "0: no bound",
+          "unknown; 0: no bound",
           {.min = 0, .max = 1e12, .isSparse = true, .unit = "rows"});
         a.json("hash", &S::hash, {.isSparse = true});
     }
@@ -58,9 +57,8 @@ struct EmbeddingSpec {
           {.min = 1, .max = 65536, .isDerived = true});
         a("vocabulary", &S::vocabulary,
           "ids by place in a table's column, or, without `table`, of the values that are counted "
-          "in "
-          "the training rows: the most frequent one is 1, equal counts in the values' order. 0 for "
-          "null and all other values; the embedding gets a row for it",
+          "in the training rows: the most frequent one is 1, equal counts in the values' order. 0 "
+          "for null and all other values; the embedding gets a row for it",
           {.word = "auto"});
     }
 };

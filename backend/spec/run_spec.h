@@ -54,9 +54,8 @@ struct DatasetSpec {
           {.choices = {"error", "null"}});
         a("types", &S::types,
           "types of columns by name (int64, double, string, ...) where files differ or have "
-          "another "
-          "one: numbers and texts as numbers, integers as texts; a value that would change is an "
-          "error",
+          "another one: numbers and texts as numbers, integers as texts; a value that would change "
+          "is an error",
           {.isSparse = true});
         a("csv", &S::csv, "how CSV files are written");
     }
@@ -148,8 +147,7 @@ void RunSpec::listKeys(auto& a) {
     a("features", &S::features, "which columns the model sees", {.isOfStream = true});
     a("embeddings", &S::embeddings,
       "embedding tables by name: the feature's, or any with `features`; a pattern like \"s*\" "
-      "gives "
-      "each matching id or list feature a table of its own",
+      "gives each matching id or list feature a table of its own",
       {.isOfStream = true});
     a("batch", &S::batch, "how rows become batches", {.isOfStream = true});
     a("model", &S::model, "the built-in model");
@@ -160,8 +158,7 @@ void RunSpec::listKeys(auto& a) {
       "directory; a script that is not in the working directory, from there too");
     a("eval", &S::eval,
       "evaluation on the base's files, rows and labels, so that variations are compared on the "
-      "same "
-      "rows; absent: none",
+      "same rows; absent: none",
       {.isOfStream = true});
     a("resources", &S::resources, "what the run may use; never changes its results");
     a.yaml("variations", KeyType::kVariations,

@@ -52,10 +52,10 @@ void checkStepNames(const RunSpec& spec, Problems& problems) {
             problems.add(path, "duplicate", strCat("two steps are named '", step.name, "'"));
         }
         if (step.draws() && !isNamed && !salts.emplace(step.name, i).second) {
-            problems.add(path, "check",
-                         strCat("two ", step.kind(),
-                                " steps without names would draw the same "
-                                "numbers; give each a name"));
+            problems.add(
+                path, "check",
+                strCat("two ", step.kind(),
+                       " steps without names would draw the same numbers; give each a name"));
         }
     }
 }
@@ -188,8 +188,7 @@ void checkFeatures(const RunSpec& spec, Problems& problems) {
         if (isPattern(name)) {
             problems.add("features.vectors", "check",
                          strCat("features.vectors: '", name,
-                                "' is a pattern; `size` belongs to one "
-                                "column, so name each"));
+                                "' is a pattern; `size` belongs to one column, so name each"));
         }
     }
     checkDuplicates(f.carry, "features.carry", problems);
@@ -206,10 +205,9 @@ void checkFeatures(const RunSpec& spec, Problems& problems) {
                      "features only carries columns: a model needs dense, vectors, ids or lists");
     }
     if (spec.batch.shuffle == "requests" && f.request.empty()) {
-        problems.add(
-            "batch.shuffle", "check",
-            "batch.shuffle: requests needs features.request, the column that the rows of a "
-            "request share");
+        problems.add("batch.shuffle", "check",
+                     "batch.shuffle: requests needs features.request, the column that the rows of "
+                     "a request share");
     }
 }
 
@@ -301,8 +299,8 @@ void checkTypes(const DatasetSpec& dataset, Problems& problems) {
         } else if (type->kind == expr::TypeKind::kDecimal) {
             problems.add(path, "type",
                          strCat(path,
-                                ": decimals keep the type that the files give them; write "
-                                "double, or cast the column where it is used"));
+                                ": decimals keep the type that the files give them; write double, "
+                                "or cast the column where it is used"));
         } else if (inCsv != dataset.csv.types.end() && inCsv->second != typeName) {
             problems.add(path, "check",
                          strCat(path, " is ", typeName, ", and dataset.csv.types.", name, " is ",
@@ -341,14 +339,14 @@ void checkCsv(const CsvOptions& csv, const std::string& place, const std::string
         (!csv.quote.empty() && csv.quote == csv.comment)) {
         problems.add(strCat(path, ".delimiter"), "check",
                      strCat(place,
-                            ": delimiter, quote and comment must be different characters; "
-                            "the delimiter may be a comma, a tab (\"\\t\"), ; or |"));
+                            ": delimiter, quote and comment must be different characters; the "
+                            "delimiter may be a comma, a tab (\"\\t\"), ; or |"));
     }
     if (csv.decimalComma && csv.delimiter == ",") {
         problems.add(strCat(path, ".decimal_comma"), "check",
                      strCat(place,
-                            ".decimal_comma: with a comma in numbers the delimiter must be "
-                            "another one, as in delimiter: \";\""));
+                            ".decimal_comma: with a comma in numbers the delimiter must be another "
+                            "one, as in delimiter: \";\""));
     }
 }
 
@@ -458,8 +456,8 @@ void checkSpec(const RunSpec& spec, Problems& problems, std::vector<std::string>
     if (spec.eval && spec.eval->dataset.where.empty() &&
         spec.eval->dataset.path == spec.dataset.path) {
         warnings.push_back(
-            "eval.dataset names neither files nor where: evaluation reads every row, "
-            "those of training too");
+            "eval.dataset names neither files nor where: evaluation reads every row, those of "
+            "training too");
     }
 }
 

@@ -43,8 +43,7 @@ struct AsOf {
         a("right", &S::right, "the table's time", {.isRequired = true});
         a("tolerance", &S::tolerance,
           "how much older it may be: seconds for dates and timestamps, the integers' own unit "
-          "else; "
-          "0: any age",
+          "else; 0: any age",
           {.min = 0, .max = kMostRows});
     }
 };

@@ -73,10 +73,9 @@ struct JoinStep : StepDefaults, TableLookup {
 
     static void listKeys(auto& a) {
         using S = JoinStep;
-        TableLookup::listKeys(
-            a,
-            "what is equal: a column, a list of them, or `column or expression of "
-            "the row: column of the table`; null never matches");
+        TableLookup::listKeys(a,
+                              "what is equal: a column, a list of them, or `column or expression "
+                              "of the row: column of the table`; null never matches");
         a("take", &S::take,
           "what is added: a list of the table's columns, or `name: expression` over them",
           {.isRequired = true});

@@ -125,9 +125,8 @@ void StepTyper::lookUp(const TableLookup& lookup, const std::optional<AsOf>& asO
         if (columns_.find(taken.name) != nullptr) {
             sink_(key, "duplicate", 0,
                   strCat("the rows have a column '", taken.name,
-                         "' already; take it under another "
-                         "name, as in take: {",
-                         taken.name, "_2: ", taken.name, "}"));
+                         "' already; take it under another name, as in take: {", taken.name,
+                         "_2: ", taken.name, "}"));
             continue;
         }
         std::optional<expr::DataType> type = typeIn(*table, key, taken.expr, Wanted::kAny);

@@ -49,8 +49,7 @@ struct CsvOptions {
         a("null_values", &S::nullValues, csvNullsDoc(), {.isSparse = true});
         a("on_bad_row", &S::onBadRow,
           "a row with a value that is not of its column's type, or with too many or too few "
-          "fields: "
-          "an error, or left out and counted",
+          "fields: an error, or left out and counted",
           {.choices = {"error", "drop"}, .isSparse = true});
     }
 };

@@ -153,8 +153,7 @@ void TrainSpec::listRunning(auto& a) {
     using S = TrainSpec;
     a("device", &S::device,
       "where the built-in trainer computes; auto: cuda where `resources.gpus_per_rank` gives a "
-      "GPU, "
-      "else cpu",
+      "GPU, else cpu",
       {.choices = {"auto", "cpu", "cuda"}, .isSparse = true, .isTrainers = true});
     a("precision", &S::precision,
       "of the model's arithmetic; bf16: weights and sums in fp32, layers in bfloat16; fp64: to "

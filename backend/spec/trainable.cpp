@@ -70,9 +70,9 @@ void checkDevice(const RunSpec& spec, Problems& problems) {
                             "; a rank of the built-in trainer computes on one GPU"));
     }
     if (spec.train.device == "cuda" && !hasGpu) {
-        problems.add("train.device", "check",
-                     "train.device is cuda, but the run asks for no GPU: add "
-                     "resources.gpus_per_rank: 1");
+        problems.add(
+            "train.device", "check",
+            "train.device is cuda, but the run asks for no GPU: add resources.gpus_per_rank: 1");
     }
     if (hasGpu && (spec.train.device == "cpu" || isMean)) {
         problems.add(
@@ -113,10 +113,9 @@ void checkWorkers(const RunSpec& spec, Problems& problems) {
                      "trainer is watched without it");
     }
     if (!isScript && spec.train.exitMinutes != TrainSpec().exitMinutes) {
-        problems.add(
-            "train.exit_minutes", "check",
-            "train.exit_minutes: is for a script of `command`; the built-in trainer leaves "
-            "at once");
+        problems.add("train.exit_minutes", "check",
+                     "train.exit_minutes: is for a script of `command`; the built-in trainer "
+                     "leaves at once");
     }
     if (!isScript) {
         checkDevice(spec, problems);

@@ -205,8 +205,7 @@ Result<Params::Value> Params::scalar(const YamlNode& node) {
     }
     if (text == "True" || text == "TRUE" || text == "False" || text == "FALSE") {
         return invalidArgument("is ", text,
-                               "; write true or false, or put it in quotes, in which "
-                               "it is a text");
+                               "; write true or false, or put it in quotes, in which it is a text");
     }
     const std::optional<sys_days> date = dateIn(text);
     return Value{text, date, {}};
@@ -361,8 +360,7 @@ Result<std::string> Params::literalAt(const expr::ParamUse& place) const {
     const std::string shown = strCat("${", place.content, "}");
     if (place.isInText) {
         return invalidArgument(shown,
-                               " is within quotes, where nothing is put in; write it "
-                               "without them");
+                               " is within quotes, where nothing is put in; write it without them");
     }
     if (value.json.is_array() && value.items.empty()) {
         return invalidArgument(shown, " is an empty list");
@@ -402,8 +400,8 @@ Result<std::string> Params::pathPartAt(const expr::ParamUse& place) const {
         value.json.is_string() ? value.json.get<std::string>() : dumpJson(value.json);
     if (text.empty()) {
         return invalidArgument(shown,
-                               " is an empty text, with which the path would name other "
-                               "files; give the parameter a value, or write the path without it");
+                               " is an empty text, with which the path would name other files; "
+                               "give the parameter a value, or write the path without it");
     }
     const std::string_view why = whyNoPath(text);
     return why.empty() ? Result<std::string>(std::move(text))
