@@ -102,8 +102,8 @@ class Binder {
     StepSink sink(const std::string& base, const std::string& prefix) {
         return [this, base, prefix](const std::string& key, const char* code, std::size_t offset,
                                     std::string message) {
-            problems_.add(key.empty() ? base : strCat(base, ".", key), code,
-                          strCat(prefix, message), offset);
+            problems_.addAt(key.empty() ? base : strCat(base, ".", key), code,
+                            strCat(prefix, message), offset);
         };
     }
 
@@ -114,11 +114,11 @@ class Binder {
         for (const auto& [name, type] : dataset.csv.types) {
             if (schema.find(name) == nullptr) {
                 problems_.add("dataset.csv.types", "unknown_column",
-                              strCat("dataset.csv.types: unknown column '", name, "'",
-                                     nameHint(name, schema.names())));
+                              "dataset.csv.types: unknown column '", name, "'",
+                              nameHint(name, schema.names()));
             } else if (const Result<expr::DataType> known = expr::parseType(type); !known.ok()) {
-                problems_.add("dataset.csv.types", "type",
-                              strCat("dataset.csv.types.", name, ": ", messageOf(known.status())));
+                problems_.add("dataset.csv.types", "type", "dataset.csv.types.", name, ": ",
+                              messageOf(known.status()));
             }
         }
         for (const expr::Field& field : schema.fields) {
@@ -183,14 +183,12 @@ class Binder {
             for (const expr::RefusedColumn& column : columns.refused) {
                 if (column.differs && matchesPattern(column.name, name)) {
                     hasMatch = true;  // skipping it would lose a feature with each such file
-                    problems_.add(path, "type",
-                                  strCat(path, ": '", name, "' matches column '", column.name,
-                                         "', which ", column.why));
+                    problems_.add(path, "type", path, ": '", name, "' matches column '",
+                                  column.name, "', which ", column.why);
                 }
             }
             if (!hasMatch && out.size() == before) {
-                problems_.add(path, "unknown_column",
-                              strCat(path, ": no column matches '", name, "'"));
+                problems_.add(path, "unknown_column", path, ": no column matches '", name, "'");
             }
         }
         return out;
@@ -211,9 +209,8 @@ class Binder {
         typer.setSink(sink(path, strCat(path, ": ")));
         const std::optional<expr::DataType> type = typer.column("", name);
         if (type && !fits(*type)) {
-            problems_.add(
-                path, "type",
-                strCat(path, ": column '", name, "' is ", type->name(), "; needed is ", wanted));
+            problems_.add(path, "type", path, ": column '", name, "' is ", type->name(),
+                          "; needed is ", wanted);
         }
     }
 
@@ -268,11 +265,10 @@ class Binder {
                              const std::string& what) {
             const auto [at, isNew] = known.emplace(name, what);
             if (!isNew) {
-                problems_.add(
-                    path, "duplicate",
-                    strCat(path, ": ", what, " and ", at->second, " are both called '", name,
-                           "' in a batch; give one of them another name (a derive step copies a "
-                           "column under another name)"));
+                problems_.add(path, "duplicate", path, ": ", what, " and ", at->second,
+                              " are both called '", name,
+                              "' in a batch; give one of them another name (a derive step copies a "
+                              "column under another name)");
             }
         };
         if (!f.dense.empty()) {
@@ -315,9 +311,9 @@ class Binder {
             }
         } else if (shuffle == "requests" && !request.empty() && !isOfFiles) {
             problems_.add("batch.shuffle", "check",
-                          strCat("batch.shuffle: requests needs features.request to be a column of "
-                                 "the files, and the recipe makes '",
-                                 request, "'; shuffle rows, or name a column of the files"));
+                          "batch.shuffle: requests needs features.request to be a column of "
+                          "the files, and the recipe makes '",
+                          request, "'; shuffle rows, or name a column of the files");
         }
     }
 
@@ -350,9 +346,8 @@ class Binder {
 
     void before(StepTyper& typer, const std::string& path, const SequenceFeature& sequence) {
         if (sequence.time.empty()) {
-            return problems_.add(
-                path, "missing",
-                strCat(path, ".before needs `time`, the list column of the elements' times"));
+            return problems_.add(path, "missing", path,
+                                 ".before needs `time`, the list column of the elements' times");
         }
         check(typer, path, sequence.before, "a time or an integer",
               [](const expr::DataType& t) { return t.isTemporal() || t.isInteger(); });
@@ -360,10 +355,9 @@ class Binder {
         const expr::Field* element = typer.columns().find(sequence.time);
         if (row != nullptr && element != nullptr && element->type.isList &&
             row->type.isTemporal() != element->type.element().isTemporal()) {
-            problems_.add(path, "type",
-                          strCat(path, ": before '", sequence.before, "' is ", row->type.name(),
-                                 ", time '", sequence.time, "' ", element->type.name(),
-                                 "; make_timestamp(microseconds) makes a time of an integer"));
+            problems_.add(path, "type", path, ": before '", sequence.before, "' is ",
+                          row->type.name(), ", time '", sequence.time, "' ", element->type.name(),
+                          "; make_timestamp(microseconds) makes a time of an integer");
         }
     }
 
@@ -432,24 +426,21 @@ class Binder {
         EmbeddingSpec& embedding = spec_.embeddings[table];
         const std::string path = strCat("embeddings.", table);
         if (embedding.vocabulary && made > 0) {
-            return problems_.add(path, "check",
-                                 strCat(path, ".vocabulary: the recipe makes the ids of '", feature,
-                                        "' already; leave out the step or the vocabulary"));
+            return problems_.add(path, "check", path, ".vocabulary: the recipe makes the ids of '",
+                                 feature, "' already; leave out the step or the vocabulary");
         }
         if (embedding.vocabulary) {
             return embedding.vocabulary->isCounted() ? counted(column, path)
                                                      : vocabulary(*embedding.vocabulary, path);
         }
         if (embedding.rows == 0 && made == 0) {
-            problems_.add(
-                path, "missing",
-                strCat(path, " needs rows (or a vocabulary) for the ids of '", feature, "'"));
+            problems_.add(path, "missing", path, " needs rows (or a vocabulary) for the ids of '",
+                          feature, "'");
         } else if (embedding.rows == 0) {
             embedding.rows = made;
         } else if (made > embedding.rows) {
-            problems_.add(path, "check",
-                          strCat(path, ".rows is ", embedding.rows, ", but the recipe makes ", made,
-                                 " ids of '", feature, "'"));
+            problems_.add(path, "check", path, ".rows is ", embedding.rows,
+                          ", but the recipe makes ", made, " ids of '", feature, "'");
         }
     }
 
@@ -457,10 +448,9 @@ class Binder {
         const expr::Field* field = result_.columns.find(column);
         const std::string type = field == nullptr ? "" : countedType(field->type);
         if (countedAs_.emplace(path, type).first->second != type) {
-            problems_.add(
-                path, "type",
-                strCat(path, ".vocabulary: '", column, "' holds ", type, " values, others ",
-                       countedAs_[path], "; cast it, or give it its own table"));
+            problems_.add(path, "type", path, ".vocabulary: '", column, "' holds ", type,
+                          " values, others ", countedAs_[path],
+                          "; cast it, or give it its own table");
         }
     }
 
@@ -469,8 +459,7 @@ class Binder {
             tables_ ? tables_(vocabulary.table)
                     : Result<expr::Schema>(notFound("no tables can be read here"));
         if (!table.ok()) {
-            problems_.add(strCat(path, ".vocabulary"), "file",
-                          std::string(messageOf(table.status())));
+            problems_.add(strCat(path, ".vocabulary"), "file", messageOf(table.status()));
         } else if (table->find(vocabulary.column) == nullptr) {
             problems_.add(strCat(path, ".vocabulary"), "unknown_column",
                           table->whyUnknownIn(vocabulary.table.text(), vocabulary.column));
@@ -566,9 +555,8 @@ class Binder {
         const std::optional<expr::DataType> type = typer.column("", name);
         const expr::Field* trained = result_.columns.find(name);
         if (type && trained != nullptr && !type->isSame(trained->type)) {
-            problems_.add("eval", "type",
-                          strCat("in evaluation column '", name, "' is ", type->name(),
-                                 ", in training ", trained->type.name()));
+            problems_.add("eval", "type", "in evaluation column '", name, "' is ", type->name(),
+                          ", in training ", trained->type.name());
         }
     }
 

@@ -25,19 +25,17 @@ void DlrmModel::resolve(std::int64_t embeddingDim) {
 void DlrmModel::check(const RunSpec& spec, Problems& problems) const {
     const std::int64_t embeddingDim = spec.model.embeddingDim;
     if (bottom.back() != embeddingDim) {
-        problems.add("model.bottom", "check",
-                     strCat("model.bottom must end with embedding_dim (", embeddingDim, "), not ",
-                            bottom.back()));
+        problems.add("model.bottom", "check", "model.bottom must end with embedding_dim (",
+                     embeddingDim, "), not ", bottom.back());
     }
     if (top.back() != 1) {
-        problems.add("model.top", "check",
-                     strCat("model.top must end with 1, one output a head, not ", top.back()));
+        problems.add("model.top", "check", "model.top must end with 1, one output a head, not ",
+                     top.back());
     }
     for (const auto& [table, embedding] : spec.embeddings) {
         if (embedding.dim != embeddingDim) {
-            problems.add(strCat("embeddings.", table), "check",
-                         strCat("embeddings.", table, ".dim is ", embedding.dim,
-                                "; dlrm needs model.embedding_dim (", embeddingDim, ")"));
+            problems.add(strCat("embeddings.", table), "check", "embeddings.", table, ".dim is ",
+                         embedding.dim, "; dlrm needs model.embedding_dim (", embeddingDim, ")");
         }
     }
 }
@@ -62,9 +60,9 @@ void LogisticModel::check(const RunSpec& spec, Problems& problems) const {
     const auto heads = static_cast<std::int64_t>(spec.labels.size());
     for (const auto& [table, embedding] : spec.embeddings) {
         if (embedding.dim != heads) {
-            problems.add(strCat("embeddings.", table), "check",
-                         strCat("embeddings.", table, ".dim is ", embedding.dim,
-                                "; logistic has one weight a head: model.embedding_dim: ", heads));
+            problems.add(strCat("embeddings.", table), "check", "embeddings.", table, ".dim is ",
+                         embedding.dim,
+                         "; logistic has one weight a head: model.embedding_dim: ", heads);
         }
     }
 }
@@ -78,16 +76,14 @@ void TargetMeanModel::check(const RunSpec& spec, Problems& problems) const {
         problems.add("model", "missing", "model.type target_mean needs keys: id features");
     }
     if (spec.batch.epochs > 1) {
-        problems.add("batch.epochs", "check",
-                     strCat("batch.epochs is ", spec.batch.epochs,
-                            ", but target_mean sums up the rows once: more epochs would teach it "
-                            "nothing; set batch.epochs: 1 beside the model"));
+        problems.add("batch.epochs", "check", "batch.epochs is ", spec.batch.epochs,
+                     ", but target_mean sums up the rows once: more epochs would teach it "
+                     "nothing; set batch.epochs: 1 beside the model");
     }
     for (const std::string& key : keys) {
         if (!isCovered(key, spec.features.ids)) {
-            problems.add("model.keys", "check",
-                         strCat("model.keys: '", key, "' is not among features.ids",
-                                nameHint(key, spec.features.ids)));
+            problems.add("model.keys", "check", "model.keys: '", key, "' is not among features.ids",
+                         nameHint(key, spec.features.ids));
         }
     }
 }

@@ -44,18 +44,15 @@ void checkStepNames(const RunSpec& spec, Problems& problems) {
             problems.add(path, "check", "a step's name cannot be empty");
         }
         if (isNamed && stepBodyOf(step.name)) {
-            problems.add(path, "check",
-                         strCat(stepOf(step), " cannot be named '", step.name,
-                                "', which is a kind of step"));
+            problems.add(path, "check", stepOf(step), " cannot be named '", step.name,
+                         "', which is a kind of step");
         }
         if (isNamed && !names.emplace(step.name, i).second) {
-            problems.add(path, "duplicate", strCat("two steps are named '", step.name, "'"));
+            problems.add(path, "duplicate", "two steps are named '", step.name, "'");
         }
         if (step.draws() && !isNamed && !salts.emplace(step.name, i).second) {
-            problems.add(
-                path, "check",
-                strCat("two ", step.kind(),
-                       " steps without names would draw the same numbers; give each a name"));
+            problems.add(path, "check", "two ", step.kind(),
+                         " steps without names would draw the same numbers; give each a name");
         }
     }
 }
@@ -79,13 +76,12 @@ void checkEvalSteps(const RunSpec& spec, Problems& problems) {
         }
         const bool isJoin = step.as<JoinStep>() != nullptr;
         const bool drops = step.as<WeightStep>() == nullptr;
-        problems.add(strCat("eval.recipe[", i, "]"), "check",
-                     strCat("eval.recipe.", step.name, ": ", stepOf(step),
-                            isJoin ? " with missing: drop" : "",
-                            drops ? " drops rows, and evaluation keeps all rows of its dataset"
-                                  : " weighs rows, and evaluation gives every row the weight 1",
-                            isJoin ? "; leave out missing: drop" : "; leave the step out",
-                            ", and choose rows with eval.dataset.where"));
+        problems.add(strCat("eval.recipe[", i, "]"), "check", "eval.recipe.", step.name, ": ",
+                     stepOf(step), isJoin ? " with missing: drop" : "",
+                     drops ? " drops rows, and evaluation keeps all rows of its dataset"
+                           : " weighs rows, and evaluation gives every row the weight 1",
+                     isJoin ? "; leave out missing: drop" : "; leave the step out",
+                     ", and choose rows with eval.dataset.where");
     }
 }
 
@@ -113,24 +109,21 @@ void checkVocabulary(const VocabularySpec& vocabulary, const std::string& path,
     const bool isOfTable = !vocabulary.column.empty() || vocabulary.onDuplicate != "error" ||
                            vocabulary.table.csv != TableRef(vocabulary.table.paths).csv;
     if (vocabulary.isCounted() && isOfTable) {
-        problems.add(path, "missing",
-                     strCat(path,
-                            ".table is missing: column, csv and on_duplicate are of a table of "
-                            "values; to count the values, leave them out (vocabulary: auto)"));
+        problems.add(path, "missing", path,
+                     ".table is missing: column, csv and on_duplicate are of a table of "
+                     "values; to count the values, leave them out (vocabulary: auto)");
     }
     if (vocabulary.isCounted() && vocabulary.maxRows == 1) {
-        problems.add(strCat(path, ".max_rows"), "range",
-                     strCat(path, ".max_rows must be at least 2: row 0 is for unknown values"));
+        problems.add(strCat(path, ".max_rows"), "range", path,
+                     ".max_rows must be at least 2: row 0 is for unknown values");
     }
     if (!vocabulary.isCounted() && vocabulary.column.empty()) {
-        problems.add(path, "missing",
-                     strCat(path, ".column is missing: the table's column of values"));
+        problems.add(path, "missing", path, ".column is missing: the table's column of values");
     }
     if (!vocabulary.isCounted() && (vocabulary.minCount != 1 || vocabulary.maxRows != 0)) {
-        problems.add(path, "check",
-                     strCat(path,
-                            ": min_count and max_rows are for counted values; leave them out, or "
-                            "leave out the table"));
+        problems.add(path, "check", path,
+                     ": min_count and max_rows are for counted values; leave them out, or "
+                     "leave out the table");
     }
 }
 
@@ -148,17 +141,15 @@ void checkEmbeddings(const RunSpec& spec, Problems& problems, std::vector<std::s
             }
             const auto [it, isNew] = tableOf.emplace(feature, table);
             if (!isNew) {
-                problems.add(path, "check",
-                             strCat("feature '", feature,
-                                    "' has two embedding tables: ", it->second, " and ", table));
+                problems.add(path, "check", "feature '", feature,
+                             "' has two embedding tables: ", it->second, " and ", table);
             }
         }
         if (embedding.rows > 0 && embedding.vocabulary) {
-            problems.add(path, "check",
-                         strCat(path, " has rows and a vocabulary; the vocabulary gives the rows",
-                                embedding.vocabulary->isCounted()
-                                    ? " (vocabulary: {max_rows: N} bounds them)"
-                                    : ""));
+            problems.add(
+                path, "check", path, " has rows and a vocabulary; the vocabulary gives the rows",
+                embedding.vocabulary->isCounted() ? " (vocabulary: {max_rows: N} bounds them)"
+                                                  : "");
         }
         if (embedding.vocabulary) {
             checkVocabulary(*embedding.vocabulary, strCat(path, ".vocabulary"), problems);
@@ -171,7 +162,7 @@ void checkDuplicates(const std::vector<std::string>& names, const std::string& p
     std::set<std::string> seen;
     for (const std::string& name : names) {
         if (!seen.insert(name).second) {
-            problems.add(path, "duplicate", strCat(path, " names '", name, "' twice"));
+            problems.add(path, "duplicate", path, " names '", name, "' twice");
         }
     }
 }
@@ -186,9 +177,8 @@ void checkFeatures(const RunSpec& spec, Problems& problems) {
     checkDuplicates(f.vectors, "features.vectors", problems);
     for (const auto& [name, size] : f.vectorSizes) {
         if (isPattern(name)) {
-            problems.add("features.vectors", "check",
-                         strCat("features.vectors: '", name,
-                                "' is a pattern; `size` belongs to one column, so name each"));
+            problems.add("features.vectors", "check", "features.vectors: '", name,
+                         "' is a pattern; `size` belongs to one column, so name each");
         }
     }
     checkDuplicates(f.carry, "features.carry", problems);
@@ -239,14 +229,14 @@ void checkTable(const TableRef& table, const std::string& place, const std::stri
     const std::string format = table.empty() ? "" : formatOfName(table.paths.front());
     for (const std::string& name : table.paths) {
         if (formatOfName(name) != format) {
-            problems.add(strCat(path, ".table"), "check",
-                         strCat(place, ".table: ", name, " is not of the format of ",
-                                table.paths.front(), "; the files of a table must be of one"));
+            problems.add(strCat(path, ".table"), "check", place, ".table: ", name,
+                         " is not of the format of ", table.paths.front(),
+                         "; the files of a table must be of one");
         }
     }
     if (!format.empty() && format != "csv" && !table.hasUsualCsv()) {
-        problems.add(strCat(path, ".csv"), "check",
-                     strCat(place, ".csv is for CSV files; ", table.text(), " is ", format));
+        problems.add(strCat(path, ".csv"), "check", place, ".csv is for CSV files; ", table.text(),
+                     " is ", format);
     }
     checkCsv(table.csv, strCat(place, ".csv"), strCat(path, ".csv"), problems);
 }
@@ -282,9 +272,9 @@ void checkCsvKeys(const RunSpec& spec, Problems& problems) {
     const Json absent = jsonMember(RunSpec().toJson(), "dataset");
     for (const char* key : {"csv", "csv_split_rows"}) {
         if (jsonMember(given, key) != jsonMember(absent, key)) {
-            problems.add(strCat("dataset.", key), "check",
-                         strCat("dataset.", key, " is for CSV files; these are ",
-                                spec.dataset.format, " (dataset.format says what they are)"));
+            problems.add(strCat("dataset.", key), "check", "dataset.", key,
+                         " is for CSV files; these are ", spec.dataset.format,
+                         " (dataset.format says what they are)");
         }
     }
 }
@@ -295,24 +285,22 @@ void checkTypes(const DatasetSpec& dataset, Problems& problems) {
         const Result<expr::DataType> type = expr::parseType(typeName);
         const auto inCsv = dataset.csv.types.find(name);
         if (!type.ok()) {
-            problems.add(path, "type", strCat(path, ": ", messageOf(type.status())));
+            problems.add(path, "type", path, ": ", messageOf(type.status()));
         } else if (type->kind == expr::TypeKind::kDecimal) {
-            problems.add(path, "type",
-                         strCat(path,
-                                ": decimals keep the type that the files give them; write double, "
-                                "or cast the column where it is used"));
+            problems.add(path, "type", path,
+                         ": decimals keep the type that the files give them; write double, "
+                         "or cast the column where it is used");
         } else if (inCsv != dataset.csv.types.end() && inCsv->second != typeName) {
-            problems.add(path, "check",
-                         strCat(path, " is ", typeName, ", and dataset.csv.types.", name, " is ",
-                                inCsv->second, "; leave one of them out"));
+            problems.add(path, "check", path, " is ", typeName, ", and dataset.csv.types.", name,
+                         " is ", inCsv->second, "; leave one of them out");
         }
     }
 }
 
 }  // namespace
 
-void Problems::add(const std::string& path, const char* code, std::string message,
-                   std::size_t offset) {
+void Problems::addAt(const std::string& path, const char* code, std::string message,
+                     std::size_t offset) {
     const expr::Position at = source_ == nullptr ? expr::Position{} : source_->find(path, offset);
     if (errors_.size() < kErrorsMax) {
         errors_.push_back({at.line, at.column, std::move(message), path, code});
@@ -325,7 +313,7 @@ void checkCsv(const CsvOptions& csv, const std::string& place, const std::string
         {"delimiter", csv.delimiter}, {"quote", csv.quote}, {"comment", csv.comment}};
     for (const auto& [name, text] : characters) {
         const auto refuse = [&, name = name](std::string_view what) {
-            problems.add(strCat(path, ".", name), "check", strCat(place, ".", name, what));
+            problems.add(strCat(path, ".", name), "check", place, ".", name, what);
         };
         if (text.size() > 1) {
             refuse(" must be one character (of one byte)");
@@ -337,16 +325,14 @@ void checkCsv(const CsvOptions& csv, const std::string& place, const std::string
     }
     if (csv.delimiter == csv.quote || csv.delimiter == csv.comment ||
         (!csv.quote.empty() && csv.quote == csv.comment)) {
-        problems.add(strCat(path, ".delimiter"), "check",
-                     strCat(place,
-                            ": delimiter, quote and comment must be different characters; the "
-                            "delimiter may be a comma, a tab (\"\\t\"), ; or |"));
+        problems.add(strCat(path, ".delimiter"), "check", place,
+                     ": delimiter, quote and comment must be different characters; the "
+                     "delimiter may be a comma, a tab (\"\\t\"), ; or |");
     }
     if (csv.decimalComma && csv.delimiter == ",") {
-        problems.add(strCat(path, ".decimal_comma"), "check",
-                     strCat(place,
-                            ".decimal_comma: with a comma in numbers the delimiter must be another "
-                            "one, as in delimiter: \";\""));
+        problems.add(strCat(path, ".decimal_comma"), "check", place,
+                     ".decimal_comma: with a comma in numbers the delimiter must be another "
+                     "one, as in delimiter: \";\"");
     }
 }
 
@@ -359,30 +345,27 @@ void resolveBatch(Json& spec, Problems& problems) {
     }
     if (micro == 0) {
         if (rows % 8 != 0) {
-            return problems.add(
-                "batch.rows", "check",
-                strCat("batch.rows (", rows,
-                       ") is not divisible by 8; give batch.micro_rows, one of ", divisors(rows)));
+            return problems.add("batch.rows", "check", "batch.rows (", rows,
+                                ") is not divisible by 8; give batch.micro_rows, one of ",
+                                divisors(rows));
         }
         micro = rows / 8;
         batch["micro_rows"] = micro;
     }
     if (rows % micro != 0) {
-        return problems.add("batch.micro_rows", "check",
-                            strCat("batch.micro_rows (", micro, ") must divide batch.rows (", rows,
-                                   "): one of ", divisors(rows)));
+        return problems.add("batch.micro_rows", "check", "batch.micro_rows (", micro,
+                            ") must divide batch.rows (", rows, "): one of ", divisors(rows));
     }
     const std::int64_t ranks = jsonInt(spec["train"], "ranks", 1);
     if (ranks > 0 && (rows / micro) % ranks != 0) {
-        problems.add("train.ranks", "check",
-                     strCat("train.ranks (", ranks, ") must divide batch.rows / micro_rows (",
-                            rows / micro, "): one of ", divisors(rows / micro)));
+        problems.add("train.ranks", "check", "train.ranks (", ranks,
+                     ") must divide batch.rows / micro_rows (", rows / micro, "): one of ",
+                     divisors(rows / micro));
     }
     const std::int64_t nodes = jsonInt(spec["train"], "nodes", 1);
     if (ranks > 0 && nodes > 0 && ranks % nodes != 0) {
-        problems.add("train.nodes", "check",
-                     strCat("train.nodes (", nodes, ") must divide train.ranks (", ranks,
-                            "): one of ", divisors(ranks)));
+        problems.add("train.nodes", "check", "train.nodes (", nodes, ") must divide train.ranks (",
+                     ranks, "): one of ", divisors(ranks));
     }
 }
 
@@ -395,10 +378,9 @@ void checkWithoutDataset(const Json& spec, const std::map<std::string, SourceMap
     }
     for (const Key& key : keyTable()) {
         if (key.limits.isOfStream && given.contains(key.path)) {
-            problems.add(key.path, "check",
-                         strCat(key.path,
-                                " is for the stream of a dataset, and the spec has none: add "
-                                "dataset, or leave it out"));
+            problems.add(key.path, "check", key.path,
+                         " is for the stream of a dataset, and the spec has none: add "
+                         "dataset, or leave it out");
         }
     }
     if (jsonInt(jsonMember(spec, "train"), "nodes", 1) > 1) {
@@ -476,10 +458,8 @@ void refuseWithoutIds(const FeaturesSpec& features, const std::string& feature,
             shown = strCat(name, ".", feature);
         }
     }
-    problems.add(
-        path, "check",
-        strCat("id feature '", shown, "' has no number of ids: give embeddings: {", feature,
-               ": {rows: N}}, a vocabulary, or make it with a hash or bucketize step"));
+    problems.add(path, "check", "id feature '", shown, "' has no number of ids: give embeddings: {",
+                 feature, ": {rows: N}}, a vocabulary, or make it with a hash or bucketize step");
 }
 
 bool isPattern(std::string_view name) {

@@ -15,9 +15,13 @@ class Problems {
  public:
     Problems(std::shared_ptr<const SourceMap> source, SpecErrors& errors)
         : source_(std::move(source)), errors_(errors) {}
-    /// `path` as in the canonical JSON.
-    void add(const std::string& path, const char* code, std::string message,
-             std::size_t offset = 0);
+    /// `path` as in the canonical JSON; the message is concatenated as in strCat.
+    template <class... P>
+    void add(const std::string& path, const char* code, const P&... parts) {
+        addAt(path, code, strCat(parts...), 0);
+    }
+    /// `offset`: of the error in the value.
+    void addAt(const std::string& path, const char* code, std::string message, std::size_t offset);
 
  private:
     std::shared_ptr<const SourceMap> source_;

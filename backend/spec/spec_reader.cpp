@@ -357,7 +357,7 @@ ResolvedSpec readTree(const YamlNode& tree, const std::shared_ptr<const std::str
     }
     Result<RunSpec> spec = RunSpec::fromJson(json);
     if (!spec.ok()) {
-        problems.add("", "check", std::string(messageOf(spec.status())));
+        problems.add("", "check", messageOf(spec.status()));
         return out;
     }
     spec->source = source;

@@ -40,8 +40,8 @@ double bytesOf(const EmbeddingSpec& table, const RunSpec& spec) {
 void checkScript(const RunSpec& spec, Problems& problems) {
     const auto refuse = [&](const std::string& key, bool isGiven) {
         if (isGiven) {
-            problems.add(key, "check",
-                         strCat(key, ": is the script's own with `command`; leave the key out"));
+            problems.add(key, "check", key,
+                         ": is the script's own with `command`; leave the key out");
         }
     };
     const Json given = spec.toJson(), usual = RunSpec().toJson();
@@ -65,9 +65,9 @@ void checkDevice(const RunSpec& spec, Problems& problems) {
     const bool hasGpu = spec.resources.gpusPerRank > 0;
     const bool isMean = !spec.model.hasTables();
     if (spec.resources.gpusPerRank > 1) {
-        problems.add("resources.gpus_per_rank", "check",
-                     strCat("resources.gpus_per_rank is ", spec.resources.gpusPerRank,
-                            "; a rank of the built-in trainer computes on one GPU"));
+        problems.add("resources.gpus_per_rank", "check", "resources.gpus_per_rank is ",
+                     spec.resources.gpusPerRank,
+                     "; a rank of the built-in trainer computes on one GPU");
     }
     if (spec.train.device == "cuda" && !hasGpu) {
         problems.add(
@@ -75,11 +75,10 @@ void checkDevice(const RunSpec& spec, Problems& problems) {
             "train.device is cuda, but the run asks for no GPU: add resources.gpus_per_rank: 1");
     }
     if (hasGpu && (spec.train.device == "cpu" || isMean)) {
-        problems.add(
-            "resources.gpus_per_rank", "check",
-            strCat("resources.gpus_per_rank: the run would hold a GPU that it does not use (",
-                   isMean ? "model.type target_mean computes on the CPU" : "train.device is cpu",
-                   "): leave the key out"));
+        problems.add("resources.gpus_per_rank", "check",
+                     "resources.gpus_per_rank: the run would hold a GPU that it does not use (",
+                     isMean ? "model.type target_mean computes on the CPU" : "train.device is cpu",
+                     "): leave the key out");
     }
     const bool isOnGpu = hasGpu && spec.train.device != "cpu";
     if (spec.train.tf32 && (!isOnGpu || spec.train.precision != "fp32")) {
@@ -103,9 +102,8 @@ void checkWorkers(const RunSpec& spec, Problems& problems) {
     if (isScript) {
         checkScript(spec, problems);
     } else if (spec.train.ranks > 1 && !spec.model.hasTables()) {
-        problems.add("train.ranks", "check",
-                     strCat("train.ranks is ", spec.train.ranks,
-                            "; model.type target_mean sums up the stream in one"));
+        problems.add("train.ranks", "check", "train.ranks is ", spec.train.ranks,
+                     "; model.type target_mean sums up the stream in one");
     }
     if (!isScript && spec.train.noProgressMinutes != TrainSpec().noProgressMinutes) {
         problems.add("train.no_progress_minutes", "check",
@@ -130,10 +128,9 @@ void checkSequences(const RunSpec& spec, const expr::Schema& columns, Problems& 
             const expr::Field* field = columns.find(column);
             if (field != nullptr &&
                 sequenceValue(sequence, column, field->type) == SequenceValue::kFloat) {
-                problems.add(
-                    path, "check",
-                    strCat(path, ": column '", column, "' holds numbers; model.type ",
-                           spec.model.type(), " reads the ids of sequences only: leave it out"));
+                problems.add(path, "check", path, ": column '", column,
+                             "' holds numbers; model.type ", spec.model.type(),
+                             " reads the ids of sequences only: leave it out");
             }
         }
     }

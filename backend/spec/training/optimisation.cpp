@@ -27,7 +27,7 @@ void checkSchedule(const ScheduleSpec& s, Problems& problems) {
     const auto refuse = [&](bool isWrong, const char* key, const std::string& why) {
         if (isWrong) {
             const std::string path = strCat("train.schedule.", key);
-            problems.add(path, "check", strCat(path, ": ", why));
+            problems.add(path, "check", path, ": ", why);
         }
     };
     const std::string isOf = strCat("train.schedule.type ", s.type, " does not read it");
@@ -131,8 +131,7 @@ std::optional<bool> isHigherBetter(const EarlyStopSpec& stop) {
 void checkEarlyStop(const RunSpec& spec, Problems& problems) {
     const EarlyStopSpec& stop = spec.train.earlyStop;
     const auto refuse = [&](const char* key, std::string why) {
-        problems.add(strCat("train.early_stop", key), "check",
-                     strCat("train.early_stop", key, ": ", why));
+        problems.add(strCat("train.early_stop", key), "check", "train.early_stop", key, ": ", why);
     };
     if (stop.patience == 0) {
         if (stop != EarlyStopSpec()) {
