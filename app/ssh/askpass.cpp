@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "backend/core/thread.h"
+#include "backend/core/whole_io.h"
 #include "backend/system/pipe.h"
 #include "backend/system/unix_socket.h"
-#include "backend/system/write_all.h"
 
 namespace millrace::ssh {
 namespace {

@@ -13,9 +13,9 @@
 #include "app/ssh/failure.h"
 #include "app/ssh/private_directory.h"
 #include "backend/core/thread.h"
+#include "backend/core/whole_io.h"
 #include "backend/system/pipe.h"
 #include "backend/system/unix_socket.h"
-#include "backend/system/write_all.h"
 
 namespace millrace::ssh {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "backend/checkpoint/safetensors.h"
 #include "backend/core/hash.h"
+#include "backend/core/whole_io.h"
 
 namespace millrace::checkpoint {
 namespace {
@@ -63,27 +64,17 @@ FileBytes FileBytes::ofMemory(std::string_view bytes, std::string place) {
 }
 
 Status FileBytes::read(std::uint64_t offset, void* to, std::size_t bytes) const {
-    auto* out = static_cast<unsigned char*>(to);
     if (fd_ < 0) {
         memory_.copy(static_cast<char*>(to), bytes, offset);
         return okStatus();
     }
-    while (bytes > 0) {
-        const ssize_t n = ::pread(fd_, out, bytes, static_cast<off_t>(offset));
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n < 0) {
-            return errnoStatus(errno, place_);
-        }
-        if (n == 0) {
-            return damaged(place_, "has become shorter while it was read");
-        }
-        out += n;
-        offset += static_cast<std::uint64_t>(n);
-        bytes -= static_cast<std::size_t>(n);
+    const ssize_t n = readAllAt(fd_, to, bytes, offset);
+    if (n < 0) {
+        return errnoStatus(errno, place_);
     }
-    return okStatus();
+    return static_cast<std::size_t>(n) == bytes
+               ? okStatus()
+               : damaged(place_, "has become shorter while it was read");
 }
 
 Result<std::string> FileBytes::text(std::uint64_t offset, std::uint64_t bytes) const {

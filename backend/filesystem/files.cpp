@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "backend/core/unique_fd.h"
+#include "backend/core/whole_io.h"
 #include "backend/filesystem/directories.h"
 
 namespace millrace {
@@ -110,17 +111,7 @@ AtomicFile::~AtomicFile() {
 }
 
 Status AtomicFile::write(std::string_view bytes) {
-    while (!bytes.empty()) {
-        const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n < 0) {
-            return errnoStatus(errno, path_);
-        }
-        bytes.remove_prefix(static_cast<std::size_t>(n));
-    }
-    return okStatus();
+    return writeAll(fd_, bytes) ? okStatus() : errnoStatus(errno, path_);
 }
 
 Status AtomicFile::commit() {

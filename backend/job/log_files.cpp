@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "backend/core/unique_fd.h"
+#include "backend/core/whole_io.h"
 #include "backend/job/attempt_paths.h"
 #include "backend/job/log_text.h"
 #include "backend/text/utf8.h"
@@ -51,22 +52,11 @@ LogFile openLog(const std::string& path) {
 Result<std::string> readAt(const LogFile& file, std::uint64_t offset, std::size_t most,
                            const std::string& place) {
     std::string bytes(std::min<std::uint64_t>(most, file.end() - offset), '\0');
-    std::size_t done = 0;
-    while (done < bytes.size()) {
-        const ssize_t n = ::pread(file.fd.get(), bytes.data() + done, bytes.size() - done,
-                                  static_cast<off_t>(offset - file.base + done));
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n < 0) {
-            return errnoStatus(errno, place);
-        }
-        if (n == 0) {
-            break;
-        }
-        done += static_cast<std::size_t>(n);
+    const ssize_t n = readAllAt(file.fd.get(), bytes.data(), bytes.size(), offset - file.base);
+    if (n < 0) {
+        return errnoStatus(errno, place);
     }
-    bytes.resize(done);
+    bytes.resize(static_cast<std::size_t>(n));
     return bytes;
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "backend/core/unique_fd.h"
+#include "backend/core/whole_io.h"
 #include "backend/filesystem/files.h"
 #include "backend/job/attempt_paths.h"
 #include "backend/job/log_files.h"
@@ -29,17 +30,10 @@ Status append(const std::string& path, std::string_view bytes) {
     if (!fd.isOpen() || ::fstat(fd.get(), &info) != 0) {
         return errnoStatus(errno, path);
     }
-    while (!bytes.empty()) {
-        const ssize_t n = ::write(fd.get(), bytes.data(), bytes.size());
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n <= 0) {
-            const int error = errno;
-            [[maybe_unused]] const int ignored = ::ftruncate(fd.get(), info.st_size);
-            return errnoStatus(error, path);
-        }
-        bytes.remove_prefix(static_cast<std::size_t>(n));
+    if (!writeAll(fd.get(), bytes)) {
+        const int error = errno;
+        [[maybe_unused]] const int ignored = ::ftruncate(fd.get(), info.st_size);
+        return errnoStatus(error, path);
     }
     return okStatus();
 }

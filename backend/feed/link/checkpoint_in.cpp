@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backend/core/whole_io.h"
 #include "backend/feed/feed_reader.h"
 #include "backend/feed/link/checkpoint_format.h"
 
@@ -67,20 +68,12 @@ int CheckpointIn::damaged(const std::string& text) {
 }
 
 int CheckpointIn::readAt(std::uint64_t from, char* to, std::uint64_t bytes) {
-    while (bytes > 0) {
-        const ssize_t n = ::pread(fd_, to, bytes, static_cast<off_t>(from));
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n <= 0) {
-            return n < 0 ? failed(std::strerror(errno))
-                         : damaged("has become shorter while it was read");
-        }
-        from += static_cast<std::uint64_t>(n);
-        to += n;
-        bytes -= static_cast<std::uint64_t>(n);
+    const ssize_t n = readAllAt(fd_, to, bytes, from);
+    if (n < 0) {
+        return failed(std::strerror(errno));
     }
-    return 0;
+    return static_cast<std::uint64_t>(n) == bytes ? 0
+                                                  : damaged("has become shorter while it was read");
 }
 
 int CheckpointIn::readHeader() {

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "backend/core/whole_io.h"
 #include "backend/feed/link/checkpoint_format.h"
 #include "backend/stream/state/tiny_json.h"
 
@@ -186,20 +187,7 @@ bool CheckpointOut::putContent(const millrace_run_file& file, std::string& hash)
 }
 
 bool CheckpointOut::put(const void* data, std::uint64_t bytes, std::uint64_t at) {
-    const char* from = static_cast<const char*>(data);
-    while (bytes > 0) {
-        const ssize_t n = ::pwrite(fd_, from, bytes, static_cast<off_t>(at));
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n <= 0) {
-            return failed(path_);
-        }
-        from += n;
-        at += static_cast<std::uint64_t>(n);
-        bytes -= static_cast<std::uint64_t>(n);
-    }
-    return true;
+    return writeAllAt(fd_, {static_cast<const char*>(data), bytes}, at) || failed(path_);
 }
 
 bool CheckpointOut::commit() {

@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "backend/core/whole_io.h"
+
 namespace millrace::ring {
 namespace {
 
@@ -23,39 +25,11 @@ bool failed(const std::string& path, const std::string& text, std::string& why) 
     return false;
 }
 
-bool writeAt(int fd, const void* bytes, std::size_t size, std::uint64_t offset) {
-    const char* from = static_cast<const char*>(bytes);
-    while (size > 0) {
-        const ssize_t n = ::pwrite(fd, from, size, static_cast<off_t>(offset));
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n < 0) {
-            return false;
-        }
-        from += n;
-        size -= static_cast<std::size_t>(n);
-        offset += static_cast<std::uint64_t>(n);
-    }
-    return true;
-}
-
 bool readFrom(int fd, void* bytes, std::size_t size, std::uint64_t offset, const std::string& path,
               std::string& why) {
-    char* to = static_cast<char*>(bytes);
-    while (size > 0) {
-        const ssize_t n = ::pread(fd, to, size, static_cast<off_t>(offset));
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n <= 0) {
-            return failed(path, n < 0 ? std::strerror(errno) : "shorter than written", why);
-        }
-        to += n;
-        size -= static_cast<std::size_t>(n);
-        offset += static_cast<std::uint64_t>(n);
-    }
-    return true;
+    const ssize_t n = readAllAt(fd, bytes, size, offset);
+    return static_cast<std::size_t>(n) == size ||
+           failed(path, n < 0 ? std::strerror(errno) : "shorter than written", why);
 }
 
 }  // namespace
@@ -103,8 +77,8 @@ bool LineSpool::spill(const Line& line, std::string& why) {
         }
     }
     const SpillHead head{line.attempt, line.seq, line.text.size()};
-    if (!writeAt(file_, &head, sizeof head, writeOffset_) ||
-        !writeAt(file_, line.text.data(), line.text.size(), writeOffset_ + sizeof head)) {
+    if (!writeAllAt(file_, {reinterpret_cast<const char*>(&head), sizeof head}, writeOffset_) ||
+        !writeAllAt(file_, line.text, writeOffset_ + sizeof head)) {
         return failed(path_, std::strerror(errno), why);
     }
     writeOffset_ += sizeof head + line.text.size();

@@ -5,8 +5,8 @@
 #include <fcntl.h>
 
 #include "backend/core/unique_fd.h"
+#include "backend/core/whole_io.h"
 #include "backend/filesystem/files.h"
-#include "backend/system/write_all.h"
 #include "backend/text/json.h"
 
 namespace millrace::loader {

@@ -15,13 +15,13 @@
 #include <gtest/gtest.h>
 
 #include "backend/core/mutex.h"
+#include "backend/core/whole_io.h"
 #include "backend/filesystem/files.h"
 #include "backend/job/log_files.h"
 #include "backend/rank/rank_client.h"
 #include "backend/rank/rank_server.h"
 #include "backend/system/network_interface.h"
 #include "backend/system/unix_socket.h"
-#include "backend/system/write_all.h"
 #include "daemon/nodes/agent_listener.h"
 #include "daemon/nodes/head_link.h"
 #include "daemon/nodes/tunnel_greeting.h"

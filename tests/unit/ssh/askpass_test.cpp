@@ -10,8 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backend/core/whole_io.h"
 #include "backend/system/unix_socket.h"
-#include "backend/system/write_all.h"
 #include "tests/support/poll.h"
 #include "tests/support/temp_dir.h"
 
