@@ -64,20 +64,8 @@ TreeReader::Where TreeReader::Where::at(std::size_t index) const {
     return {strCat(path, "[", index, "]"), strCat(shown, "[", index, "]")};
 }
 
-void TreeReader::errorAt(expr::Position position, const Where& where, const char* code,
-                         std::string message) {
-    if (errors_.size() < kErrorsMax) {  // the first ones are the causes
-        errors_.push_back({position.line, position.column, std::move(message), where.shown, code});
-    }
-}
-
-void TreeReader::error(const YamlNode& node, const Where& where, const char* code,
-                       std::string message) {
-    errorAt(node.position, where, code, std::move(message));
-}
-
 void TreeReader::wrong(const YamlNode& node, const Where& where, std::string_view wanted) {
-    error(node, where, "type", strCat(where.shown, " must be ", wanted, ", not ", node.describe()));
+    error(node, where, "type", where.shown, " must be ", wanted, ", not ", node.describe());
 }
 
 void TreeReader::note(const YamlNode& node, const Where& where) {
@@ -95,8 +83,8 @@ expr::Position TreeReader::placeIn(const YamlNode& node, const Where& where,
 std::optional<std::string> TreeReader::filled(const YamlNode& node, const Where& where,
                                               Params::Filling filling) {
     if (const auto* wrong = std::get_if<expr::ExprError>(&filling)) {
-        errorAt(placeIn(node, where, wrong->offset), where, "parameter",
-                strCat(where.shown, ": ", wrong->message));
+        errorAt(placeIn(node, where, wrong->offset), where, "parameter", where.shown, ": ",
+                wrong->message);
         return std::nullopt;
     }
     auto& text = std::get<Params::Filled>(filling);
@@ -179,10 +167,9 @@ void TreeReader::unknownKey(const YamlNode::Member& member, const std::vector<co
         }
     }
     const std::vector<std::string> names = namesOf(known);
-    errorAt(member.keyPosition, where.below(member.key), "unknown_key",
-            strCat("unknown key '", member.key.substr(0, 60), "'",
-                   where.shown.empty() ? "" : strCat(" in ", where.shown),
-                   nameHint(member.key, names)));
+    errorAt(member.keyPosition, where.below(member.key), "unknown_key", "unknown key '",
+            member.key.substr(0, 60), "'", where.shown.empty() ? "" : strCat(" in ", where.shown),
+            nameHint(member.key, names));
 }
 
 Json TreeReader::member(const Key& key, const YamlNode* node, const Where& where,
@@ -198,8 +185,8 @@ Json TreeReader::member(const Key& key, const YamlNode* node, const Where& where
     }
     if (key.limits.isRequired) {
         const YamlNode* at = node != nullptr ? node : parent;
-        errorAt(at == nullptr ? expr::Position{} : at->position, where, "missing",
-                strCat(where.shown, " is missing: ", key.doc));
+        errorAt(at == nullptr ? expr::Position{} : at->position, where, "missing", where.shown,
+                " is missing: ", key.doc);
         return emptyValue(key.type);
     }
     return fallback(key, where);
@@ -221,57 +208,33 @@ Json TreeReader::fallback(const Key& key, const Where& where) {
 }
 
 Json TreeReader::value(const Key& key, const YamlNode& node, const Where& where) {
+    using Read = Json (TreeReader::*)(const Key&, const YamlNode&, const Where&);
+    static const std::map<KeyType, Read> kReaders = {
+        {KeyType::kText, &TreeReader::text},
+        {KeyType::kChoice, &TreeReader::text},
+        {KeyType::kExpr, &TreeReader::expression},
+        {KeyType::kBool, &TreeReader::boolean},
+        {KeyType::kInt, &TreeReader::integer},
+        {KeyType::kSeed, &TreeReader::seed},
+        {KeyType::kReal, &TreeReader::real},
+        {KeyType::kTextList, &TreeReader::list},
+        {KeyType::kIntList, &TreeReader::list},
+        {KeyType::kRealList, &TreeReader::list},
+        {KeyType::kTextMap, &TreeReader::textMap},
+        {KeyType::kParams, &TreeReader::params},
+        {KeyType::kNamedExprs, &TreeReader::namedExprs},
+        {KeyType::kJoinKeys, &TreeReader::joinKeys},
+        {KeyType::kDense, &TreeReader::dense},
+        {KeyType::kVectors, &TreeReader::vectors},
+        {KeyType::kOrder, &TreeReader::order},
+        {KeyType::kSectionMap, &TreeReader::sectionMap},
+        {KeyType::kSectionList, &TreeReader::sectionList},
+        {KeyType::kRecipe, &TreeReader::recipe},
+    };
     note(node, where);
-    switch (key.type) {
-        case KeyType::kText:
-        case KeyType::kChoice:
-            return text(key, node, where);
-        case KeyType::kExpr:
-            return expression(node, where);
-        case KeyType::kBool:
-            return boolean(node, where);
-        case KeyType::kInt:
-            return integer(key, node, where);
-        case KeyType::kSeed:
-            return seed(node, where);
-        case KeyType::kReal:
-            return real(key, node, where);
-        case KeyType::kTextList:
-        case KeyType::kIntList:
-        case KeyType::kRealList:
-            return list(key, node, where);
-        default:
-            return compound(key, node, where);
-    }
-}
-
-Json TreeReader::compound(const Key& key, const YamlNode& node, const Where& where) {
-    switch (key.type) {
-        case KeyType::kTextMap:
-            return textMap(node, where);
-        case KeyType::kParams:
-            return params_.json();
-        case KeyType::kNamedExprs:
-            return namedExprs(key, node, where);
-        case KeyType::kJoinKeys:
-            return joinKeys(node, where);
-        case KeyType::kDense:
-            return dense(node, where);
-        case KeyType::kVectors:
-            return vectors(node, where);
-        case KeyType::kOrder:
-            return order(key, node, where);
-        case KeyType::kSectionMap:
-            return sectionMap(key, node, where);
-        case KeyType::kSectionList:
-            return sectionList(key, node, where);
-        case KeyType::kRecipe:
-            return recipe(node, where);
-        default: {
-            const YamlNode full = asSection(key, node);
-            return section(key.path, &full, where);
-        }
-    }
+    const auto read = kReaders.find(key.type);
+    return (this->*(read == kReaders.end() ? &TreeReader::oneSection : read->second))(key, node,
+                                                                                      where);
 }
 
 bool TreeReader::checkRange(const Key& key, double number, const YamlNode& node,
@@ -284,7 +247,7 @@ bool TreeReader::checkRange(const Key& key, double number, const YamlNode& node,
     const std::string low = strCat(l.isMinExcluded ? "above " : "at least ", plainNumber(l.min));
     const std::string range =
         isLow && l.max >= 1e6 ? low : strCat(low, " and at most ", plainNumber(l.max));
-    error(node, where, "range", strCat(where.shown, " must be ", range, ", not ", node.text));
+    error(node, where, "range", where.shown, " must be ", range, ", not ", node.text);
     return false;
 }
 
@@ -296,14 +259,14 @@ Json TreeReader::text(const Key& key, const YamlNode& node, const Where& where) 
     const auto& choices = key.limits.choices;
     if (!choices.empty() && std::find(choices.begin(), choices.end(), node.text) == choices.end()) {
         const std::string near = nearestName(node.text, textsOf(choices));
-        error(node, where, "type",
-              strCat(where.shown, " must be ", absl::StrJoin(textsOf(choices), " or "), ", not ",
-                     node.describe(), near.empty() ? "" : strCat("; did you mean '", near, "'?")));
+        error(node, where, "type", where.shown, " must be ",
+              absl::StrJoin(textsOf(choices), " or "), ", not ", node.describe(),
+              near.empty() ? "" : strCat("; did you mean '", near, "'?"));
     }
     return node.text;
 }
 
-Json TreeReader::boolean(const YamlNode& node, const Where& where) {
+Json TreeReader::boolean(const Key&, const YamlNode& node, const Where& where) {
     if (!node.isScalar() || node.isQuoted || (node.text != "true" && node.text != "false")) {
         wrong(node, where, "true or false");
         return false;
@@ -321,7 +284,7 @@ Json TreeReader::integer(const Key& key, const YamlNode& node, const Where& wher
     return *number;
 }
 
-Json TreeReader::seed(const YamlNode& node, const Where& where) {
+Json TreeReader::seed(const Key&, const YamlNode& node, const Where& where) {
     const auto number = numberIn<std::uint64_t>(node);  // beyond int64, too
     if (!number) {
         wrong(node, where, "a whole number from 0 to 2^64 - 1");
@@ -339,7 +302,7 @@ Json TreeReader::real(const Key& key, const YamlNode& node, const Where& where) 
     return *number;
 }
 
-Json TreeReader::expression(const YamlNode& node, const Where& where) {
+Json TreeReader::expression(const Key&, const YamlNode& node, const Where& where) {
     if (!node.isScalar()) {
         wrong(node, where, "an expression in one text");
         return "";
@@ -350,8 +313,8 @@ Json TreeReader::expression(const YamlNode& node, const Where& where) {
     }
     const auto parsed = expr::tryParseExpression(*text);
     if (const auto* failure = std::get_if<expr::ExprError>(&parsed)) {
-        errorAt(placeIn(node, where, failure->offset), where, "expression",
-                strCat(where.shown, ": ", failure->message));
+        errorAt(placeIn(node, where, failure->offset), where, "expression", where.shown, ": ",
+                failure->message);
     }
     return *text;
 }
@@ -382,7 +345,11 @@ Json TreeReader::list(const Key& key, const YamlNode& node, const Where& where) 
     return out;
 }
 
-Json TreeReader::textMap(const YamlNode& node, const Where& where) {
+Json TreeReader::params(const Key&, const YamlNode&, const Where&) {
+    return params_.json();
+}
+
+Json TreeReader::textMap(const Key&, const YamlNode& node, const Where& where) {
     Json out = Json::object();
     eachMember(node, where, "a map of names and texts",
                [&](const YamlNode::Member& member, const Where& at) {
@@ -405,16 +372,16 @@ Json TreeReader::namedExprs(const Key& key, const YamlNode& node, const Where& w
         const auto* const wanted =
             mayList ? "a list of columns, or a map `name: expression`" : "a map `name: expression`";
         eachMember(node, where, wanted, [&](const YamlNode::Member& member, const Where& at) {
-            out.push_back({{"name", member.key}, {"expr", expression(member.value, at)}});
+            out.push_back({{"name", member.key}, {"expr", expression(key, member.value, at)}});
         });
     }
     return out;
 }
 
-Json TreeReader::joinKeys(const YamlNode& node, const Where& where) {
+Json TreeReader::joinKeys(const Key& key, const YamlNode& node, const Where& where) {
     Json out = Json::array();
     if (node.isMap()) {
-        const Json pairs = textMap(node, where);
+        const Json pairs = textMap(key, node, where);
         for (const YamlNode::Member& member : node.members) {
             out.push_back({{"left", member.key}, {"right", pairs[member.key]}});
         }
@@ -429,7 +396,7 @@ Json TreeReader::joinKeys(const YamlNode& node, const Where& where) {
     return out;
 }
 
-Json TreeReader::dense(const YamlNode& node, const Where& where) {
+Json TreeReader::dense(const Key&, const YamlNode& node, const Where& where) {
     Json out = Json::array();
     if (node.isScalar()) {
         return Json::array({{{"column", node.text}, {"fill", 0.0}}});
@@ -456,7 +423,7 @@ Json TreeReader::dense(const YamlNode& node, const Where& where) {
     return out;
 }
 
-Json TreeReader::vectors(const YamlNode& node, const Where& where) {
+Json TreeReader::vectors(const Key&, const YamlNode& node, const Where& where) {
     static const Key kSize{"size", KeyType::kInt, "", "", {.min = 1, .max = 1e6}};
     Json out = Json::array();
     if (node.isScalar()) {
@@ -487,9 +454,8 @@ Json TreeReader::order(const Key&, const YamlNode& node, const Where& where) {
     const std::vector<std::string> words = {"permuted", "as_is"};
     if (!node.isScalar() || std::find(words.begin(), words.end(), node.text) == words.end()) {
         const std::string near = node.isScalar() ? nearestName(node.text, words) : "";
-        error(node, where, "type",
-              strCat(where.shown, " must be permuted, as_is or {by: column}, not ", node.describe(),
-                     near.empty() ? "" : strCat("; did you mean '", near, "'?")));
+        error(node, where, "type", where.shown, " must be permuted, as_is or {by: column}, not ",
+              node.describe(), near.empty() ? "" : strCat("; did you mean '", near, "'?"));
     }
     return node.text;
 }
@@ -498,6 +464,11 @@ Json TreeReader::order(const Key&, const YamlNode& node, const Where& where) {
 YamlNode TreeReader::asSection(const Key& key, const YamlNode& node) {
     return !node.isScalar() || key.limits.shortKey.empty() ? node
                                                            : node.within(key.limits.shortKey);
+}
+
+Json TreeReader::oneSection(const Key& key, const YamlNode& node, const Where& where) {
+    const YamlNode full = asSection(key, node);
+    return section(key.path, &full, where);
 }
 
 Json TreeReader::sectionMap(const Key& key, const YamlNode& node, const Where& where) {
@@ -517,7 +488,7 @@ Json TreeReader::sectionList(const Key& key, const YamlNode& node, const Where& 
     return out;
 }
 
-Json TreeReader::recipe(const YamlNode& node, const Where& where) {
+Json TreeReader::recipe(const Key&, const YamlNode& node, const Where& where) {
     Json out = Json::array();
     eachItem(node, where, "a list of steps, each beginning with '-'",
              [&](const YamlNode& item, const Where& at) { out.push_back(step(item, at)); });
@@ -540,15 +511,14 @@ Json TreeReader::step(const YamlNode& node, const Where& where) {
             continue;
         }
         if (kind != nullptr) {
-            errorAt(member.keyPosition, where, "type",
-                    strCat("a step is of one kind, not ", kind->key, " and ", member.key,
-                           "; put the second into a step of its own"));
+            errorAt(member.keyPosition, where, "type", "a step is of one kind, not ", kind->key,
+                    " and ", member.key, "; put the second into a step of its own");
         }
         kind = kind == nullptr ? &member : kind;
     }
     if (kind == nullptr) {
-        error(node, where, "missing",
-              strCat("the step has no kind; one of ", absl::StrJoin(stepKindNames(), ", ")));
+        error(node, where, "missing", "the step has no kind; one of ",
+              absl::StrJoin(stepKindNames(), ", "));
         return broken;
     }
     const YamlNode* name = node.find("name");
@@ -558,7 +528,9 @@ Json TreeReader::step(const YamlNode& node, const Where& where) {
     out["name"] = name == nullptr || name->isNull()
                       ? Json(kind->key)
                       : text({"name", KeyType::kText, "", "", {}}, *name, where.below("name"));
-    out["enabled"] = enabled == nullptr ? Json(true) : boolean(*enabled, where.below("enabled"));
+    out["enabled"] = enabled == nullptr ? Json(true)
+                                        : boolean({"enabled", KeyType::kBool, "", "", {}}, *enabled,
+                                                  where.below("enabled"));
     return out;
 }
 

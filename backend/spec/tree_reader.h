@@ -38,9 +38,18 @@ class TreeReader {
         Where at(std::size_t index) const;
     };
 
-    void error(const YamlNode& node, const Where& where, const char* code, std::string message);
-    void errorAt(expr::Position position, const Where& where, const char* code,
-                 std::string message);
+    /// The message is concatenated as in strCat.
+    template <class... P>
+    void error(const YamlNode& node, const Where& where, const char* code, const P&... parts) {
+        errorAt(node.position, where, code, parts...);
+    }
+    template <class... P>
+    void errorAt(expr::Position position, const Where& where, const char* code, const P&... parts) {
+        if (errors_.size() < kErrorsMax) {  // the first ones are the causes
+            errors_.push_back(
+                {position.line, position.column, strCat(parts...), where.shown, code});
+        }
+    }
     void wrong(const YamlNode& node, const Where& where, std::string_view wanted);
     void note(const YamlNode& node, const Where& where);
     /// Notes and reads each item of a list, or member of a map; another node is an error.
@@ -60,26 +69,27 @@ class TreeReader {
     Json member(const Key& key, const YamlNode* node, const Where& where, const YamlNode* parent);
     Json fallback(const Key& key, const Where& where);
     Json value(const Key& key, const YamlNode& node, const Where& where);
-    Json compound(const Key& key, const YamlNode& node, const Where& where);
 
     Json text(const Key& key, const YamlNode& node, const Where& where);
-    Json boolean(const YamlNode& node, const Where& where);
+    Json boolean(const Key& key, const YamlNode& node, const Where& where);
     Json integer(const Key& key, const YamlNode& node, const Where& where);
-    Json seed(const YamlNode& node, const Where& where);
+    Json seed(const Key& key, const YamlNode& node, const Where& where);
     Json real(const Key& key, const YamlNode& node, const Where& where);
-    Json expression(const YamlNode& node, const Where& where);
+    Json expression(const Key& key, const YamlNode& node, const Where& where);
     Json path(const Key& key, const YamlNode& node, const Where& where);
     Json list(const Key& key, const YamlNode& node, const Where& where);
-    Json textMap(const YamlNode& node, const Where& where);
+    Json params(const Key& key, const YamlNode& node, const Where& where);
+    Json textMap(const Key& key, const YamlNode& node, const Where& where);
     Json namedExprs(const Key& key, const YamlNode& node, const Where& where);
-    Json joinKeys(const YamlNode& node, const Where& where);
-    Json dense(const YamlNode& node, const Where& where);
-    Json vectors(const YamlNode& node, const Where& where);
+    Json joinKeys(const Key& key, const YamlNode& node, const Where& where);
+    Json dense(const Key& key, const YamlNode& node, const Where& where);
+    Json vectors(const Key& key, const YamlNode& node, const Where& where);
     Json order(const Key& key, const YamlNode& node, const Where& where);
     static YamlNode asSection(const Key& key, const YamlNode& node);
+    Json oneSection(const Key& key, const YamlNode& node, const Where& where);
     Json sectionMap(const Key& key, const YamlNode& node, const Where& where);
     Json sectionList(const Key& key, const YamlNode& node, const Where& where);
-    Json recipe(const YamlNode& node, const Where& where);
+    Json recipe(const Key& key, const YamlNode& node, const Where& where);
     Json step(const YamlNode& node, const Where& where);
     Json stepBody(const Key& key, const YamlNode& node, const Where& where);
     bool checkRange(const Key& key, double number, const YamlNode& node, const Where& where);
