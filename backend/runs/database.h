@@ -106,6 +106,12 @@ class Database {
         ASSIGN_OR_RETURN(Statement statement, prepare(sql, values...));
         return statement.run();
     }
+    /// Returns what `read` makes of each row.
+    template <class Read, class... Values, class T = std::invoke_result_t<Read, const Statement&>>
+    Result<std::vector<T>> select(Read read, std::string_view sql, const Values&... values) {
+        ASSIGN_OR_RETURN(Statement query, prepare(sql, values...));
+        return query.collect(read);
+    }
     /// Executes several statements without values.
     Status exec(const std::string& sql);
     /// The first column of the first row; kNotFound without a row.

@@ -130,13 +130,11 @@ ChunkHead readChunkHead(const Statement& row) {
 Result<std::vector<ChunkHead>> readChunkHeads(Database& db, std::int64_t runNo,
                                               const SeriesNo& series, std::int64_t fromStep,
                                               std::int64_t toStep) {
-    ASSIGN_OR_RETURN(
-        Statement query,
-        db.prepare(strCat("SELECT ", kChunkHeadColumns,
-                          " FROM metric_chunk WHERE run_no = ? AND key_no = ? AND rank = ? AND "
-                          "last_step >= ? AND first_step <= ? ORDER BY position"),
-                   runNo, series.key, series.rank, fromStep, toStep));
-    return query.collect(readChunkHead);
+    return db.select(readChunkHead,
+                     strCat("SELECT ", kChunkHeadColumns,
+                            " FROM metric_chunk WHERE run_no = ? AND key_no = ? AND rank = ? AND "
+                            "last_step >= ? AND first_step <= ? ORDER BY position"),
+                     runNo, series.key, series.rank, fromStep, toStep);
 }
 
 Result<std::vector<values::MetricPoint>> readChunk(Database& db, const ChunkHead& head) {

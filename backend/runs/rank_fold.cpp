@@ -150,11 +150,9 @@ Result<std::vector<ReportedLine>> RankFold::takeUpTo(std::int64_t step) {
 }
 
 Result<std::vector<int>> RankFold::openAttempts(Database& db, std::int64_t runNo) {
-    ASSIGN_OR_RETURN(
-        Statement query,
-        db.prepare("SELECT DISTINCT attempt FROM metric_open WHERE run_no = ? ORDER BY attempt",
-                   runNo));
-    return query.collect([](const Statement& row) { return static_cast<int>(row.intAt(0)); });
+    return db.select([](const Statement& row) { return static_cast<int>(row.intAt(0)); },
+                     "SELECT DISTINCT attempt FROM metric_open WHERE run_no = ? ORDER BY attempt",
+                     runNo);
 }
 
 }  // namespace millrace::runs

@@ -37,15 +37,13 @@ Result<std::vector<CheckpointRecord>> RunCheckpoints::checkpoints(std::string_vi
                                                                   bool withRest) const {
     MutexLock lock(file_.readMutex);
     ASSIGN_OR_RETURN(const std::int64_t no, runNo(*file_.reader, id));
-    ASSIGN_OR_RETURN(
-        Statement query,
-        file_.reader->prepare(
-            "SELECT c.step, c.attempt, seq, epoch, name, bytes, hash, cursor, time_ms, is_deleted, "
-            "coalesce(c.step > settled_step, 0) AS is_waiting FROM checkpoint c LEFT JOIN attempt "
-            "a ON a.run_no = c.run_no AND a.attempt = c.attempt WHERE c.run_no = ?1 AND (?2 OR "
-            "(is_deleted = 0 AND is_waiting = 0)) ORDER BY c.step DESC",
-            no, withRest ? 1 : 0));
-    return query.collect(readCheckpoint);
+    return file_.reader->select(
+        readCheckpoint,
+        "SELECT c.step, c.attempt, seq, epoch, name, bytes, hash, cursor, time_ms, is_deleted, "
+        "coalesce(c.step > settled_step, 0) AS is_waiting FROM checkpoint c LEFT JOIN attempt "
+        "a ON a.run_no = c.run_no AND a.attempt = c.attempt WHERE c.run_no = ?1 AND (?2 OR "
+        "(is_deleted = 0 AND is_waiting = 0)) ORDER BY c.step DESC",
+        no, withRest ? 1 : 0);
 }
 
 Status RunCheckpoints::addCheckpoint(std::string_view id, const CheckpointRecord& checkpoint) {

@@ -64,10 +64,10 @@ Status writeStep(Database& db, std::int64_t no, const LineBatch& batch) {
 }
 
 Result<std::vector<std::string>> takeLatestAfter(Database& db, std::int64_t no, std::int64_t step) {
-    ASSIGN_OR_RETURN(Statement remove, db.prepare("DELETE FROM latest_metric WHERE run_no = ?1 AND "
-                                                  "(step > ?2 OR best_step > ?2) RETURNING key",
-                                                  no, step));
-    return textsOf(remove);
+    return db.select(firstText,
+                     "DELETE FROM latest_metric WHERE run_no = ?1 AND "
+                     "(step > ?2 OR best_step > ?2) RETURNING key",
+                     no, step);
 }
 
 // Recomputes the latest and best values of metrics whose newest or best points a resume has

@@ -186,10 +186,10 @@ Status fillPage(Database& db, const RunQuery& query, std::span<const Listed> lis
 
 Result<std::vector<std::string>> idsBy(Database& db, std::string_view condition,
                                        std::string_view text) {
-    ASSIGN_OR_RETURN(Statement query, db.prepare(strCat("SELECT r.id FROM run r WHERE ", condition,
-                                                        " ORDER BY r.created_ms DESC LIMIT 9"),
-                                                 text));
-    return textsOf(query);
+    return db.select(
+        firstText,
+        strCat("SELECT r.id FROM run r WHERE ", condition, " ORDER BY r.created_ms DESC LIMIT 9"),
+        text);
 }
 
 std::string joined(const std::vector<std::string>& ids) {
@@ -271,21 +271,16 @@ Result<RunLists::Group> RunLists::findGroup(std::string_view submitKey) const {
 
 Result<std::vector<RunLists::WaitingRun>> RunLists::waiting() const {
     MutexLock lock(file_.readMutex);
-    ASSIGN_OR_RETURN(
-        Statement query,
-        file_.reader->prepare(
-            "SELECT id, resume_from FROM run WHERE state = 'queued' ORDER BY queue_no"));
-    return query.collect(
-        [](const Statement& row) { return WaitingRun{row.textAt(0), row.intAt(1)}; });
+    return file_.reader->select(
+        [](const Statement& row) { return WaitingRun{row.textAt(0), row.intAt(1)}; },
+        "SELECT id, resume_from FROM run WHERE state = 'queued' ORDER BY queue_no");
 }
 
 Result<std::vector<std::string>> RunLists::underWay() const {
     MutexLock lock(file_.readMutex);
-    ASSIGN_OR_RETURN(
-        Statement query,
-        file_.reader->prepare(
-            "SELECT id FROM run WHERE state IN ('starting', 'running', 'stopping') ORDER BY no"));
-    return textsOf(query);
+    return file_.reader->select(
+        firstText,
+        "SELECT id FROM run WHERE state IN ('starting', 'running', 'stopping') ORDER BY no");
 }
 
 Result<std::string> RunLists::findId(std::string_view text) const {

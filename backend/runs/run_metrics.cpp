@@ -234,9 +234,7 @@ Result<std::vector<std::string>> RunMetrics::metricKeys(std::string_view id) con
     MutexLock lock(file_.browseMutex);
     Database& db = *file_.browser;
     ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, id));
-    ASSIGN_OR_RETURN(Statement query,
-                     db.prepare("SELECT key FROM latest_metric WHERE run_no = ? ORDER BY key", no));
-    return textsOf(query);
+    return db.select(firstText, "SELECT key FROM latest_metric WHERE run_no = ? ORDER BY key", no);
 }
 
 Result<MetricLines> RunMetrics::metricLines(std::string_view id, const values::MetricCursor& after,

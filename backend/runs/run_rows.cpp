@@ -421,8 +421,8 @@ Result<std::int64_t> currentAttempt(Database& db, std::int64_t no) {
     return db.queryInt("SELECT attempt FROM run WHERE no = ?", no);
 }
 
-Result<std::vector<std::string>> textsOf(Statement& query) {
-    return query.collect([](const Statement& row) { return row.textAt(0); });
+std::string firstText(const Statement& row) {
+    return row.textAt(0);
 }
 
 Result<AttemptLimits> AttemptLimits::read(Database& db, std::int64_t no) {

@@ -73,8 +73,8 @@ Status changeRun(StoreFile& file, std::string_view id, Body body) {
     return changeRun(*file.writer, id, body);
 }
 
-/// The first column of all remaining rows, as texts.
-Result<std::vector<std::string>> textsOf(Statement& query);
+/// The first column, for Database::select().
+std::string firstText(const Statement& row);
 
 /// All statements of `read` see the store at one moment.
 template <class T, class Read>

@@ -63,24 +63,20 @@ Status StoreMaintenance::addRunningTime(std::int64_t ms) {
 Result<std::vector<std::string>> StoreMaintenance::deletedBefore(std::int64_t ms,
                                                                  std::int64_t runningMs) const {
     MutexLock lock(file_.browseMutex);
-    ASSIGN_OR_RETURN(
-        Statement query,
-        file_.browser->prepare(
-            "SELECT id FROM run WHERE is_deleted = 1 AND purged_ms = 0 AND deleted_ms < ? AND "
-            "deleted_running_ms + ? <= (SELECT value FROM counter WHERE name = 'running_ms')",
-            ms, runningMs));
-    return textsOf(query);
+    return file_.browser->select(
+        firstText,
+        "SELECT id FROM run WHERE is_deleted = 1 AND purged_ms = 0 AND deleted_ms < ? AND "
+        "deleted_running_ms + ? <= (SELECT value FROM counter WHERE name = 'running_ms')",
+        ms, runningMs);
 }
 
 Result<std::vector<std::string>> StoreMaintenance::purgedAmong(
     const std::vector<std::string>& ids) const {
     MutexLock lock(file_.browseMutex);
-    ASSIGN_OR_RETURN(
-        Statement query,
-        file_.browser->prepare(
-            "SELECT id FROM run WHERE purged_ms > 0 AND id IN (SELECT value FROM json_each(?))",
-            dumpJson(Json(ids))));
-    return textsOf(query);
+    return file_.browser->select(
+        firstText,
+        "SELECT id FROM run WHERE purged_ms > 0 AND id IN (SELECT value FROM json_each(?))",
+        dumpJson(Json(ids)));
 }
 
 Result<values::StoreCheck> StoreMaintenance::check(bool isWhole,
