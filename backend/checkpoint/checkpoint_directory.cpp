@@ -87,8 +87,8 @@ Result<CheckpointInfo> CheckpointDirectory::verify(const CheckpointName& name,
     const std::string place = pathOf(name);
     ASSIGN_OR_RETURN(CheckpointInfo facts, checkpoint::verify(fd.get(), place, watch));
     if (facts.step != name.step || facts.attempt != name.attempt) {
-        return damaged(
-            place, strCat("its content is of step ", facts.step, " and attempt ", facts.attempt));
+        return damaged(place, "its content is of step ", facts.step, " and attempt ",
+                       facts.attempt);
     }
     return facts;
 }

@@ -58,7 +58,7 @@ CheckpointInfo factsOf(const Json& meta, const FileBytes& file) {
 Result<std::string> readHeader(const FileBytes& file) {
     std::uint64_t length = 0;
     if (file.size() < kLengthBytes + kFormatBeginning.size()) {
-        return damaged(file.place(), strCat("is not a checkpoint (", file.size(), " bytes)"));
+        return damaged(file.place(), "is not a checkpoint (", file.size(), " bytes)");
     }
     RETURN_IF_ERROR(file.read(0, &length, sizeof length));
     ASSIGN_OR_RETURN(std::string start, file.text(kLengthBytes, kFormatBeginning.size()));
@@ -76,8 +76,8 @@ Result<std::string> readHeader(const FileBytes& file) {
     }
     if (length > file.size() - kLengthBytes || length > kSafetensorsHeaderMax ||
         length % kSafetensorsAlignment != 0 || length < kFormatBeginning.size() + kChecksumDigits) {
-        return damaged(file.place(), strCat("is cut short, or its header cannot have ", length,
-                                            " of its ", file.size(), " bytes"));
+        return damaged(file.place(), "is cut short, or its header cannot have ", length, " of its ",
+                       file.size(), " bytes");
     }
     ASSIGN_OR_RETURN(std::string header, file.text(kLengthBytes, length));
     if (header.substr(kFormatBeginning.size(), kChecksumDigits) != headerChecksum(header)) {
@@ -88,8 +88,7 @@ Result<std::string> readHeader(const FileBytes& file) {
 
 Result<Json> parseText(const std::string& text, std::string_view name, const FileBytes& file) {
     Result<Json> value = parseBounded(text, file.place(), kMetaBounds);
-    return value.ok() ? std::move(value)
-                      : damaged(file.place(), strCat("its ", name, " cannot be read"));
+    return value.ok() ? std::move(value) : damaged(file.place(), "its ", name, " cannot be read");
 }
 
 // All metadata, except the file's own.
@@ -112,7 +111,7 @@ Result<Json> memberOf(const SafetensorsHeader& header, std::string_view name,
                       const FileBytes& file) {
     const auto found = header.metadata.find(std::string(name));
     if (found == header.metadata.end()) {
-        return damaged(file.place(), strCat("has no ", name));
+        return damaged(file.place(), "has no ", name);
     }
     return parseText(found->second, name, file);
 }
@@ -124,8 +123,8 @@ Status checkValues(const SafetensorsHeader& header, std::uint64_t base, const Fi
         ASSIGN_OR_RETURN(const std::string hash,
                          file.hash(base + tensor.begin, base + tensor.end, watch));
         if (jsonString(hashes, tensor.name) != hash) {
-            return damaged(file.place(), strCat("the values of tensor ", tensor.name,
-                                                " do not fit their checksum"));
+            return damaged(file.place(), "the values of tensor ", tensor.name,
+                           " do not fit their checksum");
         }
     }
     return okStatus();
@@ -134,7 +133,7 @@ Status checkValues(const SafetensorsHeader& header, std::uint64_t base, const Fi
 Status takeLines(const StoredTensor& tensor, const FileBytes& file, Json& meta) {
     if (tensor.type != DType::kUint8 || tensor.bytes > kMetaBounds.bytes ||
         meta.contains(kLinesTensor)) {
-        return damaged(file.place(), strCat("tensor ", tensor.name, " holds no lines"));
+        return damaged(file.place(), "tensor ", tensor.name, " holds no lines");
     }
     ASSIGN_OR_RETURN(const std::string text, file.text(tensor.begin, tensor.bytes));
     ASSIGN_OR_RETURN(meta[std::string(kLinesTensor)], parseText(text, kLinesTensor, file));

@@ -69,8 +69,8 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
                 return true;
             }
         }
-        return fail(strCat("tensor ", tensor_.name, " is of type ", value.substr(0, kMostShown),
-                           ", which is not known"));
+        return fail("tensor ", tensor_.name, " is of type ", value.substr(0, kMostShown),
+                    ", which is not known");
     }
 
     bool start_object(std::size_t) override {
@@ -117,7 +117,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     bool end_array() override {
         if (place_ == Place::kOffsets) {
             if (offsets_.size() != 2) {
-                return fail(strCat("tensor ", tensor_.name, " has no two offsets"));
+                return fail("tensor ", tensor_.name, " has no two offsets");
             }
             std::tie(tensor_.begin, tensor_.end) = std::tie(offsets_[0], offsets_[1]);
         }
@@ -126,27 +126,26 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     }
 
     bool parse_error(std::size_t at, const std::string&, const Json::exception&) override {
-        return fail(strCat("its header is not JSON at byte ", at));
+        return fail("its header is not JSON at byte ", at);
     }
 
  private:
     enum class Place { kStart, kTop, kMetadata, kTensor, kShape, kOffsets, kEnd };
     static constexpr std::size_t kMostShown = 40;
 
-    bool fail(std::string text) {
-        why = std::move(text);
+    template <class... P>
+    bool fail(const P&... parts) {
+        why = strCat(parts...);
         return false;
     }
     bool unexpected() {
-        return fail(strCat("its header has something else than is due",
-                           field_.empty() ? "" : strCat(" behind '", field_, "'")));
+        return fail("its header has something else than is due",
+                    field_.empty() ? "" : strCat(" behind '", field_, "'"));
     }
-    bool twice(const std::string& name) {
-        return fail(strCat("its header names '", name, "' twice"));
-    }
+    bool twice(const std::string& name) { return fail("its header names '", name, "' twice"); }
     bool takeTensor() {
         if (fields_ != std::set<std::string>{"data_offsets", "dtype", "shape"}) {
-            return fail(strCat("tensor ", tensor_.name, " has not dtype, shape and data_offsets"));
+            return fail("tensor ", tensor_.name, " has not dtype, shape and data_offsets");
         }
         header.tensors.push_back(std::move(tensor_));
         return true;
@@ -208,14 +207,10 @@ std::string_view safetensorsName(DType type) {
     return namesOf(type).inFile;
 }
 
-Status damaged(const std::string& place, std::string_view why) {
-    return dataLoss("checkpoint ", place, ": ", why, "; it cannot be used");
-}
-
 Result<SafetensorsHeader> parseSafetensors(std::string_view json, std::uint64_t dataBytes,
                                            const std::string& place) {
     if (json.size() > kSafetensorsHeaderMax) {
-        return damaged(place, strCat("has a header of ", json.size(), " bytes"));
+        return damaged(place, "has a header of ", json.size(), " bytes");
     }
     HeaderReader reader;
     if (!Json::sax_parse(json, &reader)) {

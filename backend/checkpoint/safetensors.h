@@ -49,7 +49,10 @@ struct SafetensorsHeader {
 };
 
 /// kDataLoss "checkpoint PLACE: WHY; it cannot be used".
-Status damaged(const std::string& place, std::string_view why);
+template <class... P>
+Status damaged(const std::string& place, const P&... why) {
+    return dataLoss("checkpoint ", place, ": ", strCat(why...), "; it cannot be used");
+}
 
 /// Reads the header `json` of a file with `dataBytes` after it; `place` begins the message.
 Result<SafetensorsHeader> parseSafetensors(std::string_view json, std::uint64_t dataBytes,

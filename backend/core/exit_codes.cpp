@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <utility>
 
 namespace millrace {
 
@@ -28,24 +29,20 @@ int workerExitOf(const Status& status) {
 }
 
 std::string_view meaningOf(int code) {
-    switch (code) {
-        case kExitDone:
-            return "done";
-        case kExitUsage:
-            return "usage";
-        case kExitStopped:
-            return "told to end";
-        case kExitInput:
-            return "input or data error";
-        case kExitOther:
-            return "other";
-        case kExitResources:
-            return "memory, disk or a limit too small";
-        case kExitShim:
-            return "the shim's own trouble";
-        default:
-            return "";
+    constexpr std::pair<int, std::string_view> kMeanings[] = {
+        {kExitDone, "done"},
+        {kExitUsage, "usage"},
+        {kExitStopped, "told to end"},
+        {kExitInput, "input or data error"},
+        {kExitOther, "other"},
+        {kExitResources, "memory, disk or a limit too small"},
+        {kExitShim, "the shim's own trouble"}};
+    for (const auto& [known, meaning] : kMeanings) {
+        if (known == code) {
+            return meaning;
+        }
     }
+    return "";
 }
 
 int endInWords(std::string_view program, const std::function<int()>& body) {

@@ -1,5 +1,7 @@
 #include "backend/segment/layout.h"
 
+#include <utility>
+
 #include "backend/frame/carry_mask.h"
 #include "backend/spec/bind.h"
 #include "backend/spec/column_origins.h"
@@ -14,36 +16,21 @@ using frame::ColumnSpec;
 using frame::DType;
 using frame::Role;
 
+constexpr std::pair<TypeKind, DType> kCarriedTypes[] = {
+    {TypeKind::kBool, DType::kUint8},     {TypeKind::kUint8, DType::kUint8},
+    {TypeKind::kInt8, DType::kInt8},      {TypeKind::kInt16, DType::kInt16},
+    {TypeKind::kUint16, DType::kUint16},  {TypeKind::kInt32, DType::kInt32},
+    {TypeKind::kDate, DType::kInt32},     {TypeKind::kUint32, DType::kUint32},
+    {TypeKind::kInt64, DType::kInt64},    {TypeKind::kTimestamp, DType::kInt64},
+    {TypeKind::kUint64, DType::kUint64},  {TypeKind::kFloat, DType::kFloat32},
+    {TypeKind::kDouble, DType::kFloat64}, {TypeKind::kDecimal, DType::kFloat64},
+    {TypeKind::kString, DType::kString}};
+
 Result<DType> carriedType(const expr::Field& field) {
-    switch (field.type.kind) {
-        case TypeKind::kBool:
-        case TypeKind::kUint8:
-            return DType::kUint8;
-        case TypeKind::kInt8:
-            return DType::kInt8;
-        case TypeKind::kInt16:
-            return DType::kInt16;
-        case TypeKind::kUint16:
-            return DType::kUint16;
-        case TypeKind::kInt32:
-        case TypeKind::kDate:
-            return DType::kInt32;
-        case TypeKind::kUint32:
-            return DType::kUint32;
-        case TypeKind::kInt64:
-        case TypeKind::kTimestamp:
-            return DType::kInt64;
-        case TypeKind::kUint64:
-            return DType::kUint64;
-        case TypeKind::kFloat:
-            return DType::kFloat32;
-        case TypeKind::kDouble:
-        case TypeKind::kDecimal:
-            return DType::kFloat64;
-        case TypeKind::kString:
-            return DType::kString;
-        case TypeKind::kNull:
-            break;
+    for (const auto& [kind, type] : kCarriedTypes) {
+        if (kind == field.type.kind) {
+            return type;
+        }
     }
     return invalidArgument("features.carry: column '", field.name, "' of type ", field.type.name(),
                            " cannot be carried");

@@ -42,21 +42,24 @@ std::string ColumnOrigins::of(const std::string& column) const {
     return made == made_.end() ? column : made->second;
 }
 
-void addReads(const Step& step, std::set<std::string>& columns) {
-    const auto addOf = [&](const std::string& text) {
-        const auto parsed = expr::tryParseExpression(text);
-        if (const auto* tree = std::get_if<expr::Expr>(&parsed)) {
-            for (std::string& name : expr::collectColumns(*tree)) {
-                columns.insert(std::move(name));
-            }
+void addColumns(const std::string& text, std::set<std::string>& columns) {
+    const auto parsed = expr::tryParseExpression(text);
+    if (const auto* tree = std::get_if<expr::Expr>(&parsed)) {
+        for (std::string& name : expr::collectColumns(*tree)) {
+            columns.insert(std::move(name));
         }
-    };
+    }
+}
+
+void addReads(const Step& step, std::set<std::string>& columns) {
     const StepReads reads = step.reads();
-    std::for_each(reads.expressions.begin(), reads.expressions.end(), addOf);
+    for (const std::string& text : reads.expressions) {
+        addColumns(text, columns);
+    }
     // A join may look up an expression; a plain name also counts as a column.
     for (const std::string& text : reads.lookedUp) {
         columns.insert(text);
-        addOf(text);
+        addColumns(text, columns);
     }
     columns.insert(reads.columns.begin(), reads.columns.end());
 }

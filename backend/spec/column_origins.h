@@ -27,6 +27,8 @@ class ColumnOrigins {
     std::map<std::string, std::string> made_;  ///< by name, for columns that a step made
 };
 
+/// Adds the columns that an expression reads; none if it does not parse.
+void addColumns(const std::string& text, std::set<std::string>& columns);
 /// Adds the columns that a step reads.
 void addReads(const Step& step, std::set<std::string>& columns);
 

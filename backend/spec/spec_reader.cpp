@@ -60,15 +60,6 @@ std::string nameOfFile(std::string_view fileName) {
     return std::string(dot == std::string_view::npos || dot == 0 ? name : name.substr(0, dot));
 }
 
-void collectFrom(const std::string& text, std::set<std::string>& columns) {
-    const auto parsed = expr::tryParseExpression(text);
-    if (const auto* expr = std::get_if<expr::Expr>(&parsed)) {
-        for (std::string& name : expr::collectColumns(*expr)) {
-            columns.insert(std::move(name));
-        }
-    }
-}
-
 std::vector<Step> withoutDropping(const std::vector<Step>& recipe) {
     std::vector<Step> steps;
     for (const Step& step : recipe) {
@@ -104,9 +95,9 @@ std::vector<Step> stepsFor(std::set<std::string> needed, const std::vector<Step>
 std::set<std::string> columnsOf(const std::map<std::string, LabelSpec>& labels) {
     std::set<std::string> columns;
     for (const auto& [head, label] : labels) {
-        collectFrom(label.expr, columns);
-        collectFrom(label.where, columns);
-        collectFrom(label.weight, columns);
+        addColumns(label.expr, columns);
+        addColumns(label.where, columns);
+        addColumns(label.weight, columns);
     }
     return columns;
 }
@@ -115,7 +106,7 @@ std::set<std::string> columnsOf(const std::map<std::string, LabelSpec>& labels) 
 void warnOfToldLabels(const RunSpec& spec, std::vector<std::string>& warnings) {
     for (const auto& [head, label] : spec.labels) {
         std::set<std::string> columns;
-        collectFrom(label.expr, columns);
+        addColumns(label.expr, columns);
         const auto warn = [&](const char* kind, const std::string& feature) {
             if (columns.size() == 1 && columns.contains(feature)) {
                 warnings.push_back(

@@ -16,9 +16,6 @@
 
 namespace millrace::spec {
 
-/// The words of `as`, of steps that make a column from another one.
-inline constexpr std::string_view kAsDoc = "the column made; default: `column` itself";
-
 struct FilterStep : StepDefaults {
     static constexpr std::string_view kKind = "filter";
     static constexpr bool kDropsOrWeighs = true, kKeepsColumns = true, kIsPlain = true;
@@ -148,67 +145,67 @@ struct SampleStep : StepDefaults {
     std::string text() const;
 };
 
-struct HashStep : StepDefaults {
+/// Makes a column from another one.
+struct ColumnStep : StepDefaults {
+    std::string column, as;
+
+    static void listKeys(auto& a, std::string_view columnDoc) {
+        a("column", &ColumnStep::column, columnDoc, {.isRequired = true});
+        a("as", &ColumnStep::as, "the column made; default: `column` itself");
+    }
+    StepReads reads() const { return {{}, {}, {column}}; }
+    std::vector<MadeColumn> makes() const { return {{as, "", false}}; }
+};
+
+struct HashStep : ColumnStep {
     static constexpr std::string_view kKind = "hash";
     static constexpr std::string_view kDoc =
         "ids from values: 0 for null, else 1 + h mod (buckets - 1)";
     static constexpr bool kMakesIds = true;
-    std::string column, as;
     std::int64_t buckets = 0;
     std::uint64_t seed = 0;
 
     static void listKeys(auto& a) {
         using S = HashStep;
-        a("column", &S::column, "what is hashed; of a list its elements", {.isRequired = true});
-        a("as", &S::as, kAsDoc);
+        ColumnStep::listKeys(a, "what is hashed; of a list its elements");
         a("buckets", &S::buckets, "number of ids", {.min = 2, .max = 1e12, .isRequired = true});
         a("seed", &S::seed, "another seed, other ids");
     }
-    StepReads reads() const { return {{}, {}, {column}}; }
-    std::vector<MadeColumn> makes() const { return {{as, "", false}}; }
     std::int64_t idCount() const { return buckets; }
     void type(StepTyper& typer) const;
     std::string text() const;
 };
 
-struct BucketizeStep : StepDefaults {
+struct BucketizeStep : ColumnStep {
     static constexpr std::string_view kKind = "bucketize";
     static constexpr std::string_view kDoc =
         "ids from numbers: 0 for null, else 1 + how many boundaries are <= the value";
     static constexpr bool kMakesIds = true;
-    std::string column, as;
     std::vector<double> boundaries;
 
     static void listKeys(auto& a) {
         using S = BucketizeStep;
-        a("column", &S::column, "a number", {.isRequired = true});
-        a("as", &S::as, kAsDoc);
+        ColumnStep::listKeys(a, "a number");
         a("boundaries", &S::boundaries, "ascending", {.isRequired = true});
     }
-    StepReads reads() const { return {{}, {}, {column}}; }
-    std::vector<MadeColumn> makes() const { return {{as, "", false}}; }
     std::int64_t idCount() const { return static_cast<std::int64_t>(boundaries.size()) + 2; }
     void check(const StepPlace& place) const;
     void type(StepTyper& typer) const;
     std::string text() const;
 };
 
-struct TruncateStep : StepDefaults {
+struct TruncateStep : ColumnStep {
     static constexpr std::string_view kKind = "truncate";
     static constexpr std::string_view kDoc = "lists of at most `length` elements";
-    std::string column, as;
     std::int64_t length = 0;
     std::string from = "first";
 
     static void listKeys(auto& a) {
         using S = TruncateStep;
-        a("column", &S::column, "a list", {.isRequired = true});
-        a("as", &S::as, kAsDoc);
+        ColumnStep::listKeys(a, "a list");
         a("length", &S::length, "elements kept", {.min = 0, .max = 1e9, .isRequired = true});
         a("from", &S::from, "which elements stay", {.choices = {"first", "last"}});
     }
-    StepReads reads() const { return {{}, {}, {column}}; }
-    std::vector<MadeColumn> makes() const { return {{as, "", false}}; }
     std::string_view handsOn(std::string_view made) const {
         return made == as ? std::string_view(column) : "";
     }

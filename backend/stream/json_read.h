@@ -24,7 +24,7 @@ class JsonRead {
     std::int64_t count(const char* key) {
         const Json& value = jsonMember(object_, key);
         if (!value.is_number_integer() || value < 0 || value > kMaxCount) {
-            fail(strCat("'", key, "' must be a count"));
+            fail("'", key, "' must be a count");
             return 0;
         }
         return value.get<std::int64_t>();
@@ -32,7 +32,7 @@ class JsonRead {
     std::string text(const char* key, std::size_t maxBytes = 4096) {
         const Json& value = jsonMember(object_, key);
         if (!value.is_string() || value.get_ref<const std::string&>().size() > maxBytes) {
-            fail(strCat("'", key, "' must be text of at most ", maxBytes, " bytes"));
+            fail("'", key, "' must be text of at most ", maxBytes, " bytes");
             return "";
         }
         return value.get<std::string>();
@@ -41,7 +41,7 @@ class JsonRead {
     std::string hash(const char* key) {
         std::string value = text(key);
         if (value.size() != 32 || value.find_first_not_of("0123456789abcdef") != value.npos) {
-            fail(strCat("'", key, "' must be a hash of 32 hex digits"));
+            fail("'", key, "' must be a hash of 32 hex digits");
         }
         return value;
     }
@@ -49,14 +49,15 @@ class JsonRead {
         static const Json kEmpty = Json::array();
         const Json& value = jsonMember(object_, key);
         if (!value.is_array()) {
-            fail(strCat("'", key, "' must be a list"));
+            fail("'", key, "' must be a list");
             return kEmpty;
         }
         return value;
     }
-    void fail(const std::string& message) {
+    template <class... P>
+    void fail(const P&... parts) {
         if (status_.ok()) {
-            status_ = invalidArgument(message);
+            status_ = invalidArgument(parts...);
         }
     }
     const Status& status() const { return status_; }
