@@ -42,10 +42,10 @@ TEST_F(RunSchemaTest, ANewerSchemaIsRefusedAndLeftAlone) {
 /// The declarations of all tables and indexes in the file at `path`.
 std::vector<std::string> declarationsIn(const std::string& path) {
     const auto db = Database::open(path, Database::Mode::kReadOnly).value();
-    Statement query =
-        db->prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type, name")
-            .value();
-    return textsOf(query).value();
+    return db
+        ->select(firstText,
+                 "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type, name")
+        .value();
 }
 
 TEST_F(RunSchemaTest, ANewStoreIsLaidOutAsTheFirstOfItsNumberWas) {
