@@ -19,41 +19,34 @@ void chooseColors(CliContext& context, const std::string& when) {
     }
 }
 
-int dispatch(CliContext& context, const std::vector<std::string>& words) {
-    const Result<CommandLine> line = parseCommandLine(words);
-    if (!line.ok()) {
-        return failUsage(context, messageOf(line.status()));
-    }
-    chooseColors(context, line->args.text("--color"));
-    context.hostOption = line->args.text("--host");
-    if (line->wantsHelp) {
-        context.out << (line->command == nullptr ? generalHelp(context.terminal)
-                                                 : commandHelp(*line->command, context.terminal));
+Result<int> dispatch(CliContext& context, const std::vector<std::string>& words) {
+    ASSIGN_OR_RETURN(const CommandLine line, asUsage(parseCommandLine(words)));
+    chooseColors(context, line.args.text("--color"));
+    context.hostOption = line.args.text("--host");
+    if (line.wantsHelp) {
+        context.out << (line.command == nullptr ? generalHelp(context.terminal)
+                                                : commandHelp(*line.command, context.terminal));
         return kExitOk;
     }
     if (context.hosts != nullptr) {
-        const Result<ssh::Transport> transport = ssh::parseTransport(
-            line->args.text("--ssh-transport", context.environment("MILLRACE_SSH_TRANSPORT")));
-        if (!transport.ok()) {
-            return failUsage(context, messageOf(transport.status()));
-        }
-        context.hosts->setTransport(*transport);
-        context.hosts->setStrict(line->args.has("--ssh-strict"));
+        ASSIGN_OR_RETURN(const ssh::Transport transport,
+                         asUsage(ssh::parseTransport(line.args.text(
+                             "--ssh-transport", context.environment("MILLRACE_SSH_TRANSPORT")))));
+        context.hosts->setTransport(transport);
+        context.hosts->setStrict(line.args.has("--ssh-strict"));
     }
-    context.looksThere = line->command->looksThere;
-    if (line->command->needsDaemon || context.looksThere) {
-        const Result<Address> address = daemonAddress(context);
-        if (!address.ok()) {
-            return failUsage(context, messageOf(address.status()));
-        }
-        if (context.looksThere && !context.hostOption.empty() && !address->isSsh) {
+    context.looksThere = line.command->looksThere;
+    if (line.command->needsDaemon || context.looksThere) {
+        ASSIGN_OR_RETURN(const Address address, asUsage(daemonAddress(context)));
+        if (context.looksThere && !context.hostOption.empty() && !address.isSsh) {
             return failUsage(
-                context, strCat("--host ", context.hostOption, ": millrace ", line->command->name,
+                context, strCat("--host ", context.hostOption, ": millrace ", line.command->name,
                                 " needs no daemon, and looks at another machine over "
                                 "ssh://HOST only"));
         }
     }
-    return line->command->run(context, line->args);
+    RETURN_IF_ERROR(checkSets(line.args));
+    return line.command->run(context, line.args);
 }
 
 // A command whose output was lost has failed, whatever it did. One whose reader has gone has not.
@@ -76,7 +69,8 @@ int endOfOutput(CliContext& context, int code) {
 int runCli(CliContext& context, const std::vector<std::string>& words) {
     int code = kExitFailed;
     try {
-        code = dispatch(context, words);
+        const Result<int> done = dispatch(context, words);
+        code = done.ok() ? *done : fail(context, done.status());
     } catch (const std::exception& error) {
         // Libraries may throw (memory, file system): report that as one sentence too.
         fail(context, internalError(error.what()));

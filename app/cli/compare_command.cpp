@@ -446,7 +446,7 @@ void printComparisonCsv(CliContext& context, const Comparison& all, const Json& 
 
 }  // namespace
 
-int runCompare(CliContext& context, const ParsedArgs& args) {
+Result<int> runCompare(CliContext& context, const ParsedArgs& args) {
     if (args.words.size() < 2 && !args.has("--filter")) {
         return failUsage(context, "compare needs two runs or more, or --filter EXPR");
     }

@@ -141,52 +141,42 @@ std::string otherSettings(const ParsedArgs& args, const values::DaemonStatus& th
 
 }  // namespace
 
-int runUp(CliContext& context, const ParsedArgs& args) {
-    const Result<Address> address = daemonAddress(context);
-    if (!address.ok()) {
-        return failUsage(context, messageOf(address.status()));
-    }
-    if (const std::string wrong = misplaced(args, *address); !wrong.empty()) {
+Result<int> runUp(CliContext& context, const ParsedArgs& args) {
+    ASSIGN_OR_RETURN(const Address address, daemonAddress(context));
+    if (const std::string wrong = misplaced(args, address); !wrong.empty()) {
         return failUsage(context, wrong);
     }
-    const Result<values::DaemonStatus> there = context.connect(*address)->status();
+    const Result<values::DaemonStatus> there = context.connect(address)->status();
     if (there.ok()) {
-        if (const auto others = otherSettings(args, *there, address->isSsh); !others.empty()) {
-            return fail(context, failedPrecondition(
-                                     "the daemon at ", there->address, " (pid ", there->pid,
-                                     ") runs already, without ", others,
-                                     "; 'millrace down' ends it and its runs, with a checkpoint: "
-                                     "then give this command again"));
+        if (const auto others = otherSettings(args, *there, address.isSsh); !others.empty()) {
+            return failedPrecondition("the daemon at ", there->address, " (pid ", there->pid,
+                                      ") runs already, without ", others,
+                                      "; 'millrace down' ends it and its runs, with a checkpoint: "
+                                      "then give this command again");
         }
         printStatus(context, args, *there, true);
-        return startNodes(context, args, *address, *there);
+        return startNodes(context, args, address, *there);
     }
     if (there.status().code() != absl::StatusCode::kUnavailable) {
-        return fail(context, there.status());
+        return there.status();
     }
-    const Result<values::DaemonStatus> started = address->isSsh
-                                                     ? startOnHost(context, args, *address)
-                                                     : startDaemon(context, args, *address);
-    if (!started.ok()) {
-        return fail(context, started.status());
-    }
-    printStatus(context, args, *started, false);
-    return startNodes(context, args, *address, *started);
+    ASSIGN_OR_RETURN(const values::DaemonStatus started, address.isSsh
+                                                             ? startOnHost(context, args, address)
+                                                             : startDaemon(context, args, address));
+    printStatus(context, args, started, false);
+    return startNodes(context, args, address, started);
 }
 
-int runDown(CliContext& context, const ParsedArgs& args) {
-    const Result<Address> address = daemonAddress(context);
-    if (!address.ok()) {
-        return failUsage(context, messageOf(address.status()));
-    }
+Result<int> runDown(CliContext& context, const ParsedArgs& args) {
+    ASSIGN_OR_RETURN(const Address address, daemonAddress(context));
     const Result<values::DownReport> report =
-        context.connect(*address)->down(args.number("--grace", 0));
+        context.connect(address)->down(args.number("--grace", 0));
     const bool wasThere = report.status().code() != absl::StatusCode::kUnavailable;
     if (wasThere && !report.ok()) {
-        return fail(context, report.status());
+        return report.status();
     }
     for (int poll = 0; wasThere && poll < kStartPolls; ++poll) {
-        if (context.connect(*address)->status().status().code() == absl::StatusCode::kUnavailable) {
+        if (context.connect(address)->status().status().code() == absl::StatusCode::kUnavailable) {
             break;
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
@@ -199,7 +189,7 @@ int runDown(CliContext& context, const ParsedArgs& args) {
                                 {"runs_queued", done.runsQueued},
                                 {"runs_left", done.runsLeft}});
     } else if (!wasThere) {
-        context.out << "no daemon was running at " << address->text() << '\n';
+        context.out << "no daemon was running at " << address.text() << '\n';
     } else {
         context.out << "stopped: " << session::countText(done.runsStopped - done.runsLeft, "run")
                     << " with a checkpoint, " << session::countText(done.workersEnded, "worker")
@@ -207,15 +197,14 @@ int runDown(CliContext& context, const ParsedArgs& args) {
                     << (done.runsQueued == 1 ? " stays queued\n" : " stay queued\n");
     }
     if (done.runsLeft > 0) {
-        return fail(context,
-                    deadlineExceeded(session::countText(done.runsLeft, "run"),
-                                     " did not end in time; the next daemon ('millrace up') "
-                                     "takes over what is left"));
+        return deadlineExceeded(session::countText(done.runsLeft, "run"),
+                                " did not end in time; the next daemon ('millrace up') "
+                                "takes over what is left");
     }
     return kExitOk;
 }
 
-int runSocketPath(CliContext& context, const ParsedArgs& args) {
+Result<int> runSocketPath(CliContext& context, const ParsedArgs& args) {
     std::string path = defaultSocketPath();
     bool isThere = false;
     for (const std::string& usual : usualSocketPaths()) {
@@ -233,7 +222,7 @@ int runSocketPath(CliContext& context, const ParsedArgs& args) {
     return kExitOk;
 }
 
-int runVersion(CliContext& context, const ParsedArgs& args) {
+Result<int> runVersion(CliContext& context, const ParsedArgs& args) {
     if (args.isJson()) {
         printDocument(context, {{"version", kVersion}, {"build", context.build}});
     } else {
@@ -242,7 +231,7 @@ int runVersion(CliContext& context, const ParsedArgs& args) {
     return kExitOk;
 }
 
-int runHelp(CliContext& context, const ParsedArgs& args) {
+Result<int> runHelp(CliContext& context, const ParsedArgs& args) {
     if (args.has("--markdown")) {
         context.out << markdownReference();
         return kExitOk;
@@ -253,18 +242,15 @@ int runHelp(CliContext& context, const ParsedArgs& args) {
     }
     const CommandSpec* command = findCommand(args.words.front());
     if (command == nullptr) {
-        return failUsage(context, messageOf(unknownCommand(args.words.front())));
+        return asUsage(unknownCommand(args.words.front()));
     }
     context.out << commandHelp(*command, context.terminal);
     return kExitOk;
 }
 
-int runCompletion(CliContext& context, const ParsedArgs& args) {
-    const Result<std::string> script = completionScript(args.words.front());
-    if (!script.ok()) {
-        return failUsage(context, messageOf(script.status()));
-    }
-    context.out << *script;
+Result<int> runCompletion(CliContext& context, const ParsedArgs& args) {
+    ASSIGN_OR_RETURN(const std::string script, asUsage(completionScript(args.words.front())));
+    context.out << script;
     return kExitOk;
 }
 

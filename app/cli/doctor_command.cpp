@@ -64,21 +64,15 @@ void show(CliContext& context, const Findings& found) {
 
 }  // namespace
 
-int runDoctor(CliContext& context, const ParsedArgs& args) {
-    const auto daemon = openDaemon(context);
-    if (!daemon.ok()) {
-        return fail(context, daemon.status());
-    }
-    const Result<Findings> found = examine(**daemon, args.has("--whole"));
-    if (!found.ok()) {
-        return fail(context, found.status());
-    }
+Result<int> runDoctor(CliContext& context, const ParsedArgs& args) {
+    ASSIGN_OR_RETURN(const auto daemon, openDaemon(context));
+    ASSIGN_OR_RETURN(const Findings found, examine(*daemon, args.has("--whole")));
     if (args.isJson()) {
-        printDocument(context, findingsJson(*found));
+        printDocument(context, findingsJson(found));
     } else {
-        show(context, *found);
+        show(context, found);
     }
-    return found->isWell() ? kExitOk : kExitFailed;
+    return found.isWell() ? kExitOk : kExitFailed;
 }
 
 }  // namespace millrace::cli

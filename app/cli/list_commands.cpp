@@ -374,7 +374,7 @@ void printSeriesCsv(CliContext& context, const std::vector<values::MetricSeries>
 
 }  // namespace
 
-int runList(CliContext& context, const ParsedArgs& args) {
+Result<int> runList(CliContext& context, const ParsedArgs& args) {
     const Result<std::vector<ListColumn>> columns = columnsOf(args);
     if (!columns.ok()) {
         return failUsage(context, messageOf(columns.status()));
@@ -421,7 +421,7 @@ int runList(CliContext& context, const ParsedArgs& args) {
     return printRuns(context, *page, *columns, !request.filter.empty());
 }
 
-int runMetrics(CliContext& context, const ParsedArgs& args) {
+Result<int> runMetrics(CliContext& context, const ParsedArgs& args) {
     const int points = args.number("--points", args.isJson() || args.isCsv() ? kDefaultPoints : 20);
     if (points < kFewestPoints) {
         return failUsage(context, strCat("--points: at least ", kFewestPoints,

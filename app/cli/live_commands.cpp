@@ -29,8 +29,8 @@ void printLogLine(CliContext& context, const values::LogLine& line, bool isJson)
 }
 
 // Prints lines as they arrive, until the stream ends or Ctrl-C.
-int streamLogs(CliContext& context, client::DaemonClient& daemon,
-               const session::FollowOptions& options, bool isJson) {
+Result<int> streamLogs(CliContext& context, client::DaemonClient& daemon,
+                       const session::FollowOptions& options, bool isJson) {
     session::Follower follower(daemon, context.clock, options);
     const int interruptsBefore = context.interrupts.load();
     bool hasLines = false;
@@ -42,7 +42,7 @@ int streamLogs(CliContext& context, client::DaemonClient& daemon,
         }
         const auto event = follower.next(std::chrono::milliseconds(100));
         if (absence.isTooLong(link, context.clock.steadyNs())) {
-            return fail(context, unavailable(link.sentence));
+            return unavailable(link.sentence);
         }
         if (!event) {
             continue;
@@ -57,13 +57,13 @@ int streamLogs(CliContext& context, client::DaemonClient& daemon,
             }
             context.out.flush();
         } else if (const auto* problem = std::get_if<session::Problem>(&*event)) {
-            return fail(context, problem->status);
+            return problem->status;
         } else if (std::holds_alternative<session::AllEnded>(*event)) {
             break;
         } else if (const auto* changed = std::get_if<session::LinkChanged>(&*event)) {
             link = changed->link;
             if (link.state == session::LinkState::kReconnecting && !options.followLogs) {
-                return fail(context, unavailable(link.sentence));
+                return unavailable(link.sentence);
             }
         }
     }
@@ -135,44 +135,35 @@ int topOnce(CliContext& context, client::DaemonClient& daemon, bool isJson,
 
 }  // namespace
 
-int runLogs(CliContext& context, const ParsedArgs& args) {
-    const auto daemon = openDaemon(context);
-    if (!daemon.ok()) {
-        return fail(context, daemon.status());
-    }
-    const Result<values::RunDetail> run = session::findRun(**daemon, args.words.front());
-    if (!run.ok()) {
-        return fail(context, run.status());
-    }
+Result<int> runLogs(CliContext& context, const ParsedArgs& args) {
+    ASSIGN_OR_RETURN(const auto daemon, openDaemon(context));
+    ASSIGN_OR_RETURN(const values::RunDetail run, session::findRun(*daemon, args.words.front()));
     session::FollowOptions options;
-    options.runIds = {run->summary.id};
+    options.runIds = {run.summary.id};
     options.withRuns = false;
     options.withLogs = true;
     options.logWorkers = args.list("--worker");
     options.logTail = args.number("--tail", 0);
     options.followLogs = args.has("--follow");
     options.logLevelMin = args.has("--all") ? values::LogLevel::kNone : values::LogLevel::kInfo;
-    return streamLogs(context, **daemon, options, args.isJson());
+    return streamLogs(context, *daemon, options, args.isJson());
 }
 
-int runTop(CliContext& context, const ParsedArgs& args) {
-    const auto daemon = openDaemon(context);
-    if (!daemon.ok()) {
-        return fail(context, daemon.status());
-    }
+Result<int> runTop(CliContext& context, const ParsedArgs& args) {
+    ASSIGN_OR_RETURN(const auto daemon, openDaemon(context));
     session::FollowOptions options;
     options.withTelemetry = true;
     options.withNodes = true;
     const bool hasScreen = context.terminal.isTty && context.isInputTty && !args.has("--once");
     if (args.isJson() || !hasScreen) {
-        return topOnce(context, **daemon, args.isJson(), options);
+        return topOnce(context, *daemon, args.isJson(), options);
     }
-    session::LiveModel model = modelWithNodes(**daemon);
+    session::LiveModel model = modelWithNodes(*daemon);
     const Result<std::unique_ptr<tui::Screen>> screen = context.openScreen();
     if (!screen.ok()) {
-        return topOnce(context, **daemon, false, options);
+        return topOnce(context, *daemon, false, options);
     }
-    session::Follower follower(**daemon, context.clock, options);
+    session::Follower follower(*daemon, context.clock, options);
     tui::TopView view;
     tui::runLiveLoop(**screen, follower, model, view, context.clock, context.interrupts, {});
     return kExitOk;

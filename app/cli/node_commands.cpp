@@ -226,19 +226,16 @@ Result<std::vector<std::string>> nodesArguments(const ParsedArgs& args) {
                                          : std::vector<std::string>();
 }
 
-int startNodes(CliContext& context, const ParsedArgs& args, const Address& address,
-               const values::DaemonStatus& daemon) {
+Result<int> startNodes(CliContext& context, const ParsedArgs& args, const Address& address,
+                       const values::DaemonStatus& daemon) {
     const bool isWanted = args.number("--nodes", 1) > 1 || args.has("--hosts");
     if (!isWanted || address.isSsh) {  // on a host, millrace there has done it
         return kExitOk;
     }
-    const Result<std::set<std::string>> nodes = bringNodes(context, args, address, daemon);
-    if (!nodes.ok()) {
-        return fail(context, nodes.status());
-    }
+    ASSIGN_OR_RETURN(const std::set<std::string> nodes, bringNodes(context, args, address, daemon));
     if (!args.isJson()) {
-        context.out << session::countText(nodes->size(), "node") << ": the daemon's own and "
-                    << session::countText(nodes->size() - 1, "agent") << '\n';
+        context.out << session::countText(nodes.size(), "node") << ": the daemon's own and "
+                    << session::countText(nodes.size() - 1, "agent") << '\n';
     }
     return kExitOk;
 }
@@ -278,30 +275,27 @@ Status awaitDrained(CliContext& context, client::DaemonClient& daemon, std::set<
 }
 
 // Writes the join file's text to the output, or into the file; also prints how to use it.
-int inviteNode(CliContext& context, client::DaemonClient& daemon, const ParsedArgs& args) {
+Result<int> inviteNode(CliContext& context, client::DaemonClient& daemon, const ParsedArgs& args) {
     const std::string& name = args.words[1];
     const std::string path = args.text("--output");
     std::error_code error;
     // Writing through a dangling link would create the link's target.
     if (std::filesystem::exists(std::filesystem::symlink_status(path, error)) &&
         !args.has("--force")) {
-        return fail(context, failedPrecondition(path, ": exists; --force replaces it"));
+        return failedPrecondition(path, ": exists; --force replaces it");
     }
-    const auto joinFile = daemon.invite(name);
-    const Status written = !joinFile.ok() ? joinFile.status()
-                           : path.empty() ? okStatus()
-                                          : writeFileAtomic(path, *joinFile, 0600);
-    if (!written.ok()) {
-        return fail(context, written);
+    ASSIGN_OR_RETURN(const std::string joinFile, daemon.invite(name));
+    if (!path.empty()) {
+        RETURN_IF_ERROR(writeFileAtomic(path, joinFile, 0600));
     }
     if (args.isJson()) {
         printDocument(context,
                       {{"node", name},
-                       {path.empty() ? "join_file" : "path", path.empty() ? *joinFile : path}});
+                       {path.empty() ? "join_file" : "path", path.empty() ? joinFile : path}});
         return kExitOk;
     }
     if (path.empty()) {
-        context.out << *joinFile << std::flush;
+        context.out << joinFile << std::flush;
     }
     context.err << "This is a secret: on " << name << ", keep it with mode 0600, then run\n"
                 << "  millraced --slot --join " << (path.empty() ? "FILE" : path)
@@ -310,12 +304,10 @@ int inviteNode(CliContext& context, client::DaemonClient& daemon, const ParsedAr
     return kExitOk;
 }
 
-int forgetNodes(CliContext& context, client::DaemonClient& daemon, const ParsedArgs& args,
-                const std::set<std::string>& names) {
+Result<int> forgetNodes(CliContext& context, client::DaemonClient& daemon, const ParsedArgs& args,
+                        const std::set<std::string>& names) {
     for (const std::string& name : names) {
-        if (const Status status = daemon.forget(name); !status.ok()) {
-            return fail(context, status);
-        }
+        RETURN_IF_ERROR(daemon.forget(name));
         if (!args.isJson()) {
             context.out << "node " << name << ": shut out; its work starts on other nodes"
                         << std::endl;
@@ -349,37 +341,26 @@ Result<Json> drainedJson(client::DaemonClient& daemon, const std::set<std::strin
     return Json{{"drained", drained}, {"draining", draining}};
 }
 
-int drainNodes(CliContext& context, client::DaemonClient& daemon, const ParsedArgs& args,
-               const std::set<std::string>& names) {
+Result<int> drainNodes(CliContext& context, client::DaemonClient& daemon, const ParsedArgs& args,
+                       const std::set<std::string>& names) {
     const int interruptsBefore = context.interrupts.load();
     const bool isBack = args.words.front() == "undrain";
-    const auto ordered = doubtfulFirst(daemon, names);
-    if (!ordered.ok()) {
-        return fail(context, ordered.status());
-    }
-    for (const std::string& name : *ordered) {
-        if (const Status status = daemon.drain(name, isBack); !status.ok()) {
-            return fail(context, status);
-        }
+    ASSIGN_OR_RETURN(const auto ordered, doubtfulFirst(daemon, names));
+    for (const std::string& name : ordered) {
+        RETURN_IF_ERROR(daemon.drain(name, isBack));
         if (!args.isJson()) {
             context.out << "node " << name
                         << (isBack ? ": takes work again" : ": its work moves to other nodes")
                         << std::endl;
         }
     }
-    const bool waits = args.has("--wait") && !isBack;
-    const Status done =
-        waits ? awaitDrained(context, daemon, names, interruptsBefore, !args.isJson()) : okStatus();
-    if (!done.ok()) {
-        return fail(context, done);
+    if (args.has("--wait") && !isBack) {
+        RETURN_IF_ERROR(awaitDrained(context, daemon, names, interruptsBefore, !args.isJson()));
     }
     if (args.isJson()) {
-        Result<Json> document =
-            isBack ? Result<Json>(Json{{"undrained", names}}) : drainedJson(daemon, names);
-        if (!document.ok()) {
-            return fail(context, document.status());
-        }
-        printDocument(context, *std::move(document));
+        ASSIGN_OR_RETURN(const Json document, isBack ? Result<Json>(Json{{"undrained", names}})
+                                                     : drainedJson(daemon, names));
+        printDocument(context, document);
     }
     return kExitOk;
 }
@@ -391,7 +372,7 @@ bool isChange(const std::vector<std::string>& words) {
                                      : kOfSome.contains(words.front()) && words.size() > 1;
 }
 
-int changeNodes(CliContext& context, client::DaemonClient& daemon, const ParsedArgs& args) {
+Result<int> changeNodes(CliContext& context, client::DaemonClient& daemon, const ParsedArgs& args) {
     const std::string& what = args.words.front();
     const std::set<std::string> names(args.words.begin() + 1, args.words.end());
     if (what == "invite") {
@@ -403,27 +384,21 @@ int changeNodes(CliContext& context, client::DaemonClient& daemon, const ParsedA
 
 }  // namespace
 
-int runNodes(CliContext& context, const ParsedArgs& args) {
+Result<int> runNodes(CliContext& context, const ParsedArgs& args) {
     if (!args.words.empty() && !isChange(args.words)) {
         return failUsage(context,
                          strCat("nodes ", args.words.front(),
                                 ": write 'nodes invite NODE', or 'nodes forget', 'nodes drain' or "
                                 "'nodes undrain' and one or more nodes; 'nodes' alone lists them"));
     }
-    const auto daemon = openDaemon(context);
-    if (!daemon.ok()) {
-        return fail(context, daemon.status());
-    }
+    ASSIGN_OR_RETURN(const auto daemon, openDaemon(context));
     if (!args.words.empty()) {
-        return changeNodes(context, **daemon, args);
+        return changeNodes(context, *daemon, args);
     }
-    const auto nodes = (*daemon)->nodes();
-    if (!nodes.ok()) {
-        return fail(context, nodes.status());
-    }
-    const Samples samples = firstSamples(**daemon, context.clock, attached(*nodes));
+    ASSIGN_OR_RETURN(const auto nodes, daemon->nodes());
+    const Samples samples = firstSamples(*daemon, context.clock, attached(nodes));
     if (args.isJson()) {
-        Json list = jsonList(*nodes);
+        Json list = jsonList(nodes);
         for (Json& node : list) {
             const auto sample = samples.find(node["name"].get<std::string>());
             node["sample"] = sample != samples.end() ? jsonOf(sample->second) : Json();
@@ -441,7 +416,7 @@ int runNodes(CliContext& context, const ParsedArgs& args) {
                  {"VERSION", Align::kLeft, 5, 2},
                  {"CPU MODEL", Align::kLeft, 12, 4},
                  {"UP", Align::kRight, 6, 1}});
-    for (const values::NodeInfo& node : *nodes) {
+    for (const values::NodeInfo& node : nodes) {
         const auto sample = samples.find(node.name);
         const bool isSeen = node.startedMs > 0;
         const bool isSampled = sample != samples.end();
@@ -462,7 +437,7 @@ int runNodes(CliContext& context, const ParsedArgs& args) {
                                                    : "n/a"});
     }
     context.out << table.render(context.terminal) << std::flush;
-    for (const values::NodeInfo& node : *nodes) {
+    for (const values::NodeInfo& node : nodes) {
         if (!node.trouble.empty()) {
             context.err << paint(context.errorTerminal, Tone::kWarn, node.name + ":")
                         << (node.state == "refused" ? " its agent is refused: "

@@ -16,7 +16,7 @@ inline constexpr int kNodesMost = 64;
 /// The daemon's arguments that announce the agents of `up`.
 Result<std::vector<std::string>> nodesArguments(const ParsedArgs& args);
 /// Starts the missing agents that `up` asks for, and waits until the daemon has them.
-int startNodes(CliContext& context, const ParsedArgs& args, const Address& address,
-               const values::DaemonStatus& daemon);
+Result<int> startNodes(CliContext& context, const ParsedArgs& args, const Address& address,
+                       const values::DaemonStatus& daemon);
 
 }  // namespace millrace::cli

@@ -160,18 +160,15 @@ Result<std::vector<RunSummary>> findRuns(client::DaemonClient& daemon,
 // `done` for each; `change` may set it. `isDocument`: with --json, prints the runs as they are
 // then.
 template <class Change>
-int changeRuns(CliContext& context, const ParsedArgs& args, const std::string& done, Change change,
-               bool isDocument = true) {
-    const Result<Daemon> daemon = openDaemon(context);
-    if (!daemon.ok()) {
-        return fail(context, daemon.status());
-    }
+Result<int> changeRuns(CliContext& context, const ParsedArgs& args, const std::string& done,
+                       Change change, bool isDocument = true) {
+    ASSIGN_OR_RETURN(const Daemon daemon, openDaemon(context));
     int code = kExitOk;
     std::vector<RunSummary> changed;
     for (const std::string& word : args.words) {
-        const Result<values::RunDetail> found = session::findRun(**daemon, word);
+        const Result<values::RunDetail> found = session::findRun(*daemon, word);
         const Result<RunSummary> run =
-            found.ok() ? change(**daemon, found->summary) : Result<RunSummary>(found.status());
+            found.ok() ? change(*daemon, found->summary) : Result<RunSummary>(found.status());
         if (!run.ok()) {
             code = code != kExitOk ? code : fail(context, run.status());
             continue;
@@ -203,37 +200,28 @@ std::string hiddenText(const values::RemovedRun& removed) {
 
 }  // namespace
 
-int runSubmit(CliContext& context, const ParsedArgs& args) {
+Result<int> runSubmit(CliContext& context, const ParsedArgs& args) {
     if (args.has("--watch") && args.has("--detach")) {
         return failUsage(context, "--watch and --detach exclude each other");
     }
     const Result<values::SubmitRequest> request = requestOf(context, args);
     if (!request.ok()) {
         const bool isUsage = messageOf(request.status()).rfind("--", 0) == 0;
-        return isUsage ? failUsage(context, messageOf(request.status()))
-                       : static_cast<int>(fail(context, request.status()));
+        return isUsage ? asUsage(request.status()) : request.status();
     }
-    const Result<Daemon> daemon = openDaemon(context);
-    if (!daemon.ok()) {
-        return fail(context, daemon.status());
+    ASSIGN_OR_RETURN(const Daemon daemon, openDaemon(context));
+    ASSIGN_OR_RETURN(const values::SubmitReply reply, session::submitSurely(*daemon, *request));
+    if (!reply.errors.empty()) {
+        return reportErrors(context, args, *request, reply);
     }
-    const Result<values::SubmitReply> reply = session::submitSurely(**daemon, *request);
-    if (!reply.ok()) {
-        return fail(context, reply.status());
-    }
-    if (!reply->errors.empty()) {
-        return reportErrors(context, args, *request, *reply);
-    }
-    if (const Status named = checkKnownName(args, *reply); !named.ok()) {
-        return fail(context, named);
-    }
-    context.err << describe(reply->warnings, request->fileName, request->specText, "warning",
+    RETURN_IF_ERROR(checkKnownName(args, reply));
+    context.err << describe(reply.warnings, request->fileName, request->specText, "warning",
                             context.errorTerminal);
     const bool isWatching = wantsToWatch(context, args);
     if (args.isJson()) {
-        Json document = {{"runs", jsonList(reply->runs)},
-                         {"was_known", reply->wasKnown},
-                         {"warnings", jsonList(reply->warnings)}};
+        Json document = {{"runs", jsonList(reply.runs)},
+                         {"was_known", reply.wasKnown},
+                         {"warnings", jsonList(reply.warnings)}};
         if (!isWatching) {
             printDocument(context, document);
             return kExitOk;
@@ -241,31 +229,27 @@ int runSubmit(CliContext& context, const ParsedArgs& args) {
         document["type"] = "submitted";
         printLine(context, document);
     } else {
-        printQueued(context, reply->runs, reply->wasKnown);
+        printQueued(context, reply.runs, reply.wasKnown);
     }
     if (!isWatching) {
-        if (!args.isJson() && !reply->runs.empty()) {
-            context.out << "'millrace watch " << reply->runs.front().id << "' shows it live\n";
+        if (!args.isJson() && !reply.runs.empty()) {
+            context.out << "'millrace watch " << reply.runs.front().id << "' shows it live\n";
         }
         return kExitOk;
     }
     FollowJob job;
-    job.runs = reply->runs;
+    job.runs = reply.runs;
     job.form = followForm(context, args.isJson(), args.has("--plain"));
-    return followRuns(context, **daemon, job);
+    return followRuns(context, *daemon, job);
 }
 
 namespace {
 
 // Waits until all have ended; as JSON prints one document of the runs as they are then.
-int waitFor(CliContext& context, client::DaemonClient& daemon,
-            const std::vector<std::string>& words, bool isJson, int timeoutSeconds) {
-    Result<std::vector<RunSummary>> runs = findRuns(daemon, words);
-    if (!runs.ok()) {
-        return fail(context, runs.status());
-    }
+Result<int> waitFor(CliContext& context, client::DaemonClient& daemon,
+                    const std::vector<std::string>& words, bool isJson, int timeoutSeconds) {
     FollowJob job;
-    job.runs = *runs;
+    ASSIGN_OR_RETURN(job.runs, findRuns(daemon, words));
     job.isQuiet = true;
     job.printsResult = false;
     job.timeoutSeconds = timeoutSeconds;
@@ -289,21 +273,17 @@ int waitFor(CliContext& context, client::DaemonClient& daemon,
     for (const RunSummary& run : job.runs) {
         ids.push_back(run.id);  // another run may have the name by now
     }
-    runs = findRuns(daemon, ids);
-    if (runs.ok()) {
-        printDocument(context, {{"runs", jsonList(*runs)}});
+    if (const auto ended = findRuns(daemon, ids); ended.ok()) {
+        printDocument(context, {{"runs", jsonList(*ended)}});
     }
     return code;
 }
 
 }  // namespace
 
-int runWait(CliContext& context, const ParsedArgs& args) {
-    const Result<Daemon> daemon = openDaemon(context);
-    if (!daemon.ok()) {
-        return fail(context, daemon.status());
-    }
-    return waitFor(context, **daemon, args.words, args.isJson(), args.number("--timeout", 0));
+Result<int> runWait(CliContext& context, const ParsedArgs& args) {
+    ASSIGN_OR_RETURN(const Daemon daemon, openDaemon(context));
+    return waitFor(context, *daemon, args.words, args.isJson(), args.number("--timeout", 0));
 }
 
 namespace {
@@ -329,7 +309,7 @@ bool takesStart(CliContext& context, const values::RunDetail& run, const Status&
 
 }  // namespace
 
-int runResume(CliContext& context, const ParsedArgs& args) {
+Result<int> runResume(CliContext& context, const ParsedArgs& args) {
     if (args.has("--from-start") && args.has("--step")) {
         return failUsage(context, "--from-start and --step: only one of them");
     }
@@ -342,24 +322,16 @@ int runResume(CliContext& context, const ParsedArgs& args) {
     if (args.has("--nodes") && args.number("--nodes", 0) < 1) {
         return failUsage(context, "--nodes: how many are to train, from 1");
     }
-    const Result<Daemon> daemon = openDaemon(context);
-    if (!daemon.ok()) {
-        return fail(context, daemon.status());
-    }
-    const Result<values::RunDetail> found = session::findRun(**daemon, args.words.front());
-    if (!found.ok()) {
-        return fail(context, found.status());
-    }
+    ASSIGN_OR_RETURN(const Daemon daemon, openDaemon(context));
+    ASSIGN_OR_RETURN(const values::RunDetail found, session::findRun(*daemon, args.words.front()));
     const values::RankCount wish{args.number("--ranks", 0), args.number("--nodes", 0)};
     const std::int64_t step =
         args.has("--from-start") ? values::kFromStart : args.number("--step", values::kFromLast);
-    Result<RunSummary> run = (*daemon)->resume(found->summary.id, step, wish);
-    if (takesStart(context, *found, run.status())) {
-        run = (*daemon)->resume(found->summary.id, values::kFromStart, wish);
+    Result<RunSummary> run = daemon->resume(found.summary.id, step, wish);
+    if (takesStart(context, found, run.status())) {
+        run = daemon->resume(found.summary.id, values::kFromStart, wish);
     }
-    if (!run.ok()) {
-        return fail(context, run.status());
-    }
+    RETURN_IF_ERROR(run.status());
     if (args.isJson() && !args.has("--watch")) {
         printDocument(context, {{"runs", jsonList(std::vector{*run})}});
     } else if (args.isJson()) {
@@ -373,27 +345,25 @@ int runResume(CliContext& context, const ParsedArgs& args) {
     FollowJob job;
     job.runs = {*run};
     job.form = followForm(context, args.isJson(), args.has("--plain"));
-    return followRuns(context, **daemon, job);
+    return followRuns(context, *daemon, job);
 }
 
-int runStop(CliContext& context, const ParsedArgs& args) {
+Result<int> runStop(CliContext& context, const ParsedArgs& args) {
     const int grace = args.number("--grace", 0);
     const std::string reason = args.text("--reason");
     const bool isWaiting = args.has("--wait");
-    const int asked = changeRuns(
-        context, args, "stopping; a run that trains saves a checkpoint first",
-        [&](client::DaemonClient& daemon, const RunSummary& run) {
-            return daemon.stop(run.id, grace, reason);
-        },
-        !isWaiting);
+    ASSIGN_OR_RETURN(const int asked,
+                     changeRuns(
+                         context, args, "stopping; a run that trains saves a checkpoint first",
+                         [&](client::DaemonClient& daemon, const RunSummary& run) {
+                             return daemon.stop(run.id, grace, reason);
+                         },
+                         !isWaiting));
     if (!isWaiting || asked != kExitOk) {
         return asked;
     }
-    const Result<Daemon> daemon = openDaemon(context);
-    if (!daemon.ok()) {
-        return fail(context, daemon.status());
-    }
-    const int code = waitFor(context, **daemon, args.words, args.isJson(), 0);
+    ASSIGN_OR_RETURN(const Daemon daemon, openDaemon(context));
+    ASSIGN_OR_RETURN(const int code, waitFor(context, *daemon, args.words, args.isJson(), 0));
     return code == kExitCancelled ? static_cast<int>(kExitOk) : code;  // as requested
 }
 
@@ -416,7 +386,7 @@ Status askForPurge(CliContext& context, const std::vector<std::string>& words) {
 
 }  // namespace
 
-int runRemove(CliContext& context, const ParsedArgs& args) {
+Result<int> runRemove(CliContext& context, const ParsedArgs& args) {
     const bool isForGood = args.has("--purge");
     if (args.has("--restore") && isForGood) {
         return failUsage(context, "--undo and --purge exclude each other");
@@ -431,9 +401,7 @@ int runRemove(CliContext& context, const ParsedArgs& args) {
                              "--purge frees runs for good and asks on a terminal; here is none: "
                              "--yes purges without a question");
         }
-        if (const Status asked = askForPurge(context, args.words); !asked.ok()) {
-            return fail(context, asked);
-        }
+        RETURN_IF_ERROR(askForPurge(context, args.words));
     }
     std::string done = "shown again";
     return changeRuns(
@@ -457,20 +425,13 @@ int runRemove(CliContext& context, const ParsedArgs& args) {
         });
 }
 
-int runWatch(CliContext& context, const ParsedArgs& args) {
-    const Result<Daemon> daemon = openDaemon(context);
-    if (!daemon.ok()) {
-        return fail(context, daemon.status());
-    }
-    const Result<std::vector<RunSummary>> runs = findRuns(**daemon, args.words);
-    if (!runs.ok()) {
-        return fail(context, runs.status());
-    }
+Result<int> runWatch(CliContext& context, const ParsedArgs& args) {
+    ASSIGN_OR_RETURN(const Daemon daemon, openDaemon(context));
     FollowJob job;
-    job.runs = *runs;
+    ASSIGN_OR_RETURN(job.runs, findRuns(*daemon, args.words));
     job.form = followForm(context, args.isJson(), args.has("--plain"));
     job.leavesAtEnd = false;
-    return followRuns(context, **daemon, job);
+    return followRuns(context, *daemon, job);
 }
 
 }  // namespace millrace::cli

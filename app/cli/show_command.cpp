@@ -462,66 +462,56 @@ std::string headOf(client::DaemonClient& daemon) {
 }
 
 // Prints a document as it is stored, however large.
-int printLarge(CliContext& context, client::DaemonClient& daemon, const std::string& id,
-               values::LargeDocument which) {
-    const Result<std::string> text = daemon.document(id, which);
-    if (!text.ok()) {
-        return fail(context, text.status());
+Result<int> printLarge(CliContext& context, client::DaemonClient& daemon, const std::string& id,
+                       values::LargeDocument which) {
+    ASSIGN_OR_RETURN(const std::string text, daemon.document(id, which));
+    if (text.empty()) {
+        return which == values::LargeDocument::kPlan
+                   ? notFound("run ", id, " has no plan any more: it was purged")
+                   : notFound("run ", id, " has no receipt: it is made at a run's end");
     }
-    if (text->empty()) {
-        return fail(context,
-                    which == values::LargeDocument::kPlan
-                        ? notFound("run ", id, " has no plan any more: it was purged")
-                        : notFound("run ", id, " has no receipt: it is made at a run's end"));
-    }
-    context.out << *text << '\n';
+    context.out << text << '\n';
     return kExitOk;
 }
 
 }  // namespace
 
-int runShow(CliContext& context, const ParsedArgs& args) {
-    const auto daemon = openDaemon(context);
-    if (!daemon.ok()) {
-        return fail(context, daemon.status());
-    }
-    const Result<RunDetail> detail = session::findRun(**daemon, args.words.front());
-    if (!detail.ok()) {
-        return fail(context, detail.status());
-    }
+Result<int> runShow(CliContext& context, const ParsedArgs& args) {
+    ASSIGN_OR_RETURN(const auto daemon, openDaemon(context));
+    ASSIGN_OR_RETURN(const RunDetail detail, session::findRun(*daemon, args.words.front()));
     if (args.has("--spec")) {
-        context.out << detail->specText;
+        context.out << detail.specText;
         return kExitOk;
     }
     for (const auto& [option, which] : {std::pair("--plan", values::LargeDocument::kPlan),
                                         std::pair("--receipt", values::LargeDocument::kReceipt)}) {
-        if (args.has(option) && detail->summary.dataset.empty()) {
-            return fail(context, notFound("run ", detail->summary.id,
-                                          " has no dataset, so it has no plan and no receipt"));
+        if (args.has(option) && detail.summary.dataset.empty()) {
+            return notFound("run ", detail.summary.id,
+                            " has no dataset, so it has no plan and no receipt");
         }
         if (args.has(option)) {
-            return printLarge(context, **daemon, detail->summary.id, which);
+            return printLarge(context, *daemon, detail.summary.id, which);
         }
     }
     if (args.isJson()) {
-        printDocument(context, {{"run", jsonOf(*detail)}});
+        printDocument(context, {{"run", jsonOf(detail)}});
         return kExitOk;
     }
     Result<RunDetail> base = notFound("no base");
-    const std::string& baseId = detail->summary.variationOf;
-    if (!baseId.empty() && baseId != detail->summary.id) {
-        base = (*daemon)->get(baseId);
+    const std::string& baseId = detail.summary.variationOf;
+    if (!baseId.empty() && baseId != detail.summary.id) {
+        base = daemon->get(baseId);
     }
     Page page(context);
-    showState(page, *detail);
-    showChanges(page, *detail, base.ok() ? &*base : nullptr);
-    showMetrics(page, *detail);
-    showReceipt(page, *detail);
-    showCheckpoints(page, *detail);
-    showEnvironment(page, *detail, detail->workers.empty() ? "" : headOf(**daemon));
-    showEvents(page, *detail);
+    showState(page, detail);
+    showChanges(page, detail, base.ok() ? &*base : nullptr);
+    showMetrics(page, detail);
+    showReceipt(page, detail);
+    showCheckpoints(page, detail);
+    showEnvironment(page, detail, detail.workers.empty() ? "" : headOf(*daemon));
+    showEvents(page, detail);
     if (args.has("--params")) {
-        showParams(page, *detail);
+        showParams(page, detail);
     }
     return kExitOk;
 }

@@ -5,13 +5,13 @@
 
 namespace millrace::cli {
 
-int runCheck(CliContext& context, const ParsedArgs& args);
-int runStream(CliContext& context, const ParsedArgs& args);
-int runCount(CliContext& context, const ParsedArgs& args);
-int runSample(CliContext& context, const ParsedArgs& args);
-int runDataset(CliContext& context, const ParsedArgs& args);
-int runHead(CliContext& context, const ParsedArgs& args);
-int runPreview(CliContext& context, const ParsedArgs& args);
-int runInit(CliContext& context, const ParsedArgs& args);
+Result<int> runCheck(CliContext& context, const ParsedArgs& args);
+Result<int> runStream(CliContext& context, const ParsedArgs& args);
+Result<int> runCount(CliContext& context, const ParsedArgs& args);
+Result<int> runSample(CliContext& context, const ParsedArgs& args);
+Result<int> runDataset(CliContext& context, const ParsedArgs& args);
+Result<int> runHead(CliContext& context, const ParsedArgs& args);
+Result<int> runPreview(CliContext& context, const ParsedArgs& args);
+Result<int> runInit(CliContext& context, const ParsedArgs& args);
 
 }  // namespace millrace::cli

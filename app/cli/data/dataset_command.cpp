@@ -156,7 +156,7 @@ Result<std::vector<std::string>> profileArguments(const ParsedArgs& args) {
 
 }  // namespace
 
-int runDataset(CliContext& context, const ParsedArgs& args) {
+Result<int> runDataset(CliContext& context, const ParsedArgs& args) {
     for (const char* option : {"--full", "--request", "--seconds"}) {
         if (args.has(option) && !args.has("--profile")) {
             return failUsage(context, strCat(option, " goes with --profile"));
@@ -166,45 +166,35 @@ int runDataset(CliContext& context, const ParsedArgs& args) {
         return failUsage(context,
                          "--profile reads on this machine: leave --host, or run it on that host");
     }
-    Result<Json> question = datasetQuestion(args, "dataset");
-    if (!question.ok()) {
-        return failUsage(context, messageOf(question.status()));
-    }
-    (*question)["files_max"] = kFilesMax;
-    const Result<Json> answer = askDataset(context, *std::move(question));
-    if (!answer.ok()) {
-        return fail(context, answer.status());
-    }
+    ASSIGN_OR_RETURN(Json question, asUsage(datasetQuestion(args, "dataset")));
+    question["files_max"] = kFilesMax;
+    ASSIGN_OR_RETURN(const Json answer, askDataset(context, std::move(question)));
     Json profile;
     if (args.has("--profile")) {
-        const auto arguments = profileArguments(args);
-        const Result<RoleAnswer> profiled =
-            arguments.ok() ? runLoaderRole(context, *arguments) : arguments.status();
-        if (!profiled.ok()) {
-            return fail(context, profiled.status());
+        ASSIGN_OR_RETURN(const auto arguments, profileArguments(args));
+        ASSIGN_OR_RETURN(const RoleAnswer profiled, runLoaderRole(context, arguments));
+        if (profiled.exitCode != kExitOk) {
+            return profiled.exitCode;
         }
-        if (profiled->exitCode != kExitOk) {
-            return profiled->exitCode;
-        }
-        profile = profiled->document;
+        profile = profiled.document;
     }
     if (args.isJson()) {
-        Json document = documentOf(*answer, args.words);
+        Json document = documentOf(answer, args.words);
         if (!profile.is_null()) {
             document["profile"] = profile;
         }
         printDocument(context, document);
         return kExitOk;
     }
-    printHead(context, absl::StrJoin(args.words, ", "), *answer);
+    printHead(context, absl::StrJoin(args.words, ", "), answer);
     if (profile.is_null()) {
-        printColumns(context, *answer);
-        printLeftOut(context, *answer);
+        printColumns(context, answer);
+        printLeftOut(context, answer);
     } else {
         printProfile(context, profile);
     }
     if (args.has("--files")) {
-        printFiles(context, *answer);
+        printFiles(context, answer);
     }
     return kExitOk;
 }

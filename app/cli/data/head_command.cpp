@@ -37,22 +37,16 @@ void printRows(CliContext& context, const Json& answer) {
 
 }  // namespace
 
-int runHead(CliContext& context, const ParsedArgs& args) {
+Result<int> runHead(CliContext& context, const ParsedArgs& args) {
     const int rows = args.number("--rows", kDefaultRows);
     if (rows < 1 || rows > kMostRows) {
         return failUsage(context, "--rows takes 1 to 1000");
     }
-    Result<Json> question = datasetQuestion(args, "head");
-    if (!question.ok()) {
-        return failUsage(context, messageOf(question.status()));
-    }
-    (*question)["rows"] = rows;
-    const Result<Json> answer = askDataset(context, *std::move(question));
-    if (!answer.ok()) {
-        return fail(context, answer.status());
-    }
+    ASSIGN_OR_RETURN(Json question, asUsage(datasetQuestion(args, "head")));
+    question["rows"] = rows;
+    ASSIGN_OR_RETURN(const Json answer, askDataset(context, std::move(question)));
     if (args.isJson()) {
-        Json document = *answer;
+        Json document = answer;
         for (const char* key : {"ok", "notes"}) {
             document.erase(key);
         }
@@ -62,8 +56,8 @@ int runHead(CliContext& context, const ParsedArgs& args) {
         printDocument(context, document);
         return kExitOk;
     }
-    printRows(context, *answer);
-    const std::int64_t shownRows = jsonInt(*answer, "rows"), all = jsonInt(*answer, "rows_total");
+    printRows(context, answer);
+    const std::int64_t shownRows = jsonInt(answer, "rows"), all = jsonInt(answer, "rows_total");
     if (shownRows < all) {
         context.out << paint(context.terminal, Tone::kDim,
                              strCat(formatCount(shownRows), " of ", formatCount(all), " rows"))

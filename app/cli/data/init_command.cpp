@@ -124,14 +124,14 @@ std::string forShell(const std::string& path) {
 
 }  // namespace
 
-int runInit(CliContext& context, const ParsedArgs& args) {
+Result<int> runInit(CliContext& context, const ParsedArgs& args) {
     const std::string output = args.text("--output");
     const fs::path file =
         output.empty() ? fs::path() : fs::path(absolutePath(output, currentDirectory()));
     const fs::path directory = output.empty() ? fs::path(currentDirectory()) : file.parent_path();
     std::error_code error;
     if (!output.empty() && fs::exists(file, error) && !args.has("--force")) {
-        return fail(context, failedPrecondition(output, ": exists; --force replaces it"));
+        return failedPrecondition(output, ": exists; --force replaces it");
     }
     std::vector<std::string> arguments = {"init"};
     for (const std::string& path : args.words) {
@@ -141,56 +141,48 @@ int runInit(CliContext& context, const ParsedArgs& args) {
         arguments.push_back("--spec-path=" + pathForSpec(path, directory));
     }
     arguments.push_back("--name=" + nameFor(output, args.words.front()));
-    const auto reading = readingArguments(args);
-    if (!reading.ok()) {
-        return failUsage(context, messageOf(reading.status()));
-    }
-    arguments.insert(arguments.end(), reading->begin(), reading->end());
+    ASSIGN_OR_RETURN(const auto reading, asUsage(readingArguments(args)));
+    arguments.insert(arguments.end(), reading.begin(), reading.end());
     for (const char* option : {"--label", "--request", "--seconds"}) {
         if (args.has(option)) {
             arguments.push_back(strCat(option, "=", args.text(option)));
         }
     }
-    const Result<RoleAnswer> answer = runLoaderRole(context, arguments);
-    if (!answer.ok()) {
-        return fail(context, answer.status());
+    ASSIGN_OR_RETURN(const RoleAnswer answer, runLoaderRole(context, arguments));
+    if (answer.exitCode != kExitOk) {
+        return answer.exitCode;
     }
-    if (answer->exitCode != kExitOk) {
-        return answer->exitCode;
-    }
-    const std::string text = jsonString(answer->document, "spec");
+    const std::string text = jsonString(answer.document, "spec");
     // A spec that fails the check is not written.
     const Status checked = checkText(context, text, directory);
     if (!checked.ok() && !args.isJson()) {
-        return fail(context, checked);
+        return checked;
     }
     if (output.empty() && !args.isJson()) {
         context.out << text;
     } else if (!output.empty() && checked.ok()) {
-        const Status written = writeFileAtomic(file.string(), text);
-        if (!written.ok()) {
-            return fail(context, written);
-        }
+        RETURN_IF_ERROR(writeFileAtomic(file.string(), text));
     }
     if (!args.isJson()) {
-        printGuesses(context, answer->document, args.has("--explain"));
+        printGuesses(context, answer.document, args.has("--explain"));
     }
-    for (const Json& note : jsonMember(answer->document, "notes")) {
+    for (const Json& note : jsonMember(answer.document, "notes")) {
         context.err << "note: " << note.get<std::string>() << '\n';
     }
     if (args.isJson()) {
-        Json document = answer->document;
+        Json document = answer.document;
         document["output"] = output.empty() || !checked.ok() ? Json() : Json(output);
         document["ok"] = checked.ok();
         printDocument(context, document);
     } else if (!output.empty()) {
-        context.out << "wrote " << output << " (label: " << jsonString(answer->document, "label")
-                    << ", from " << formatCount(jsonInt(answer->document, "rows_read")) << " of "
-                    << formatCount(jsonInt(answer->document, "rows")) << " rows); "
-                    << trialText(jsonMember(answer->document, "trial")) << "; next: millrace check "
+        context.out << "wrote " << output << " (label: " << jsonString(answer.document, "label")
+                    << ", from " << formatCount(jsonInt(answer.document, "rows_read")) << " of "
+                    << formatCount(jsonInt(answer.document, "rows")) << " rows); "
+                    << trialText(jsonMember(answer.document, "trial")) << "; next: millrace check "
                     << forShell(output) << '\n';
     }
-    return checked.ok() ? static_cast<int>(kExitOk) : static_cast<int>(fail(context, checked));
+    RETURN_IF_ERROR(checked);
+    return kExitOk;
 }
 
 }  // namespace millrace::cli

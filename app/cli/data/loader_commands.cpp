@@ -123,57 +123,40 @@ Result<Json> withSpecs(Json runs) {
 
 }  // namespace
 
-int runCheck(CliContext& context, const ParsedArgs& args) {
+Result<int> runCheck(CliContext& context, const ParsedArgs& args) {
     const std::string& path = args.words.front();
-    const Status sets = checkSets(args);
-    if (!sets.ok()) {
-        return failUsage(context, messageOf(sets));
-    }
-    Result<Json> question = specQuestion(args, "check");
-    if (!question.ok()) {
-        return fail(context, question.status());
-    }
-    (*question)["variations"] = args.list("--variation");
+    ASSIGN_OR_RETURN(Json question, specQuestion(args, "check"));
+    question["variations"] = args.list("--variation");
     if (args.has("--all-variations")) {
-        (*question)["variations"] = "all";
+        question["variations"] = "all";
     }
-    const std::string text = jsonString(*question, "text");
-    const Result<Json> answer = askLoader(context, *question);
-    if (!answer.ok()) {
-        return fail(context, answer.status());
+    const std::string text = jsonString(question, "text");
+    ASSIGN_OR_RETURN(const Json answer, askLoader(context, question));
+    if (!jsonBool(answer, "ok")) {
+        return reportErrors(context, args, loaderErrors(jsonMember(answer, "errors")), path, text);
     }
-    if (!jsonBool(*answer, "ok")) {
-        return reportErrors(context, args, loaderErrors(jsonMember(*answer, "errors")), path, text);
-    }
-    std::vector<values::SpecError> errors, warnings = loaderErrors(jsonMember(*answer, "warnings"));
-    checkInitFrom(context, jsonMember(*answer, "runs"), errors, warnings);
+    std::vector<values::SpecError> errors, warnings = loaderErrors(jsonMember(answer, "warnings"));
+    checkInitFrom(context, jsonMember(answer, "runs"), errors, warnings);
     context.err << describe(warnings, path, text, "warning", context.errorTerminal);
-    for (const values::SpecError& note : loaderErrors(jsonMember(*answer, "notes"))) {
+    for (const values::SpecError& note : loaderErrors(jsonMember(answer, "notes"))) {
         context.err << "note: " << note.message << '\n';
     }
     if (!errors.empty()) {
         return reportErrors(context, args, errors, path, text);
     }
     if (!args.isJson()) {
-        printChecked(context, jsonMember(*answer, "runs"));
+        printChecked(context, jsonMember(answer, "runs"));
         return kExitOk;
     }
-    Result<Json> runs = withSpecs(jsonMember(*answer, "runs"));
-    if (!runs.ok()) {
-        return fail(context, runs.status());
-    }
-    printDocument(context, {{"ok", true}, {"errors", Json::array()}, {"runs", *std::move(runs)}});
+    ASSIGN_OR_RETURN(Json runs, withSpecs(jsonMember(answer, "runs")));
+    printDocument(context, {{"ok", true}, {"errors", Json::array()}, {"runs", std::move(runs)}});
     return kExitOk;
 }
 
 namespace {
 
 // Passes the arguments on unchanged; the loader's output is the command's.
-int runLoader(CliContext& context, const ParsedArgs& args, const std::string& role) {
-    const Status sets = checkSets(args);
-    if (!sets.ok()) {
-        return failUsage(context, messageOf(sets));
-    }
+Result<int> runLoader(CliContext& context, const ParsedArgs& args, const std::string& role) {
     SubprocessOptions options;
     options.argv = {context.programDirectory + "/millrace-loader", role, args.words.front()};
     for (const auto& [option, values] : args.options) {
@@ -189,20 +172,17 @@ int runLoader(CliContext& context, const ParsedArgs& args, const std::string& ro
     }
     options.dieWithParent = true;
     context.out.flush();
-    Result<Subprocess> loader = Subprocess::start(options);
-    if (!loader.ok()) {
-        return fail(context, loader.status());
-    }
-    return exitCodeOfLoader(waitForwarding(*loader, context.interrupts));
+    ASSIGN_OR_RETURN(Subprocess loader, Subprocess::start(options));
+    return exitCodeOfLoader(waitForwarding(loader, context.interrupts));
 }
 
 }  // namespace
 
-int runStream(CliContext& context, const ParsedArgs& args) {
+Result<int> runStream(CliContext& context, const ParsedArgs& args) {
     return runLoader(context, args, "stream");
 }
 
-int runCount(CliContext& context, const ParsedArgs& args) {
+Result<int> runCount(CliContext& context, const ParsedArgs& args) {
     return runLoader(context, args, "count");
 }
 

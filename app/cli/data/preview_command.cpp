@@ -118,11 +118,7 @@ void addAppetite(HeadFigures& figures, const Json& appetite) {
 
 }  // namespace
 
-int runPreview(CliContext& context, const ParsedArgs& args) {
-    const Status sets = checkSets(args);
-    if (!sets.ok()) {
-        return failUsage(context, messageOf(sets));
-    }
+Result<int> runPreview(CliContext& context, const ParsedArgs& args) {
     std::vector<std::string> arguments = {"preview", args.words.front()};
     for (const char* option :
          {"--set", "--variation", "--rows-per-second", "--seconds", "--threads"}) {
@@ -130,14 +126,11 @@ int runPreview(CliContext& context, const ParsedArgs& args) {
             arguments.insert(arguments.end(), {option, value});
         }
     }
-    const Result<RoleAnswer> answer = runLoaderRole(context, arguments);
-    if (!answer.ok()) {
-        return fail(context, answer.status());
+    ASSIGN_OR_RETURN(const RoleAnswer answer, runLoaderRole(context, arguments));
+    if (answer.exitCode != kExitOk) {
+        return answer.exitCode;
     }
-    if (answer->exitCode != kExitOk) {
-        return answer->exitCode;
-    }
-    const Json& preview = answer->document;
+    const Json& preview = answer.document;
     for (const Json& note : jsonMember(preview, "notes")) {
         context.err << "note: " << shown(context.errorTerminal, note.get<std::string>()) << '\n';
     }

@@ -214,39 +214,29 @@ Json documentOf(const Json& answer) {
 
 }  // namespace
 
-int runSample(CliContext& context, const ParsedArgs& args) {
+Result<int> runSample(CliContext& context, const ParsedArgs& args) {
     const int rows = args.number("--rows", kDefaultRows);
     const int split = args.number("--split", 0), firstRow = args.number("--first-row", 0);
-    const Status sets = checkSets(args);
-    if (!sets.ok()) {
-        return failUsage(context, messageOf(sets));
-    }
     if (rows < 1 || rows > kMostRows || split < 0 || firstRow < 0) {
         return failUsage(context, "--rows takes 1 to 1000, --split and --first-row numbers from 0");
     }
-    Result<Json> question = specQuestion(args, "steps");
-    if (!question.ok()) {
-        return fail(context, question.status());
-    }
-    (*question)["variation"] = args.text("--variation");
-    (*question)["rows"] = rows;
-    (*question)["split"] = split;
-    (*question)["first_row"] = firstRow;
-    const Result<Json> answer = askLoader(context, *question);
-    if (!answer.ok()) {
-        return fail(context, answer.status());
-    }
-    const std::vector<values::SpecError> errors = loaderErrors(jsonMember(*answer, "errors"));
+    ASSIGN_OR_RETURN(Json question, specQuestion(args, "steps"));
+    question["variation"] = args.text("--variation");
+    question["rows"] = rows;
+    question["split"] = split;
+    question["first_row"] = firstRow;
+    ASSIGN_OR_RETURN(const Json answer, askLoader(context, question));
+    const std::vector<values::SpecError> errors = loaderErrors(jsonMember(answer, "errors"));
     if (args.isJson()) {
-        printDocument(context, documentOf(*answer));
-    } else if (!jsonMember(*answer, "stages").empty()) {
+        printDocument(context, documentOf(answer));
+    } else if (!jsonMember(answer, "stages").empty()) {
         context.out << paint(context.terminal, Tone::kStrong,
                              shown(context.terminal, args.words.front()))
-                    << "  split " << split << " of " << jsonInt(*answer, "splits") << ", "
-                    << session::countText(jsonInt(*answer, "split_rows"), "row") << '\n';
-        printStages(context, jsonMember(*answer, "stages"));
+                    << "  split " << split << " of " << jsonInt(answer, "splits") << ", "
+                    << session::countText(jsonInt(answer, "split_rows"), "row") << '\n';
+        printStages(context, jsonMember(answer, "stages"));
     }
-    context.err << describe(errors, args.words.front(), jsonString(*question, "text"), "error",
+    context.err << describe(errors, args.words.front(), jsonString(question, "text"), "error",
                             context.errorTerminal, args.has("--set"));
     return errors.empty() ? kExitOk : kExitFailed;
 }

@@ -7,8 +7,8 @@ namespace millrace::cli {
 Status checkSets(const ParsedArgs& args) {
     for (const std::string& set : args.list("--set")) {
         if (set.find('=') == std::string::npos || set.front() == '=') {
-            return invalidArgument("--set: '", set,
-                                   "' is not KEY=VALUE, as train.learning_rate=0.01");
+            return asUsage(invalidArgument("--set: '", set,
+                                           "' is not KEY=VALUE, as train.learning_rate=0.01"));
         }
     }
     return okStatus();

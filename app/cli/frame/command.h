@@ -42,7 +42,8 @@ struct CommandSpec {
     std::vector<ArgumentSpec> arguments;
     std::vector<options::OptionSpec> options;
     std::vector<std::string> examples;
-    int (*run)(CliContext& context, const ParsedArgs& args) = nullptr;
+    /// Returns the exit code; runCli() prints an error, which has one of its own.
+    Result<int> (*run)(CliContext& context, const ParsedArgs& args) = nullptr;
     bool printsData = true;   ///< takes --json
     bool needsDaemon = true;  ///< takes --host
     bool looksThere = false;  ///< needs no daemon; --host ssh://HOST runs it on that host

@@ -34,8 +34,7 @@ ExitCode fail(CliContext& context, const Status& status) {
 }
 
 ExitCode failUsage(CliContext& context, std::string_view sentence) {
-    fail(context, invalidArgument(sentence));
-    return kExitUsage;
+    return fail(context, asUsage(invalidArgument(sentence)));
 }
 
 void printDocument(CliContext& context, Json document) {

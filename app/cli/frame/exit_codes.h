@@ -13,7 +13,20 @@ enum ExitCode {
     kExitUnreachable = 6,
 };
 
+/// Marks an error as one of the command line: the command then exits with kExitUsage.
+inline Status asUsage(Status status) {
+    status.SetPayload("usage", {});
+    return status;
+}
+template <class T>
+Result<T> asUsage(Result<T> result) {
+    return result.ok() ? std::move(result) : Result<T>(asUsage(result.status()));
+}
+
 inline ExitCode exitCodeOf(const Status& status) {
+    if (status.GetPayload("usage")) {
+        return kExitUsage;
+    }
     switch (status.code()) {
         case absl::StatusCode::kOk:
             return kExitOk;

@@ -133,28 +133,24 @@ int showTest(CliContext& context, const ParsedArgs& args, const std::vector<Step
     return code;
 }
 
-int runTest(CliContext& context, const ParsedArgs& args, const std::string& word) {
-    const Result<session::DaemonPlace> place = session::placeOf(word, context.hostBook);
-    if (!place.ok()) {
-        return failUsage(context, messageOf(place.status()));
+Result<int> runTest(CliContext& context, const ParsedArgs& args, const std::string& word) {
+    ASSIGN_OR_RETURN(const session::DaemonPlace place,
+                     asUsage(session::placeOf(word, context.hostBook)));
+    const Address& address = place.address;
+    if (!address.isSsh) {
+        return failUsage(context,
+                         strCat(address.text(), " is reached without ssh: 'millrace doctor --host ",
+                                address.text(), "' looks at it"));
     }
-    if (!place->address.isSsh) {
-        return failUsage(context, strCat(place->address.text(),
-                                         " is reached without ssh: 'millrace doctor --host ",
-                                         place->address.text(), "' looks at it"));
-    }
-    HostTest test(context, place->address);
+    HostTest test(context, address);
     return showTest(context, args, test.run());
 }
 
-int runAdd(CliContext& context, const ParsedArgs& args, const std::string& name,
-           const std::string& address) {
+Result<int> runAdd(CliContext& context, const ParsedArgs& args, const std::string& name,
+                   const std::string& address) {
     NamedHost host{name, address.empty() ? "ssh://" + name : address, args.text("--remote-dir")};
-    const Status status =
-        HostBook::change(context.hostBook, [&](HostBook& book) { return book.put(host); });
-    if (!status.ok()) {
-        return fail(context, status);
-    }
+    RETURN_IF_ERROR(
+        HostBook::change(context.hostBook, [&](HostBook& book) { return book.put(host); }));
     if (args.isJson()) {
         printDocument(context, {{"name", name}, {"address", host.address}});
     } else {
@@ -164,14 +160,11 @@ int runAdd(CliContext& context, const ParsedArgs& args, const std::string& name,
     return kExitOk;
 }
 
-int runList(CliContext& context, const ParsedArgs& args) {
-    const Result<HostBook> book = HostBook::read(context.hostBook);
-    if (!book.ok()) {
-        return fail(context, book.status());
-    }
+Result<int> runList(CliContext& context, const ParsedArgs& args) {
+    ASSIGN_OR_RETURN(const HostBook book, HostBook::read(context.hostBook));
     if (args.isJson()) {
         Json list = Json::array();
-        for (const NamedHost& host : book->all()) {
+        for (const NamedHost& host : book.all()) {
             list.push_back(
                 {{"name", host.name}, {"address", host.address}, {"remote_dir", host.remoteDir}});
         }
@@ -179,7 +172,7 @@ int runList(CliContext& context, const ParsedArgs& args) {
         return kExitOk;
     }
     Table table({{"NAME"}, {"ADDRESS"}, {"RELATIVE PATHS BEGIN AT", Align::kLeft, 8, 1}});
-    for (const NamedHost& host : book->all()) {
+    for (const NamedHost& host : book.all()) {
         table.add({{host.name, Tone::kStrong},
                    host.address,
                    {host.remoteDir.empty() ? "the home there" : host.remoteDir,
@@ -192,12 +185,9 @@ int runList(CliContext& context, const ParsedArgs& args) {
     return kExitOk;
 }
 
-int runRemoveHost(CliContext& context, const ParsedArgs& args, const std::string& name) {
-    const Status status =
-        HostBook::change(context.hostBook, [&](HostBook& book) { return book.remove(name); });
-    if (!status.ok()) {
-        return fail(context, status);
-    }
+Result<int> runRemoveHost(CliContext& context, const ParsedArgs& args, const std::string& name) {
+    RETURN_IF_ERROR(
+        HostBook::change(context.hostBook, [&](HostBook& book) { return book.remove(name); }));
     if (args.isJson()) {
         printDocument(context, {{"removed", name}});
     } else {
@@ -208,7 +198,7 @@ int runRemoveHost(CliContext& context, const ParsedArgs& args, const std::string
 
 }  // namespace
 
-int runHost(CliContext& context, const ParsedArgs& args) {
+Result<int> runHost(CliContext& context, const ParsedArgs& args) {
     const std::string& action = args.words.front();
     const std::string first = args.words.size() > 1 ? args.words[1] : "";
     const std::string second = args.words.size() > 2 ? args.words[2] : "";
