@@ -145,13 +145,7 @@ void runDetailFields(Way, auto& value, auto& message) {
     MR_FIELD(planSplits, plan_splits);
     MR_FIELD(planRows, plan_rows);
     MR_FIELD(planBytes, plan_bytes);
-    if constexpr (Way::isWriting) {
-        if (value.receipt.has_value()) {
-            *message.mutable_receipt() = toProto(*value.receipt);
-        }
-    } else if (message.has_receipt()) {
-        value.receipt = fromProto(message.receipt());
-    }
+    MR_MAYBE_VALUE(receipt, receipt);
     MR_FIELD(weightsHash, weights_hash);
     MR_MAP(params, params);
     MR_VALUES(checkpoints, checkpoints);

@@ -1,9 +1,23 @@
 #include "proto/convert/enum_convert.h"
 
 namespace millrace::convert {
+namespace {
+
+// The enumerator, up to `last`, that toProto() turns into `message`; nullopt if there is none.
+template <class Value, class Message>
+std::optional<Value> enumeratorOf(Message message, Value last) {
+    for (int i = 0; i <= static_cast<int>(last); ++i) {
+        if (toProto(static_cast<Value>(i)) == message) {
+            return static_cast<Value>(i);
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace
 
 // Without `default`: an enumerator that is added but missing here causes a warning, which is an
-// error. The open enums of proto3 have two more enumerators, which stand for all other numbers.
+// error.
 
 v1::RunState toProto(values::RunState state) {
     switch (state) {
@@ -28,27 +42,7 @@ v1::RunState toProto(values::RunState state) {
 }
 
 values::RunState fromProto(v1::RunState state) {
-    switch (state) {
-        case v1::RUN_STATE_QUEUED:
-            return values::RunState::kQueued;
-        case v1::RUN_STATE_STARTING:
-            return values::RunState::kStarting;
-        case v1::RUN_STATE_RUNNING:
-            return values::RunState::kRunning;
-        case v1::RUN_STATE_STOPPING:
-            return values::RunState::kStopping;
-        case v1::RUN_STATE_FINISHED:
-            return values::RunState::kFinished;
-        case v1::RUN_STATE_FAILED:
-            return values::RunState::kFailed;
-        case v1::RUN_STATE_CANCELLED:
-            return values::RunState::kCancelled;
-        case v1::RUN_STATE_UNSPECIFIED:
-        case v1::RunState_INT_MIN_SENTINEL_DO_NOT_USE_:
-        case v1::RunState_INT_MAX_SENTINEL_DO_NOT_USE_:
-            break;
-    }
-    return values::RunState::kUnknown;
+    return enumeratorOf(state, values::RunState::kCancelled).value_or(values::RunState::kUnknown);
 }
 
 v1::Phase toProto(values::Phase phase) {
@@ -70,23 +64,7 @@ v1::Phase toProto(values::Phase phase) {
 }
 
 values::Phase fromProto(v1::Phase phase) {
-    switch (phase) {
-        case v1::PHASE_TRAINING:
-            return values::Phase::kTraining;
-        case v1::PHASE_WAITING:
-            return values::Phase::kWaiting;
-        case v1::PHASE_CHECKPOINT:
-            return values::Phase::kCheckpoint;
-        case v1::PHASE_EVALUATING:
-            return values::Phase::kEvaluating;
-        case v1::PHASE_ENDING:
-            return values::Phase::kEnding;
-        case v1::PHASE_UNSPECIFIED:
-        case v1::Phase_INT_MIN_SENTINEL_DO_NOT_USE_:
-        case v1::Phase_INT_MAX_SENTINEL_DO_NOT_USE_:
-            break;
-    }
-    return values::Phase::kUnknown;
+    return enumeratorOf(phase, values::Phase::kEnding).value_or(values::Phase::kUnknown);
 }
 
 v1::LogLevel toProto(values::LogLevel level) {
@@ -106,21 +84,7 @@ v1::LogLevel toProto(values::LogLevel level) {
 }
 
 values::LogLevel fromProto(v1::LogLevel level) {
-    switch (level) {
-        case v1::LOG_LEVEL_DEBUG:
-            return values::LogLevel::kDebug;
-        case v1::LOG_LEVEL_INFO:
-            return values::LogLevel::kInfo;
-        case v1::LOG_LEVEL_WARN:
-            return values::LogLevel::kWarn;
-        case v1::LOG_LEVEL_ERROR:
-            return values::LogLevel::kError;
-        case v1::LOG_LEVEL_UNSPECIFIED:
-        case v1::LogLevel_INT_MIN_SENTINEL_DO_NOT_USE_:
-        case v1::LogLevel_INT_MAX_SENTINEL_DO_NOT_USE_:
-            break;
-    }
-    return values::LogLevel::kNone;
+    return enumeratorOf(level, values::LogLevel::kError).value_or(values::LogLevel::kNone);
 }
 
 v1::RunView toProto(values::RunView view) {
@@ -136,19 +100,7 @@ v1::RunView toProto(values::RunView view) {
 }
 
 values::RunView fromProto(v1::RunView view) {
-    switch (view) {
-        case v1::RUN_VIEW_ACTIVE:
-            return values::RunView::kActive;
-        case v1::RUN_VIEW_DELETED:
-            return values::RunView::kDeleted;
-        case v1::RUN_VIEW_ALL:
-            return values::RunView::kAll;
-        case v1::RUN_VIEW_UNSPECIFIED:
-        case v1::RunView_INT_MIN_SENTINEL_DO_NOT_USE_:
-        case v1::RunView_INT_MAX_SENTINEL_DO_NOT_USE_:
-            break;
-    }
-    return values::RunView::kActive;
+    return enumeratorOf(view, values::RunView::kAll).value_or(values::RunView::kActive);
 }
 
 v1::LargeDocument toProto(values::LargeDocument document) {
@@ -162,17 +114,7 @@ v1::LargeDocument toProto(values::LargeDocument document) {
 }
 
 std::optional<values::LargeDocument> fromProto(v1::LargeDocument document) {
-    switch (document) {
-        case v1::LARGE_DOCUMENT_PLAN:
-            return values::LargeDocument::kPlan;
-        case v1::LARGE_DOCUMENT_RECEIPT:
-            return values::LargeDocument::kReceipt;
-        case v1::LARGE_DOCUMENT_UNSPECIFIED:
-        case v1::LargeDocument_INT_MIN_SENTINEL_DO_NOT_USE_:
-        case v1::LargeDocument_INT_MAX_SENTINEL_DO_NOT_USE_:
-            break;
-    }
-    return std::nullopt;
+    return enumeratorOf(document, values::LargeDocument::kReceipt);
 }
 
 }  // namespace millrace::convert
