@@ -3,15 +3,12 @@
 #include <QFileInfo>
 #include <QTimer>
 
+#include "app/gui/models/run_text.h"
+
 namespace millrace::gui {
 namespace {
 
 constexpr int kClockTickMs = 1000;
-
-QString sentenceOf(const Status& status) {
-    const std::string_view why = messageOf(status);
-    return QString::fromUtf8(why.data(), static_cast<qsizetype>(why.size()));
-}
 
 }  // namespace
 
@@ -178,7 +175,7 @@ void ConsoleApp::openSpec() {
             if (text.ok()) {
                 spec_.open(QString::fromStdString(*text), path, base);
             } else {
-                window_->tell({Notice::Kind::kError, sentenceOf(text.status()), {}, {}});
+                window_->tell({Notice::Kind::kError, qtext(messageOf(text.status())), {}, {}});
             }
         });
 }

@@ -85,9 +85,7 @@ MainWindow::~MainWindow() = default;
 
 QWidget* MainWindow::makeContent() {
     auto* content = new QWidget(this);
-    auto* columns = new QHBoxLayout(content);
-    columns->setContentsMargins(0, 0, 0, 0);
-    columns->setSpacing(0);
+    auto* columns = boxIn<QHBoxLayout>(content, 0);
     side_ = new SideBar(content);
     for (const PageEntry& entry : allPages()) {
         side_->addPage(entry.glyph, titleOf(entry.name),
@@ -98,8 +96,7 @@ QWidget* MainWindow::makeContent() {
     connect(side_, &SideBar::chosen, this,
             [this](int place) { showPage(allPages()[static_cast<std::size_t>(place)].name); });
     columns->addWidget(side_);
-    auto* rows = new QVBoxLayout;
-    rows->setSpacing(0);
+    auto* rows = boxIn<QVBoxLayout>(nullptr, 0);
     connections_ = new ConnectionBar(parts_.daemons, parts_.nowMs, content);
     stack_ = new QStackedWidget(content);
     status_ = new StatusLine(content);

@@ -18,8 +18,7 @@ void addRuns(const CommandSources& sources, std::vector<PaletteEntry>& entries) 
         PaletteEntry entry;
         entry.title = qtext(session::labelOf(run));
         entry.group = QObject::tr("Run");
-        entry.detail = qtext(run.id) + QLatin1String("  ") +
-                       QString::fromUtf8(state.data(), static_cast<qsizetype>(state.size()));
+        entry.detail = qtext(run.id) + QLatin1String("  ") + qtext(state);
         entry.run = [open = sources.openRun, id = run.id] { open(id); };
         entries.push_back(std::move(entry));
     }

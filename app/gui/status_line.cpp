@@ -39,9 +39,7 @@ RunTotals StatusLine::totalsOf(const RunTable& runs, std::int64_t nowMs) {
 }
 
 StatusLine::StatusLine(QWidget* parent) : QFrame(parent) {
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(kSpaceMedium, 4, kSpaceMedium, 4);
-    row->setSpacing(kSpaceHuge);
+    auto* row = boxIn<QHBoxLayout>(this, kSpaceHuge, {kSpaceMedium, 4, kSpaceMedium, 4});
     totals_ = new QLabel(this);
     dropped_ = new QLabel(this);
     daemon_ = new ElidedLabel(this, Qt::ElideMiddle);

@@ -3,6 +3,7 @@
 #include <QFileInfo>
 #include <algorithm>
 
+#include "app/gui/models/run_text.h"
 #include "backend/filesystem/paths.h"
 
 namespace millrace::gui {
@@ -10,17 +11,6 @@ namespace {
 
 constexpr const char* kListKey = "daemons/list";
 constexpr const char* kCurrentKey = "daemons/current";
-
-QString qtextOf(std::string_view text) {
-    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
-}
-
-QString capitalised(QString text) {
-    if (!text.isEmpty()) {
-        text[0] = text[0].toUpper();
-    }
-    return text;
-}
 
 }  // namespace
 
@@ -246,7 +236,7 @@ QString problemSentence(const KnownDaemon& daemon) {
     if (daemon.link.sentence.empty()) {
         return {};
     }
-    QString text = capitalised(qtextOf(daemon.link.sentence));
+    QString text = capital(qtext(daemon.link.sentence));
     if (!text.endsWith(QLatin1Char('.'))) {
         text += QLatin1Char('.');
     }

@@ -3,14 +3,14 @@
 #include <QObject>
 #include <string_view>
 
+#include "app/gui/models/run_text.h"
 #include "backend/values/run_state.h"
 
 namespace millrace::gui {
 namespace {
 
 QString phaseName(values::Phase phase) {
-    const std::string_view name = values::nameOf(phase);
-    return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
+    return qtext(values::nameOf(phase));
 }
 
 }  // namespace

@@ -30,15 +30,12 @@ QString noneText() {
     return QString(QChar(0x2013));
 }
 
-QString qtext(const std::string& text) {
-    return QString::fromStdString(text);
+QString qtext(std::string_view text) {
+    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
 }
 
 QString asSentence(const std::string& message) {
-    QString text = qtext(message);
-    if (!text.isEmpty()) {
-        text[0] = text[0].toUpper();
-    }
+    const QString text = capital(qtext(message));
     return text.isEmpty() || text.endsWith('.') || text.endsWith('?') ? text : text + '.';
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "app/session/words.h"
 
@@ -42,7 +43,7 @@ QString shortHash(const std::string& hash);
 /// "No daemon answers at unix:/x.sock." for a message that begins in lower case.
 QString asSentence(const std::string& message);
 /// UTF-8 to QString.
-QString qtext(const std::string& text);
+QString qtext(std::string_view text);
 /// With a capital first letter.
 QString capital(QString text);
 /// The word in a sentence: "rows trained".

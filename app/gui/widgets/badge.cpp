@@ -4,6 +4,7 @@
 #include <QPaintEvent>
 #include <algorithm>
 
+#include "app/gui/models/run_text.h"
 #include "app/gui/widgets/theme.h"
 
 namespace millrace::gui {
@@ -33,7 +34,7 @@ void paintCrossing(QPainter& painter, const QRectF& r, Mark mark) {
 
 BadgeLook badgeOf(values::RunState state) {
     const std::string_view name = values::nameOf(state);
-    const QString text = QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
+    const QString text = qtext(name);
     switch (state) {
         case values::RunState::kQueued:
             return {text, Tone::kNeutral, Mark::kRing};
@@ -59,8 +60,7 @@ BadgeLook badgeOf(const values::RunSummary& run) {
     BadgeLook look = badgeOf(run.state);
     if (run.isStalled() || run.isPurged()) {
         const std::string_view word = run.stateWord();
-        return {QString::fromUtf8(word.data(), static_cast<qsizetype>(word.size())),
-                run.isPurged() ? Tone::kNeutral : Tone::kBad, Mark::kDash};
+        return {qtext(word), run.isPurged() ? Tone::kNeutral : Tone::kBad, Mark::kDash};
     }
     if (!run.trouble.empty() && !values::isEnded(run.state)) {
         look.tone = Tone::kWarn;

@@ -9,6 +9,7 @@
 //
 // Threads: the GUI thread.
 #include <QFont>
+#include <QMargins>
 
 class QWidget;
 
@@ -18,6 +19,17 @@ namespace millrace::gui {
 inline constexpr int kSpaceTiny = 4, kSpaceSmall = 8, kSpaceMedium = 12, kSpaceLarge = 16,
                      kSpaceHuge = 24;
 inline constexpr int kCornerRadius = 6;
+inline constexpr int kStyleSpacing = -1;  ///< between a layout's items: as the style decides
+inline constexpr QMargins kSectionMargins{kSpaceMedium, kSpaceSmall, kSpaceMedium, kSpaceSmall};
+
+/// A QVBoxLayout or QHBoxLayout: of `parent`, or to be added to another layout.
+template <class Box>
+Box* boxIn(QWidget* parent, int spacing = kStyleSpacing, const QMargins& margins = {}) {
+    auto* box = new Box(parent);
+    box->setContentsMargins(margins);
+    box->setSpacing(spacing);
+    return box;
+}
 
 enum class Look {
     kPlain,

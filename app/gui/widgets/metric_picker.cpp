@@ -20,8 +20,8 @@ MetricPicker::MetricPicker(const std::vector<std::string>& offered,
       search_(new SearchField(tr("Search metrics"), this)),
       list_(new QListWidget(this)) {
     millrace::gui::setLook(*this, "card");
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(kSpaceSmall, kSpaceSmall, kSpaceSmall, kSpaceSmall);
+    auto* layout = boxIn<QVBoxLayout>(this, kStyleSpacing,
+                                      {kSpaceSmall, kSpaceSmall, kSpaceSmall, kSpaceSmall});
     layout->addWidget(search_);
     layout->addWidget(list_, 1);
     list_->setFrameShape(QFrame::NoFrame);

@@ -36,9 +36,7 @@ Glyph glyphOf(Toast::Kind kind) {
 
 ToastCard::ToastCard(const Toast& toast, QWidget* parent) : QFrame(parent), toast_(toast) {
     setAccessibleName(toast.text);
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(38, kSpaceSmall, kSpaceSmall, kSpaceSmall);
-    row->setSpacing(kSpaceSmall);
+    auto* row = boxIn<QHBoxLayout>(this, kSpaceSmall, {38, kSpaceSmall, kSpaceSmall, kSpaceSmall});
     auto* text = new QLabel(toast.text, this);
     text->setWordWrap(true);
     text->setTextFormat(Qt::PlainText);
@@ -103,9 +101,7 @@ void ToastCard::paintEvent(QPaintEvent*) {
 }
 
 NoticeStack::NoticeStack(QWidget* area) : QWidget(area) {
-    column_ = new QVBoxLayout(this);
-    column_->setContentsMargins(0, 0, 0, 0);
-    column_->setSpacing(kSpaceSmall);
+    column_ = boxIn<QVBoxLayout>(this, kSpaceSmall);
     area->installEventFilter(this);
     hide();
 }

@@ -68,18 +68,15 @@ void ElidedLabel::elide() {
 
 Card::Card(const QString& title, QWidget* parent) : QFrame(parent) {
     setLook(*this, "card");
-    auto* all = new QVBoxLayout(this);
-    all->setContentsMargins(kSpaceMedium, kSpaceSmall, kSpaceMedium, kSpaceMedium);
-    all->setSpacing(kSpaceSmall);
-    header_ = new QHBoxLayout;
-    header_->setSpacing(kSpaceSmall);
+    auto* all = boxIn<QVBoxLayout>(this, kSpaceSmall,
+                                   {kSpaceMedium, kSpaceSmall, kSpaceMedium, kSpaceMedium});
+    header_ = boxIn<QHBoxLayout>(nullptr, kSpaceSmall);
     title_ = new ElidedLabel(this, Qt::ElideRight);
     millrace::gui::setLook(*title_, "heading");
     title_->setFullText(title);
     header_->addWidget(title_, 1);
     all->addLayout(header_);
-    body_ = new QVBoxLayout;
-    body_->setSpacing(kSpaceSmall);
+    body_ = boxIn<QVBoxLayout>(nullptr, kSpaceSmall);
     all->addLayout(body_, 1);
 }
 
@@ -88,9 +85,7 @@ void Card::setTitle(const QString& title) {
 }
 
 Figure::Figure(const QString& caption, QWidget* parent) : QWidget(parent) {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(1);
+    auto* column = boxIn<QVBoxLayout>(this, 1);
     value_ = new QLabel(noneText(), this);
     setLook(*value_, "title");
     value_->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -119,9 +114,8 @@ QString Figure::value() const {
 }
 
 EmptyState::EmptyState(QWidget* parent) : QWidget(parent) {
-    auto* column = new QVBoxLayout(this);
-    column->setSpacing(kSpaceMedium);
-    column->setContentsMargins(kSpaceHuge, kSpaceHuge, kSpaceHuge, kSpaceHuge);
+    auto* column =
+        boxIn<QVBoxLayout>(this, kSpaceMedium, {kSpaceHuge, kSpaceHuge, kSpaceHuge, kSpaceHuge});
     title_ = new QLabel(this);
     setLook(*title_, "title");
     sentence_ = new QLabel(this);
@@ -130,8 +124,7 @@ EmptyState::EmptyState(QWidget* parent) : QWidget(parent) {
     setLook(*command_, "mono");
     command_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     command_->hide();
-    buttons_ = new QHBoxLayout;
-    buttons_->setSpacing(kSpaceSmall);
+    buttons_ = boxIn<QHBoxLayout>(nullptr, kSpaceSmall);
     // Buttons go between these two stretches, which centre them.
     buttons_->addStretch(1);
     buttons_->addStretch(1);
@@ -168,8 +161,8 @@ void EmptyState::setCommand(const QString& command) {
 }
 
 MessageStrip::MessageStrip(QWidget* parent) : QFrame(parent) {
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(kSpaceMedium + kSpaceSmall, kSpaceSmall, kSpaceMedium, kSpaceSmall);
+    auto* row = boxIn<QHBoxLayout>(
+        this, kStyleSpacing, {kSpaceMedium + kSpaceSmall, kSpaceSmall, kSpaceMedium, kSpaceSmall});
     text_ = new QLabel(this);
     text_->setWordWrap(true);
     text_->setTextFormat(Qt::PlainText);

@@ -14,12 +14,8 @@ int rankOf(RunState state) {
     return values::isEnded(state) ? 2 : state == RunState::kQueued ? 1 : 0;
 }
 
-QString text(std::string_view value) {
-    return QString::fromUtf8(value.data(), static_cast<qsizetype>(value.size()));
-}
-
 QString doing(values::Phase phase) {
-    const QString name = text(nameOf(phase));
+    const QString name = qtext(nameOf(phase));
     return phase == values::Phase::kEnding ? name + QStringLiteral(": its script has not left yet")
            : name.isEmpty()                ? QStringLiteral("no report yet")
                                            : name;
@@ -28,11 +24,11 @@ QString doing(values::Phase phase) {
 }  // namespace
 
 QString LaneState::title() const {
-    return text(run.variation.empty() ? run.name : run.variation);
+    return qtext(run.variation.empty() ? run.name : run.variation);
 }
 
 QString LaneState::label() const {
-    return run.variation.empty() ? text(run.name) : text(run.name) + " / " + text(run.variation);
+    return run.variation.empty() ? qtext(run.name) : qtext(run.name) + " / " + qtext(run.variation);
 }
 
 QString LaneState::sentence(std::int64_t nowMs) const {
@@ -40,12 +36,12 @@ QString LaneState::sentence(std::int64_t nowMs) const {
     if (!isEnded() && !run.trouble.empty()) {
         const auto standsMs =
             static_cast<double>(std::max<std::int64_t>(0, nowMs - run.standsSinceMs));
-        return run.isStalled() ? text(run.trouble) + ", for " + durationText(standsMs)
-                               : text(run.trouble);
+        return run.isStalled() ? qtext(run.trouble) + ", for " + durationText(standsMs)
+                               : qtext(run.trouble);
     }
     const bool isWaiting = !isEnded() && run.state != RunState::kStopping;
     if (isWaiting && !run.queuedReason.empty()) {
-        return text(run.queuedReason);
+        return qtext(run.queuedReason);
     }
     switch (run.state) {
         case RunState::kQueued:
@@ -54,14 +50,14 @@ QString LaneState::sentence(std::int64_t nowMs) const {
             return QStringLiteral("starting its workers");
         case RunState::kStopping:
             if (run.handOver.has_value()) {
-                return QStringLiteral("stopping: ") + text(session::handOverText(run.handOver));
+                return QStringLiteral("stopping: ") + qtext(session::handOverText(run.handOver));
             }
             return run.progress.phase == values::Phase::kCheckpoint
                        ? QStringLiteral("stopping: writing a checkpoint")
                        : QStringLiteral("stopping: a checkpoint is written first");
         case RunState::kFailed:
         case RunState::kCancelled:
-            return text(run.exitReason);
+            return qtext(run.exitReason);
         case RunState::kFinished:
             return {};
         default:

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "app/gui/models/run_text.h"
+
 namespace millrace::gui {
 namespace {
 
@@ -29,10 +31,6 @@ const char* nextOf(const char* from, const char* end, char a, char b) {
     };
     const char* first = find(a, end);
     return a == b ? first : find(b, first);
-}
-
-QString fromUtf8(std::string_view text) {
-    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
 }
 
 }  // namespace
@@ -68,10 +66,10 @@ bool TextMatcher::matches(std::string_view utf8) const {
         case Kind::kAll:
             return true;
         case Kind::kRegex:
-            return regex_.match(fromUtf8(utf8)).hasMatch();
+            return regex_.match(qtext(utf8)).hasMatch();
         case Kind::kText:
-            return fromUtf8(utf8).contains(
-                text_, isCaseSensitive_ ? Qt::CaseSensitive : Qt::CaseInsensitive);
+            return qtext(utf8).contains(text_,
+                                        isCaseSensitive_ ? Qt::CaseSensitive : Qt::CaseInsensitive);
         case Kind::kBytes:
             break;
     }

@@ -10,16 +10,13 @@
 
 #include "app/gui/models/live/log_matcher.h"
 #include "app/gui/models/live/log_ring.h"
+#include "app/gui/models/run_text.h"
 
 namespace millrace::gui {
 namespace {
 
 constexpr double kSliceMs = 4;
 constexpr std::size_t kChunk = 256;
-
-QString utf8Text(std::string_view text) {
-    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
-}
 
 QString levelWord(values::LogLevel level) {
     switch (level) {
@@ -432,8 +429,8 @@ QString LogModel::textOf(int firstRow, int lastRow) const {
         } else {
             result += QDateTime::fromMSecsSinceEpoch(line.timeMs)
                           .toString(QStringLiteral("yyyy-MM-dd HH:mm:ss.zzz")) +
-                      QStringLiteral("  ") + utf8Text(line.worker) + QStringLiteral("  ") +
-                      levelWord(line.level) + QStringLiteral("  ") + utf8Text(line.text);
+                      QStringLiteral("  ") + qtext(line.worker) + QStringLiteral("  ") +
+                      levelWord(line.level) + QStringLiteral("  ") + qtext(line.text);
         }
         result += QLatin1Char('\n');
     }
@@ -449,7 +446,7 @@ QVariant LogModel::data(const QModelIndex& index, int role) const {
         return {};
     }
     const LogRow line = row(index.row());
-    return line.isGap() ? missingText(line.numMissing) : utf8Text(line.text);
+    return line.isGap() ? missingText(line.numMissing) : qtext(line.text);
 }
 
 }  // namespace millrace::gui

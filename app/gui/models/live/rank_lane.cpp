@@ -40,7 +40,7 @@ QString RankLane::state(std::int64_t nowMs) const {
         return QObject::tr("ended");
     }
     const std::string_view word = session::rankWord(now);
-    const QString text = QString::fromUtf8(word.data(), static_cast<qsizetype>(word.size()));
+    const QString text = qtext(word);
     const auto stands = session::standsSeconds(now, nowMs);
     return stands ? QString("%1, %2").arg(text, durationText(std::floor(*stands) * 1e3)) : text;
 }

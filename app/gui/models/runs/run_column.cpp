@@ -384,7 +384,7 @@ QString displayText(RunColumnKind kind, double value, std::int64_t nowMs) {
     switch (kind) {
         case RunColumnKind::kState: {
             const auto name = nameOf(static_cast<values::RunState>(static_cast<int>(value)));
-            return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
+            return qtext(name);
         }
         case RunColumnKind::kCount:
         case RunColumnKind::kRate:

@@ -108,7 +108,7 @@ void RunDiff::addMetrics() {
     Row state{tr("Result"), titleOf(session::word::kState), {}, {}, "", false};
     for (const auto& run : runs_) {
         const auto word = nameOf(run->summary.state);
-        state.values.push_back(QString::fromUtf8(word.data(), static_cast<qsizetype>(word.size())));
+        state.values.push_back(qtext(word));
         state.tips.push_back(qtext(run->summary.exitReason));
         state.differs = state.differs || state.values.back() != state.values.front();
     }

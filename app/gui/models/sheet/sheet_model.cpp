@@ -354,7 +354,7 @@ QVariant SheetModel::cellData(int row, const QString& key, int role) const {
                 return cellText(syntax_, node);
             }
             const Meaning meaning = changeMeaning(key, steps_);
-            return meaning.key != nullptr ? unquoted(fromView(meaning.key->fallback)) : QString();
+            return meaning.key != nullptr ? unquoted(qtext(meaning.key->fallback)) : QString();
         }
         case kErrorRole:
             return errorOf(row, key);
@@ -393,10 +393,9 @@ QVariant SheetModel::headerData(int section, Qt::Orientation orientation, int ro
         return role == Qt::DisplayRole || role == kKeyRole ? QVariant(key) : QVariant();
     }
     const Meaning meaning = changeMeaning(key, steps_);
-    return meaning.key == nullptr
-               ? key
-               : QStringLiteral("%1: %2; %3")
-                     .arg(key, kindText(*meaning.key), fromView(meaning.key->doc));
+    return meaning.key == nullptr ? key
+                                  : QStringLiteral("%1: %2; %3")
+                                        .arg(key, kindText(*meaning.key), qtext(meaning.key->doc));
 }
 
 Qt::ItemFlags SheetModel::flags(const QModelIndex& index) const {

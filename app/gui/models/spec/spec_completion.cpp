@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/gui/models/run_text.h"
 #include "app/gui/models/spec/spec_values.h"
 
 namespace millrace::gui {
@@ -270,8 +271,8 @@ std::optional<CallHint> callHintAt(const QString& text, int place) {
     CallHint hint;
     for (const expr::Function* function : expr::findFunctions(name.toStdString())) {
         const int numParams = static_cast<int>(function->params.size() + function->optional.size());
-        hint.signature = name + u'(' + fromView(function->arguments) + u')';
-        hint.doc = fromView(function->doc);
+        hint.signature = name + u'(' + qtext(function->arguments) + u')';
+        hint.doc = qtext(function->doc);
         if (commas < numParams || function->isVariadic) {
             break;
         }
@@ -295,8 +296,8 @@ KeyHelp keyHelpAt(const SpecSyntax& syntax, const std::vector<Meaning>& meanings
         help.path = QString::fromStdString(meaning.path);
         help.kind = meaning.role == Role::kExpression ? QStringLiteral("expression")
                                                       : kindText(*meaning.key);
-        help.fallback = fromView(meaning.key->fallback);
-        help.doc = fromView(meaning.key->doc);
+        help.fallback = qtext(meaning.key->fallback);
+        help.doc = qtext(meaning.key->doc);
         return help;
     }
     return help;

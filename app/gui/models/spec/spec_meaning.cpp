@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "app/gui/models/run_text.h"
 #include "backend/spec/variation.h"
 
 namespace millrace::gui {
@@ -143,7 +144,7 @@ void addNamed(const SpecSyntax& syntax, const spec::Key& key, const QString& pre
 void addPaths(const SpecSyntax& syntax, const std::string& tablePath, const QString& prefix,
               int node, QStringList& out) {
     for (const spec::Key* key : spec::keysBelow(tablePath)) {
-        const QString name = fromView(key->name());
+        const QString name = qtext(key->name());
         const QString path = prefix.isEmpty() ? name : prefix + u'.' + name;
         // A variation names steps one by one, cannot contain variations, and is evaluated on the
         // base's rows. Its own `name` names the run.
@@ -189,10 +190,6 @@ void addStepPaths(const SpecSyntax& syntax, const RecipeStep& step, QStringList&
 }
 
 }  // namespace
-
-QString fromView(std::string_view text) {
-    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
-}
 
 std::vector<RecipeStep> recipeSteps(const SpecSyntax& syntax) {
     std::vector<RecipeStep> steps;
@@ -368,7 +365,7 @@ QString kindText(const spec::Key& key) {
             QString text = key.type == KeyType::kInt ? QStringLiteral("whole number")
                                                      : QStringLiteral("number");
             if (!key.limits.unit.empty()) {
-                text += QStringLiteral(" of ") + fromView(key.limits.unit);
+                text += QStringLiteral(" of ") + qtext(key.limits.unit);
             }
             if (std::isfinite(key.limits.min)) {
                 text += (key.limits.isMinExcluded ? QStringLiteral(", above ")
@@ -392,7 +389,7 @@ QString kindText(const spec::Key& key) {
         case KeyType::kChoice: {
             QStringList words;
             for (const std::string_view word : key.limits.choices) {
-                words << fromView(word);
+                words << qtext(word);
             }
             return QStringLiteral("one of ") + words.join(QStringLiteral(", "));
         }

@@ -61,6 +61,5 @@ QStringList changePaths(const SpecSyntax& syntax);
 
 /// The type of a value: "number, above 0 to 1", "one of none, inverse", "expression".
 QString kindText(const spec::Key& key);
-QString fromView(std::string_view text);
 
 }  // namespace millrace::gui

@@ -2,6 +2,8 @@
 
 #include <QSet>
 
+#include "app/gui/models/run_text.h"
+
 namespace millrace::gui {
 namespace {
 
@@ -11,9 +13,8 @@ using spec::KeyType;
 
 QString withDefault(const spec::Key& key) {
     const QString kind = kindText(key);
-    return key.fallback.empty()
-               ? kind
-               : kind + QStringLiteral(" \u00b7 default ") + fromView(key.fallback);
+    return key.fallback.empty() ? kind
+                                : kind + QStringLiteral(" \u00b7 default ") + qtext(key.fallback);
 }
 
 /// Sets the text to insert for a key, by the type of its value.
@@ -38,9 +39,9 @@ void finishKey(Completion& item, const QString& key, Role role, const KeyPlace& 
 
 Completion keyItem(const spec::Key& key, const KeyPlace& place) {
     Completion item;
-    item.label = fromView(key.name());
+    item.label = qtext(key.name());
     item.detail = withDefault(key);
-    item.doc = fromView(key.doc);
+    item.doc = qtext(key.doc);
     const Meaning parent{
         Role::kKeys, std::string(key.path.substr(0, key.path.size() - key.name().size())), nullptr};
     std::string holder(parent.path);
@@ -133,13 +134,13 @@ std::vector<Completion> stepItems(const QStringList& present, const KeyPlace& pl
     std::vector<Completion> out;
     bool hasKind = false;
     for (const spec::Key* key : spec::keysBelow("recipe")) {
-        const QString name = fromView(key->name());
+        const QString name = qtext(key->name());
         const bool isOfAll = name == QStringLiteral("name") || name == QStringLiteral("enabled");
         // A step has one kind: the others are offered only to replace it.
         hasKind = hasKind || (!isOfAll && present.contains(name));
     }
     for (const spec::Key* key : spec::keysBelow("recipe")) {
-        const QString name = fromView(key->name());
+        const QString name = qtext(key->name());
         const bool isOfAll = name == QStringLiteral("name") || name == QStringLiteral("enabled");
         if (present.contains(name) || (hasKind && !isOfAll && !place.hasColon)) {
             continue;
@@ -172,7 +173,7 @@ std::vector<Completion> variationItems(const QStringList& present, const KeyPlac
 void addFunctions(bool hasCall, std::vector<Completion>& out) {
     QSet<QString> seen;
     for (const expr::Function& function : expr::allFunctions()) {
-        const QString name = fromView(function.name);
+        const QString name = qtext(function.name);
         // One entry for all overloads of a function.
         if (seen.contains(name)) {
             continue;
@@ -181,8 +182,8 @@ void addFunctions(bool hasCall, std::vector<Completion>& out) {
         Completion item;
         item.kind = Kind::kFunction;
         item.label = name;
-        item.detail = u'(' + fromView(function.arguments) + u')';
-        item.doc = fromView(function.doc);
+        item.detail = u'(' + qtext(function.arguments) + u')';
+        item.doc = qtext(function.doc);
         item.insert = hasCall ? name : name + QStringLiteral("()");
         item.cursorBack = hasCall ? 0 : 1;
         out.push_back(std::move(item));
@@ -211,7 +212,7 @@ std::vector<Completion> keysFor(const Meaning& map, const QStringList& present,
     }
     std::vector<Completion> out;
     for (const spec::Key* key : spec::keysBelow(map.path)) {
-        if (key->name() != "*" && !present.contains(fromView(key->name()))) {
+        if (key->name() != "*" && !present.contains(qtext(key->name()))) {
             out.push_back(keyItem(*key, place));
         }
     }
@@ -233,7 +234,7 @@ std::vector<Completion> changeKeys(const SpecSyntax& syntax, const QStringList& 
         if (meaning.key != nullptr) {
             item.detail = meaning.role == Role::kExpression ? QStringLiteral("expression")
                                                             : withDefault(*meaning.key);
-            item.doc = fromView(meaning.key->doc);
+            item.doc = qtext(meaning.key->doc);
         }
         KeyPlace flow = place;
         // A change is one line, `key.path: value`: maps and lists are written in brackets.
@@ -262,26 +263,26 @@ std::vector<Completion> valuesFor(const Meaning& meaning, const SpecSyntax& synt
         return out;
     }
     const spec::Key& key = *meaning.key;
-    const QString doc = fromView(key.doc);
+    const QString doc = qtext(key.doc);
     if (key.type == KeyType::kBool) {
         for (const QString& text : {QStringLiteral("true"), QStringLiteral("false")}) {
             out.push_back(word(
-                text, text == fromView(key.fallback) ? QStringLiteral("default") : QString(), doc));
+                text, text == qtext(key.fallback) ? QStringLiteral("default") : QString(), doc));
         }
     } else if (key.type == KeyType::kOrder) {
         out.push_back(word(QStringLiteral("permuted"), QStringLiteral("default"), doc));
         out.push_back(word(QStringLiteral("as_is"), {}, doc));
     } else if (!key.limits.choices.empty()) {
         for (const std::string_view choice : key.limits.choices) {
-            const QString text = fromView(choice);
+            const QString text = qtext(choice);
             const bool isDefault =
                 // Fallbacks are YAML: a word that YAML would read as another type is in quotes
                 // there.
-                text == fromView(key.fallback) || u'"' + text + u'"' == fromView(key.fallback);
+                text == qtext(key.fallback) || u'"' + text + u'"' == qtext(key.fallback);
             out.push_back(word(text, isDefault ? QStringLiteral("default") : QString(), doc));
         }
     } else if (!key.fallback.empty() && key.type != KeyType::kTextList) {
-        out.push_back(word(fromView(key.fallback), QStringLiteral("default"), doc));
+        out.push_back(word(qtext(key.fallback), QStringLiteral("default"), doc));
     }
     return out;
 }

@@ -28,11 +28,6 @@ namespace {
 
 constexpr int kRestMs = 500;  // pause in typing before the spec is used
 
-QString sentenceOf(const Status& status) {
-    const std::string_view why = messageOf(status);
-    return QString::fromUtf8(why.data(), static_cast<qsizetype>(why.size()));
-}
-
 QString sentenceOf(const std::vector<values::SpecError>& errors) {
     QStringList lines;
     for (const values::SpecError& error : errors) {
@@ -104,9 +99,8 @@ DataPage::DataPage(const PageContext& context, QWidget* parent)
 DataPage::~DataPage() = default;
 
 void DataPage::build() {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(kSpaceLarge, kSpaceMedium, kSpaceLarge, kSpaceMedium);
-    column->setSpacing(kSpaceSmall);
+    auto* column = boxIn<QVBoxLayout>(this, kSpaceSmall,
+                                      {kSpaceLarge, kSpaceMedium, kSpaceLarge, kSpaceMedium});
     column->addWidget(makeSource());
     parts_->progress = new QProgressBar(this);
     parts_->progress->setRange(0, 0);
@@ -140,9 +134,7 @@ void DataPage::build() {
 
 QWidget* DataPage::makeSource() {
     auto* row = new QWidget(this);
-    auto* all = new QHBoxLayout(row);
-    all->setContentsMargins(0, 0, 0, 0);
-    all->setSpacing(kSpaceSmall);
+    auto* all = boxIn<QHBoxLayout>(row, kSpaceSmall);
     auto* title = new QLabel(tr("Data"), row);
     setLook(*title, "title");
     all->addWidget(title);
@@ -334,7 +326,7 @@ void DataPage::askSteps() {
 void DataPage::takeDataset(Result<values::DatasetReply> reply) {
     parts_->isAskingDataset = false;
     if (!reply.ok()) {
-        parts_->problem->setMessage(Tone::kBad, sentenceOf(reply.status()));
+        parts_->problem->setMessage(Tone::kBad, qtext(messageOf(reply.status())));
     } else if (!reply->errors.empty()) {
         parts_->problem->setMessage(Tone::kBad, sentenceOf(reply->errors));
     } else {
@@ -348,7 +340,7 @@ void DataPage::takeSteps(Result<values::StepsReply> reply) {
     parts_->areStepsAsked = false;
     parts_->steps->setBusy(false);
     if (!reply.ok()) {
-        parts_->steps->setError(sentenceOf(reply.status()));
+        parts_->steps->setError(qtext(messageOf(reply.status())));
     } else if (!reply->errors.empty()) {
         parts_->steps->setError(sentenceOf(reply->errors));
     } else {

@@ -26,9 +26,7 @@ QString groupWord(const std::string& format) {
 }  // namespace
 
 DatasetView::DatasetView(QWidget* parent) : QWidget(parent) {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(kSpaceMedium);
+    auto* column = boxIn<QVBoxLayout>(this, kSpaceMedium);
     column->addWidget(makeTotals());
     split_ = new QSplitter(Qt::Horizontal, this);
     split_->setChildrenCollapsible(false);
@@ -44,9 +42,7 @@ DatasetView::~DatasetView() = default;
 
 QWidget* DatasetView::makeTotals() {
     auto* row = new QWidget(this);
-    auto* all = new QHBoxLayout(row);
-    all->setContentsMargins(0, 0, 0, 0);
-    all->setSpacing(2 * kSpaceHuge);
+    auto* all = boxIn<QHBoxLayout>(row, 2 * kSpaceHuge);
     const auto add = [&](const QString& caption) {
         auto* figure = new Figure(caption, row);
         all->addWidget(figure);

@@ -41,8 +41,7 @@ QLabel* captionLabel(const QString& text, QWidget* parent) {
 
 StepsView::StepsView(QWidget* parent)
     : QWidget(parent), before_(SampleModel::Side::kBefore), after_(SampleModel::Side::kAfter) {
-    auto* all = new QVBoxLayout(this);
-    all->setContentsMargins(0, 0, 0, 0);
+    auto* all = boxIn<QVBoxLayout>(this);
     auto* card = new Card(tr("Recipe"), this);
     all->addWidget(card);
     card->header()->addWidget(makeHeader());
@@ -78,9 +77,7 @@ QSpinBox* StepsView::makeNumber(const QString& caption, const QString& toolTip, 
 
 QWidget* StepsView::makeHeader() {
     auto* row = new QWidget(this);
-    auto* all = new QHBoxLayout(row);
-    all->setContentsMargins(0, 0, 0, 0);
-    all->setSpacing(kSpaceSmall);
+    auto* all = boxIn<QHBoxLayout>(row, kSpaceSmall);
     const auto addBox = [&](const QString& caption, const QString& toolTip) {
         all->addWidget(captionLabel(caption, row));
         auto* box = new QComboBox(row);
@@ -115,9 +112,7 @@ QWidget* StepsView::makeHeader() {
 
 QWidget* StepsView::makeComparison(QWidget* parent) {
     auto* row = new QWidget(parent);
-    auto* all = new QHBoxLayout(row);
-    all->setContentsMargins(0, 0, 0, 0);
-    all->setSpacing(kSpaceSmall);
+    auto* all = boxIn<QHBoxLayout>(row, kSpaceSmall);
     summary_ = new QLabel(row);
     summary_->setTextFormat(Qt::PlainText);
     summary_->setWordWrap(true);
@@ -137,9 +132,7 @@ QWidget* StepsView::makeComparison(QWidget* parent) {
 
 QWidget* StepsView::makeSide(SampleModel& model, QLabel*& title, DataTable*& table) {
     auto* side = new QWidget(this);
-    auto* column = new QVBoxLayout(side);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(kSpaceTiny);
+    auto* column = boxIn<QVBoxLayout>(side, kSpaceTiny);
     title = new ElidedLabel(side, Qt::ElideRight);
     setLook(*title, "caption");
     column->addWidget(title);
@@ -166,8 +159,7 @@ QWidget* StepsView::makeBody() {
     list_->setAccessibleName(tr("Steps of the recipe"));
     list_->setMinimumWidth(180);
     auto* right = new QWidget(split);
-    auto* column = new QVBoxLayout(right);
-    column->setContentsMargins(0, 0, 0, 0);
+    auto* column = boxIn<QVBoxLayout>(right);
     column->addWidget(makeComparison(right));
     auto* sides = new QSplitter(Qt::Horizontal, right);
     sides->setChildrenCollapsible(false);

@@ -58,9 +58,7 @@ EditorPanel::EditorPanel(QWidget* parent)
       list_(new QListWidget(this)),
       help_(new ElidedLabel(this, Qt::ElideRight)),
       check_(new ElidedLabel(this, Qt::ElideRight)) {
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
+    auto* layout = boxIn<QVBoxLayout>(this, 0);
     layout->addWidget(find_);
     layout->addWidget(editor_, 1);
     layout->addWidget(list_);

@@ -26,12 +26,9 @@ LaunchBar::LaunchBar(QWidget* parent)
     setLook(*this, "bar");
     // Notices are placed above the widget with this name.
     setObjectName(QLatin1String(NoticeStack::kFoot));
-    auto* rows = new QVBoxLayout(this);
-    rows->setContentsMargins(kSpaceMedium, kSpaceSmall, kSpaceMedium, kSpaceSmall);
-    rows->setSpacing(kSpaceSmall);
+    auto* rows = boxIn<QVBoxLayout>(this, kSpaceSmall, kSectionMargins);
     rows->addWidget(buildUpper());
-    auto* row = new QHBoxLayout;
-    row->setSpacing(kSpaceSmall);
+    auto* row = boxIn<QHBoxLayout>(nullptr, kSpaceSmall);
     rows->addLayout(row);
     project_ = field(*row, tr("Project"), tr("as in the spec"), 120);
     tags_ = field(*row, tr("Tags"), tr("key=value, \u2026"), 140);
@@ -51,9 +48,7 @@ LaunchBar::LaunchBar(QWidget* parent)
 
 QWidget* LaunchBar::buildUpper() {
     upper_ = new QWidget(this);
-    auto* row = new QHBoxLayout(upper_);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(kSpaceSmall);
+    auto* row = boxIn<QHBoxLayout>(upper_, kSpaceSmall);
     sets_ = field(*row, tr("Set"), tr("key=value 'key=a value'"), 800);
     sets_->setToolTip(tr("Set over the spec and its variations for this launch, as --set"));
     origin_ = new ElidedLabel(upper_, Qt::ElideRight);

@@ -7,8 +7,7 @@
 namespace millrace::gui {
 
 LaunchPage::LaunchPage(const PageContext& context, QWidget* parent) : Page(context, parent) {
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
+    auto* layout = boxIn<QVBoxLayout>(this);
     parts_ = std::make_unique<Parts>(*this, this->context());
     layout->addWidget(parts_->widget());
 }

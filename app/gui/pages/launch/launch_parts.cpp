@@ -118,9 +118,7 @@ void LaunchPage::Parts::fillRecent() {
 
 void LaunchPage::Parts::buildWork() {
     auto* work = new QWidget(stack_);
-    auto* layout = new QVBoxLayout(work);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
+    auto* layout = boxIn<QVBoxLayout>(work, 0);
     bar_ = new SpecBar(work);
     splitter_ = new QSplitter(Qt::Vertical, work);
     panel_ = new EditorPanel(splitter_);

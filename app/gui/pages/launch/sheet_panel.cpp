@@ -41,12 +41,9 @@ SheetPanel::SheetPanel(SheetModel* model, QWidget* parent)
       keyField_(new QLineEdit(this)),
       keys_(new QStringListModel(this)),
       message_(new MessageStrip(this)) {
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
-    auto* head = new QHBoxLayout;
-    head->setContentsMargins(kSpaceMedium, kSpaceTiny, kSpaceMedium, kSpaceTiny);
-    head->setSpacing(kSpaceTiny);
+    auto* layout = boxIn<QVBoxLayout>(this, 0);
+    auto* head = boxIn<QHBoxLayout>(nullptr, kSpaceTiny,
+                                    {kSpaceMedium, kSpaceTiny, kSpaceMedium, kSpaceTiny});
     buildHeader(head);
     buildView();
     layout->addLayout(head);

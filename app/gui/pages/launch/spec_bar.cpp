@@ -42,11 +42,8 @@ SpecBar::SpecBar(QWidget* parent)
       disk_(new QFrame(this)),
       menu_(new QMenu(this)) {
     setLook(*this, "bar");
-    auto* rows = new QVBoxLayout(this);
-    rows->setContentsMargins(kSpaceMedium, kSpaceSmall, kSpaceMedium, kSpaceSmall);
-    rows->setSpacing(kSpaceTiny);
-    auto* row = new QHBoxLayout;
-    row->setSpacing(kSpaceSmall);
+    auto* rows = boxIn<QVBoxLayout>(this, kSpaceTiny, kSectionMargins);
+    auto* row = boxIn<QHBoxLayout>(nullptr, kSpaceSmall);
     rows->addLayout(row);
     buildPath();
     buildBase();
@@ -114,8 +111,7 @@ void SpecBar::buildBase() {
 }
 
 void SpecBar::buildDisk() {
-    auto* layout = new QHBoxLayout(disk_);
-    layout->setContentsMargins(0, 0, 0, 0);
+    auto* layout = boxIn<QHBoxLayout>(disk_);
     auto* text = new QLabel(tr("The file was changed on the disk by somebody else."), disk_);
     auto* reload = new QPushButton(tr("Reload"), disk_);
     auto* keep = new QPushButton(tr("Keep mine"), disk_);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/gui/bridge/daemon_bridge.h"
+#include "app/gui/models/run_text.h"
 #include "app/gui/models/spec/spec_document.h"
 #include "app/gui/widgets/yaml/yaml_editor.h"
 
@@ -15,10 +16,6 @@ namespace {
 constexpr int kRecentMax = 12;
 constexpr std::size_t kDraftsMax = 5;
 constexpr int kSettleMs = 100;
-
-QString sentenceOf(const Status& status) {
-    return QString::fromStdString(std::string(messageOf(status)));
-}
 
 }  // namespace
 
@@ -70,10 +67,10 @@ void SpecFiles::open(const QString& path) {
     daemon_.readSpecFile(absolute.toStdString(), this, [this, absolute](Result<std::string> text) {
         --numPending_;
         if (!text.ok()) {
-            Q_EMIT failed(sentenceOf(text.status()));
+            Q_EMIT failed(qtext(messageOf(text.status())));
             return;
         }
-        const QString read = QString::fromUtf8(text->data(), static_cast<qsizetype>(text->size()));
+        const QString read = qtext(*text);
         if (show(read, absolute, QFileInfo(absolute).absolutePath())) {
             remember(absolute);
         }
@@ -130,7 +127,7 @@ void SpecFiles::save(const QString& path) {
                           [this, path, written](Result<std::string> done) {
                               --numPending_;
                               if (!done.ok()) {
-                                  Q_EMIT failed(sentenceOf(done.status()));
+                                  Q_EMIT failed(qtext(messageOf(done.status())));
                                   return;
                               }
                               path_ = path;

@@ -62,8 +62,8 @@ ColumnChooser::ColumnChooser(const RunColumns& columns, const ColumnOffer& offer
 }
 
 void ColumnChooser::build() {
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(kSpaceSmall, kSpaceSmall, kSpaceSmall, kSpaceSmall);
+    auto* layout = boxIn<QVBoxLayout>(this, kStyleSpacing,
+                                      {kSpaceSmall, kSpaceSmall, kSpaceSmall, kSpaceSmall});
     search_ = new SearchField(tr("Search columns, metrics, spec keys"), this);
     list_ = new QListWidget(this);
     list_->setAccessibleName(tr("Columns"));

@@ -25,15 +25,12 @@ constexpr int kMostRemembered = 30;
 }  // namespace
 
 FilterBar::FilterBar(QWidget* parent) : QWidget(parent) {
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(kSpaceMedium, kSpaceMedium, kSpaceMedium, kSpaceSmall);
-    layout->setSpacing(kSpaceSmall);
+    auto* layout = boxIn<QVBoxLayout>(this, kSpaceSmall,
+                                      {kSpaceMedium, kSpaceMedium, kSpaceMedium, kSpaceSmall});
     buildLine();
-    auto* top = new QHBoxLayout;
-    top->setSpacing(kSpaceSmall);
+    auto* top = boxIn<QHBoxLayout>(nullptr, kSpaceSmall);
     top->addWidget(line_, 1);
-    tools_ = new QHBoxLayout;
-    tools_->setSpacing(kSpaceTiny);
+    tools_ = boxIn<QHBoxLayout>(nullptr, kSpaceTiny);
     top->addLayout(tools_);
     layout->addLayout(top);
     error_ = new MessageStrip(this);
@@ -60,8 +57,7 @@ void FilterBar::buildLine() {
 }
 
 void FilterBar::buildChips() {
-    chipRow_ = new QHBoxLayout;
-    chipRow_->setSpacing(kSpaceTiny);
+    chipRow_ = boxIn<QHBoxLayout>(nullptr, kSpaceTiny);
     addChip(tr("queued"), {RunState::kQueued});
     addChip(tr("running"), {RunState::kStarting, RunState::kRunning, RunState::kStopping});
     addChip(tr("finished"), {RunState::kFinished});

@@ -24,6 +24,7 @@
 #include "app/gui/pages/runs/shown_columns.h"
 #include "app/gui/pages/runs/trend_fetcher.h"
 #include "app/gui/widgets/icons.h"
+#include "app/gui/widgets/look.h"
 
 namespace millrace::gui {
 
@@ -54,9 +55,7 @@ RunsPage::RunsPage(const PageContext& context, QWidget* parent)
 }
 
 void RunsPage::build() {
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
+    auto* layout = boxIn<QVBoxLayout>(this, 0);
     splitter_ = new QSplitter(Qt::Horizontal, this);
     splitter_->setHandleWidth(1);
     layout->addWidget(splitter_);
@@ -76,9 +75,7 @@ void RunsPage::build() {
 
 void RunsPage::buildLeft() {
     auto* left = new QWidget(splitter_);
-    auto* column = new QVBoxLayout(left);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = boxIn<QVBoxLayout>(left, 0);
     bar_ = new FilterBar(left);
     column->addWidget(bar_);
     buildTools();

@@ -12,6 +12,7 @@
 #include "app/gui/models/runs/run_rows.h"
 #include "app/gui/pages/runs/parts/run_cell_delegate.h"
 #include "app/gui/pages/runs/parts/wrapped_header.h"
+#include "app/gui/widgets/look.h"
 
 namespace millrace::gui {
 namespace {
@@ -39,11 +40,8 @@ void RunsView::build() {
     setFocusProxy(main_);
     pinned_->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     pinned_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    auto* layout = new QHBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(1);
-    auto* left = new QVBoxLayout;
-    left->setSpacing(0);
+    auto* layout = boxIn<QHBoxLayout>(this, 1);
+    auto* left = boxIn<QVBoxLayout>(nullptr, 0);
     gap_ = new QWidget(this);
     gap_->hide();
     left->addWidget(pinned_, 1);

@@ -65,8 +65,7 @@ void tellApart(Curves& curves) {
 
 WatchCharts::WatchCharts(const Sources& sources, QHBoxLayout* bar, QWidget* parent)
     : QWidget(parent), sources_(sources) {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
+    auto* column = boxIn<QVBoxLayout>(this);
     area_ = new QScrollArea(this);
     area_->setFrameShape(QFrame::NoFrame);
     area_->setWidgetResizable(true);

@@ -83,8 +83,8 @@ WatchPage::WatchPage(const PageContext& context, QWidget* parent)
 WatchPage::~WatchPage() = default;
 
 void WatchPage::build() {
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(kSpaceMedium, kSpaceMedium, kSpaceMedium, kSpaceMedium);
+    auto* row = boxIn<QHBoxLayout>(this, kStyleSpacing,
+                                   {kSpaceMedium, kSpaceMedium, kSpaceMedium, kSpaceMedium});
     across_ = new QSplitter(Qt::Horizontal, this);
     across_->setChildrenCollapsible(false);
     stack_ = new QStackedWidget(across_);
@@ -125,12 +125,8 @@ QWidget* WatchPage::buildJobs() {
 
 QWidget* WatchPage::buildCharts() {
     auto* panel = new QWidget(this);
-    auto* column = new QVBoxLayout(panel);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(kSpaceSmall);
-    auto* bar = new QHBoxLayout;
-    bar->setContentsMargins(kSpaceMedium, 0, 0, 0);
-    bar->setSpacing(kSpaceSmall);
+    auto* column = boxIn<QVBoxLayout>(panel, kSpaceSmall);
+    auto* bar = boxIn<QHBoxLayout>(nullptr, kSpaceSmall, {kSpaceMedium, 0, 0, 0});
     bar->addWidget(heading(tr("Charts"), panel), 1);
     column->addLayout(bar);
     charts_ = new WatchCharts({feed_, nodes_, lanes_, context().colors}, bar, panel);
@@ -151,9 +147,7 @@ QWidget* WatchPage::buildLog() {
 
 QWidget* WatchPage::buildMachines() {
     auto* panel = new QWidget(across_);
-    auto* column = new QVBoxLayout(panel);
-    column->setContentsMargins(0, kSpaceSmall, 0, 0);
-    column->setSpacing(kSpaceSmall);
+    auto* column = boxIn<QVBoxLayout>(panel, kSpaceSmall, {0, kSpaceSmall, 0, 0});
     nodesTitle_ = heading(tr("Nodes"), panel);
     column->addWidget(nodesTitle_);
     nodeDeck_ = new NodeDeck(nodes_, panel);

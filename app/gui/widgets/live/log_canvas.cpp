@@ -19,7 +19,7 @@ constexpr int kWorkerCharsMax = 14;
 
 // Removes terminal controls (colours and cursor moves); a tab becomes blanks.
 QString displayText(std::string_view utf8) {
-    QString text = QString::fromUtf8(utf8.data(), static_cast<qsizetype>(utf8.size()));
+    QString text = qtext(utf8);
     qsizetype escape = text.indexOf(QChar(0x1b));
     while (escape >= 0) {
         qsizetype end = escape + 1;

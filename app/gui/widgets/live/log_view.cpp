@@ -42,9 +42,7 @@ LogView::LogView(QWidget* parent) : QWidget(parent) {
 LogView::~LogView() = default;
 
 void LogView::build() {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = boxIn<QVBoxLayout>(this, 0);
     bar_ = buildBar();
     column->addWidget(bar_);
     canvas_ = new LogCanvas(this);
@@ -65,9 +63,8 @@ void LogView::build() {
 
 QWidget* LogView::buildBar() {
     auto* bar = new QWidget(this);
-    auto* row = new QHBoxLayout(bar);
-    row->setContentsMargins(kSpaceSmall, kSpaceTiny, kSpaceSmall, kSpaceTiny);
-    row->setSpacing(kSpaceTiny);
+    auto* row =
+        boxIn<QHBoxLayout>(bar, kSpaceTiny, {kSpaceSmall, kSpaceTiny, kSpaceSmall, kSpaceTiny});
     field_ = new SearchField(tr("Search the log  /"), bar);
     field_->setMaximumWidth(kFieldWidth);
     field_->setMinimumWidth(kFieldWidth / 2);

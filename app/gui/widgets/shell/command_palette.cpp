@@ -295,14 +295,11 @@ void ShortcutSheet::openWith(const std::vector<ShortcutGroup>& groups) {
 void ShortcutSheet::fill() {
     delete page_;
     page_ = new QWidget(this);
-    auto* column = new QVBoxLayout(page_);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(kSpaceMedium);
+    auto* column = boxIn<QVBoxLayout>(page_, kSpaceMedium);
     auto* title = new QLabel(tr("Shortcuts"), page_);
     setLook(*title, "title");
     column->addWidget(title);
-    auto* sides = new QHBoxLayout;
-    sides->setSpacing(kSpaceHuge);
+    auto* sides = boxIn<QHBoxLayout>(nullptr, kSpaceHuge);
     std::size_t numLines = 0, numPlaced = 0;
     for (const ShortcutGroup& group : groups_) {
         numLines += group.lines.size() + 2;

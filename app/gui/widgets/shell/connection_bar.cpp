@@ -17,6 +17,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "app/gui/models/run_text.h"
 #include "app/gui/widgets/badge.h"
 #include "app/gui/widgets/icons.h"
 #include "app/gui/widgets/theme.h"
@@ -59,11 +60,6 @@ Mark markOf(session::LinkState state, bool isProbed) {
             break;
     }
     return Mark::kRing;
-}
-
-QString sentenceOf(const Status& status) {
-    const std::string_view why = messageOf(status);
-    return QString::fromUtf8(why.data(), static_cast<qsizetype>(why.size()));
 }
 
 QToolButton* flatButton(Glyph glyph, const QString& toolTip, QWidget* parent) {
@@ -190,9 +186,7 @@ void DaemonChip::contextMenuEvent(QContextMenuEvent* event) {
 ConnectionBar::ConnectionBar(KnownDaemons& daemons, std::function<std::int64_t()> now,
                              QWidget* parent)
     : QWidget(parent), daemons_(daemons), now_(std::move(now)) {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    auto* column = boxIn<QVBoxLayout>(this, 0);
     column->addWidget(makeRow());
     column->addWidget(makeAdder());
     column->addWidget(makeProblem());
@@ -208,11 +202,8 @@ ConnectionBar::ConnectionBar(KnownDaemons& daemons, std::function<std::int64_t()
 QWidget* ConnectionBar::makeRow() {
     auto* row = new QFrame(this);
     setLook(*row, "bar");
-    auto* all = new QHBoxLayout(row);
-    all->setContentsMargins(kSpaceMedium, 7, kSpaceSmall, 7);
-    all->setSpacing(kSpaceSmall);
-    chipRow_ = new QHBoxLayout;
-    chipRow_->setSpacing(6);
+    auto* all = boxIn<QHBoxLayout>(row, kSpaceSmall, {kSpaceMedium, 7, kSpaceSmall, 7});
+    chipRow_ = boxIn<QHBoxLayout>(nullptr, 6);
     all->addLayout(chipRow_);
     QToolButton* add = flatButton(Glyph::kPlus, tr("Add a daemon"), row);
     connect(add, &QToolButton::clicked, this, &ConnectionBar::startAdding);
@@ -233,11 +224,8 @@ QWidget* ConnectionBar::makeAdder() {
     auto* row = new QFrame(this);
     adder_ = row;
     setLook(*row, "bar");
-    auto* column = new QVBoxLayout(row);
-    column->setContentsMargins(kSpaceMedium, kSpaceSmall, kSpaceMedium, kSpaceSmall);
-    column->setSpacing(kSpaceTiny);
-    auto* line = new QHBoxLayout;
-    line->setSpacing(kSpaceSmall);
+    auto* column = boxIn<QVBoxLayout>(row, kSpaceTiny, kSectionMargins);
+    auto* line = boxIn<QHBoxLayout>(nullptr, kSpaceSmall);
     field_ = new QLineEdit(row);
     field_->setPlaceholderText(tr("ssh://host,   unix:/path/millraced.sock   or   host:7443"));
     field_->setAccessibleName(tr("Address of the daemon to add"));
@@ -271,9 +259,7 @@ QWidget* ConnectionBar::makeAdder() {
 QWidget* ConnectionBar::makeProblem() {
     problemRow_ = new QWidget(this);
     problemRow_->setAutoFillBackground(true);
-    auto* row = new QHBoxLayout(problemRow_);
-    row->setContentsMargins(kSpaceLarge, 6, kSpaceSmall, 6);
-    row->setSpacing(kSpaceSmall);
+    auto* row = boxIn<QHBoxLayout>(problemRow_, kSpaceSmall, {kSpaceLarge, 6, kSpaceSmall, 6});
     problem_ = new QLabel(problemRow_);
     problem_->setWordWrap(true);
     problem_->setTextFormat(Qt::PlainText);
@@ -396,14 +382,14 @@ void ConnectionBar::stopAdding() {
 void ConnectionBar::checkField() {
     const Result<std::string> address = daemons_.check(field_->text());
     const bool isWrong = !address.ok() && !field_->text().trimmed().isEmpty();
-    fieldProblem_->setText(isWrong ? sentenceOf(address.status()) : QString());
+    fieldProblem_->setText(isWrong ? qtext(messageOf(address.status())) : QString());
     setLook(*field_, isWrong ? "error" : "");
 }
 
 void ConnectionBar::addFromField() {
     const Result<std::string> address = daemons_.add(field_->text());
     if (!address.ok()) {
-        fieldProblem_->setText(sentenceOf(address.status()));
+        fieldProblem_->setText(qtext(messageOf(address.status())));
         return;
     }
     stopAdding();

@@ -60,9 +60,8 @@ QString hintOf(SshQuestion::Kind kind) {
 QuestionDialog::QuestionDialog(QWidget* parent) : QDialog(parent) {
     setWindowModality(Qt::WindowModal);
     setMinimumWidth(kWidth);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(kSpaceLarge, kSpaceLarge, kSpaceLarge, kSpaceLarge);
-    column->setSpacing(kSpaceMedium);
+    auto* column = boxIn<QVBoxLayout>(this, kSpaceMedium,
+                                      {kSpaceLarge, kSpaceLarge, kSpaceLarge, kSpaceLarge});
     title_ = new QLabel(this);
     setLook(*title_, "title");
     text_ = new QLabel(this);

@@ -73,11 +73,8 @@ void SideButton::keyPressEvent(QKeyEvent* event) {
 }
 
 SideBar::SideBar(QWidget* parent) : QFrame(parent) {
-    auto* all = new QVBoxLayout(this);
-    all->setContentsMargins(0, kSpaceSmall, 1, kSpaceSmall);
-    all->setSpacing(0);
-    pages_ = new QVBoxLayout;
-    pages_->setSpacing(2);
+    auto* all = boxIn<QVBoxLayout>(this, 0, {0, kSpaceSmall, 1, kSpaceSmall});
+    pages_ = boxIn<QVBoxLayout>(nullptr, 2);
     foot_ = new QVBoxLayout;
     all->addLayout(pages_);
     all->addStretch(1);

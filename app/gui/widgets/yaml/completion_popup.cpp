@@ -81,9 +81,7 @@ CompletionPopup::CompletionPopup(QWidget* parent)
     setFocusPolicy(Qt::NoFocus);
     setCursor(Qt::ArrowCursor);
     setAutoFillBackground(true);
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(1, 1, 1, 1);
-    layout->setSpacing(0);
+    auto* layout = boxIn<QVBoxLayout>(this, 0, {1, 1, 1, 1});
     list_->setFocusPolicy(Qt::NoFocus);
     list_->setFrameShape(QFrame::NoFrame);
     list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);

@@ -25,8 +25,8 @@ QToolButton* button(Glyph glyph, const QString& tip, QWidget* parent) {
 FindBar::FindBar(YamlEditor* editor, QWidget* parent)
     : QFrame(parent), editor_(*editor), field_(new QLineEdit(this)), count_(new QLabel(this)) {
     setLook(*this, "bar");
-    auto* layout = new QHBoxLayout(this);
-    layout->setContentsMargins(kSpaceSmall, kSpaceTiny, kSpaceSmall, kSpaceTiny);
+    auto* layout =
+        boxIn<QHBoxLayout>(this, kStyleSpacing, {kSpaceSmall, kSpaceTiny, kSpaceSmall, kSpaceTiny});
     field_->setPlaceholderText(tr("Find in the spec"));
     field_->setAccessibleName(tr("Find in the spec"));
     field_->setMaximumWidth(360);

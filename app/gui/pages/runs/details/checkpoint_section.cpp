@@ -22,8 +22,7 @@ CheckpointSection::CheckpointSection(QWidget* parent)
       table_(new QTableView(this)),
       stack_(new QStackedWidget(this)),
       empty_(new EmptyState(this)) {
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
+    auto* layout = boxIn<QVBoxLayout>(this);
     layout->addWidget(stack_);
     empty_->setText(tr("No checkpoints yet"),
                     tr("train.checkpoint.every_steps in the spec says how often one is written; "
@@ -35,8 +34,7 @@ CheckpointSection::CheckpointSection(QWidget* parent)
 
 void CheckpointSection::build() {
     auto* content = new QWidget(stack_);
-    auto* layout = new QVBoxLayout(content);
-    layout->setContentsMargins(kSpaceMedium, kSpaceSmall, kSpaceMedium, kSpaceSmall);
+    auto* layout = boxIn<QVBoxLayout>(content, kStyleSpacing, kSectionMargins);
     table_->setModel(model_);
     table_->setAccessibleName(tr("Checkpoints"));
     table_->setShowGrid(false);

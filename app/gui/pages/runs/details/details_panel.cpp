@@ -36,14 +36,11 @@ DetailsPanel::DetailsPanel(DaemonBridge& daemon, RunTable& runs, const RunColors
 }
 
 void DetailsPanel::build(DaemonBridge& daemon, const RunColors& colors, RunActions& actions) {
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
+    auto* layout = boxIn<QVBoxLayout>(this);
     stack_ = new QStackedWidget(this);
     layout->addWidget(stack_);
     content_ = new QWidget(stack_);
-    auto* inside = new QVBoxLayout(content_);
-    inside->setContentsMargins(0, 0, 0, 0);
-    inside->setSpacing(0);
+    auto* inside = boxIn<QVBoxLayout>(content_, 0);
     head_ = new RunHead(actions, content_);
     inside->addWidget(head_);
     error_ = new MessageStrip(content_);

@@ -15,8 +15,7 @@ constexpr int kTailLines = 20'000;
 
 LogSection::LogSection(DaemonBridge& daemon, QWidget* parent)
     : QWidget(parent), daemon_(daemon), model_(new LogModel(this)), view_(new LogView(this)) {
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
+    auto* layout = boxIn<QVBoxLayout>(this);
     layout->addWidget(view_);
     view_->setModel(model_);
     view_->setEmptyText(tr("No log lines yet. They come as soon as the run's workers write some."));

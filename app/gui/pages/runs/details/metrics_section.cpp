@@ -47,8 +47,7 @@ MetricsSection::MetricsSection(DaemonBridge& daemon, const RunColors& colors, QW
       model_(new RunMetrics(this)),
       table_(new QTableView(this)),
       splitter_(new QSplitter(Qt::Vertical, this)) {
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(kSpaceMedium, kSpaceSmall, kSpaceMedium, kSpaceSmall);
+    auto* layout = boxIn<QVBoxLayout>(this, kStyleSpacing, kSectionMargins);
     layout->addWidget(splitter_);
     splitter_->setChildrenCollapsible(false);
     buildTable();

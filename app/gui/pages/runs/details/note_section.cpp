@@ -35,9 +35,7 @@ NoteSection::NoteSection(DaemonBridge& daemon, QWidget* parent)
 }
 
 void NoteSection::build() {
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
+    auto* layout = boxIn<QVBoxLayout>(this, 0);
     error_ = new MessageStrip(this);
     layout->addWidget(error_);
     layout->addWidget(stack_, 1);
@@ -51,8 +49,7 @@ void NoteSection::build() {
 
 QWidget* NoteSection::buildReader() {
     auto* page = new QWidget(stack_);
-    auto* layout = new QVBoxLayout(page);
-    layout->setContentsMargins(kSpaceMedium, kSpaceSmall, kSpaceMedium, kSpaceSmall);
+    auto* layout = boxIn<QVBoxLayout>(page, kStyleSpacing, kSectionMargins);
     reader_ = new NoteReader(page);
     reader_->setFrameShape(QFrame::NoFrame);
     reader_->setOpenLinks(false);
@@ -71,8 +68,7 @@ QWidget* NoteSection::buildReader() {
 
 QWidget* NoteSection::buildEditor() {
     auto* page = new QWidget(stack_);
-    auto* layout = new QVBoxLayout(page);
-    layout->setContentsMargins(kSpaceMedium, kSpaceSmall, kSpaceMedium, kSpaceSmall);
+    auto* layout = boxIn<QVBoxLayout>(page, kStyleSpacing, kSectionMargins);
     editor_ = new QPlainTextEdit(page);
     editor_->setFont(monoFont(font()));
     editor_->setPlaceholderText(tr("Markdown: **bold**, lists, `code`, links"));

@@ -28,7 +28,7 @@ constexpr std::size_t kMostMetrics = 4;
 QString phaseText(const values::RunSummary& run) {
     const auto word = nameOf(run.progress.phase);
     return run.state == values::RunState::kRunning && run.progress.phase != values::Phase::kUnknown
-               ? QString::fromUtf8(word.data(), static_cast<qsizetype>(word.size()))
+               ? qtext(word)
                : QString();
 }
 
@@ -44,9 +44,8 @@ OverviewSection::OverviewSection(DaemonBridge& daemon, const RunColors& colors, 
       grid_(new QGridLayout(figuresBox_)),
       board_(new ChartBoard(daemon, colors, this)),
       facts_(new FactView(tr("Facts of the run"), this)) {
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(kSpaceMedium, kSpaceMedium, kSpaceMedium, kSpaceSmall);
-    layout->setSpacing(kSpaceSmall);
+    auto* layout = boxIn<QVBoxLayout>(this, kSpaceSmall,
+                                      {kSpaceMedium, kSpaceMedium, kSpaceMedium, kSpaceSmall});
     layout->addWidget(reason_);
     layout->addWidget(progressText_);
     layout->addWidget(progress_);

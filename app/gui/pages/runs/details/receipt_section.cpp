@@ -57,12 +57,10 @@ ReceiptSection::ReceiptSection(QWidget* parent)
       content_(new QWidget(this)),
       funnel_(makeChart(ChartKind::kFunnel, content_).release()),
       facts_(new FactView(tr("Receipt"), content_)) {
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
+    auto* layout = boxIn<QVBoxLayout>(this);
     layout->addWidget(stack_);
     sayWhyEmpty(true);
-    auto* inside = new QVBoxLayout(content_);
-    inside->setContentsMargins(kSpaceMedium, kSpaceSmall, kSpaceMedium, kSpaceSmall);
+    auto* inside = boxIn<QVBoxLayout>(content_, kStyleSpacing, kSectionMargins);
     funnel_->setTitle(tr("Rows through the recipe"));
     funnel_->setUnit({UnitKind::kCount, ""});
     funnel_->setEmptyText(tr("The recipe has no steps: every row is trained"));

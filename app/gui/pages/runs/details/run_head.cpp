@@ -15,9 +15,7 @@ namespace millrace::gui {
 using values::RunSummary;
 
 RunHead::RunHead(RunActions& actions, QWidget* parent) : QWidget(parent), actions_(actions) {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(kSpaceMedium, kSpaceSmall, kSpaceMedium, kSpaceSmall);
-    column->setSpacing(kSpaceTiny);
+    auto* column = boxIn<QVBoxLayout>(this, kSpaceTiny, kSectionMargins);
     buildTitle();
     buildActions();
 }
@@ -47,8 +45,7 @@ void RunHead::offer(const QString& text, const QString& tip, IsOffered isOffered
 }
 
 void RunHead::buildActions() {
-    buttons_ = new QHBoxLayout;
-    buttons_->setSpacing(kSpaceTiny);
+    buttons_ = boxIn<QHBoxLayout>(nullptr, kSpaceTiny);
     const IsOffered isThere = [](const RunSummary& run) { return run.deletedMs == 0; };
     const IsOffered isActive = [](const RunSummary& run) {
         return run.deletedMs == 0 && !values::isEnded(run.state);

@@ -24,9 +24,7 @@ SpecSection::SpecSection(QWidget* parent)
       highlighter_(new YamlHighlighter(text_->document())),
       resolved_(new FactView(tr("Resolved spec"), this)),
       list_(new FactView(tr("Changes of the spec"), this)) {
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(kSpaceMedium, kSpaceSmall, kSpaceMedium, kSpaceSmall);
-    layout->setSpacing(kSpaceSmall);
+    auto* layout = boxIn<QVBoxLayout>(this, kSpaceSmall, kSectionMargins);
     layout->addWidget(buildBar());
     list_->setVisible(false);
     layout->addWidget(list_);
@@ -43,8 +41,7 @@ SpecSection::SpecSection(QWidget* parent)
 
 QWidget* SpecSection::buildBar() {
     auto* bar = new QWidget(this);
-    auto* row = new QHBoxLayout(bar);
-    row->setContentsMargins(0, 0, 0, 0);
+    auto* row = boxIn<QHBoxLayout>(bar);
     summary_ = new QLabel(bar);
     setLook(*summary_, "dim");
     search_ = new SearchField(tr("Search keys and values"), bar);

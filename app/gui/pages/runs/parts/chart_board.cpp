@@ -63,9 +63,7 @@ ChartBoard::ChartBoard(DaemonBridge& daemon, const RunColors& colors, QWidget* p
 ChartBoard::~ChartBoard() = default;
 
 void ChartBoard::build() {
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(kSpaceTiny);
+    auto* layout = boxIn<QVBoxLayout>(this, kSpaceTiny);
     bar_ = buildBar();
     layout->addWidget(bar_);
     auto* scroll = new QScrollArea(this);
@@ -73,18 +71,14 @@ void ChartBoard::build() {
     scroll->setFrameShape(QFrame::NoFrame);
     scroll->setFocusPolicy(Qt::NoFocus);
     auto* inside = new QWidget(scroll);
-    column_ = new QVBoxLayout(inside);
-    column_->setContentsMargins(0, 0, 0, 0);
-    column_->setSpacing(kSpaceSmall);
+    column_ = boxIn<QVBoxLayout>(inside, kSpaceSmall);
     scroll->setWidget(inside);
     layout->addWidget(scroll, 1);
 }
 
 QWidget* ChartBoard::buildBar() {
     auto* bar = new QWidget(this);
-    auto* row = new QHBoxLayout(bar);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(kSpaceSmall);
+    auto* row = boxIn<QHBoxLayout>(bar, kSpaceSmall);
     metricButton_ = new QToolButton(bar);
     metricButton_->setText(tr("Metrics"));
     metricButton_->setToolTip(tr("Which metrics are drawn"));

@@ -51,9 +51,7 @@ ComparePanel::ComparePanel(DaemonBridge& daemon, RunTable& runs, const RunColors
 }
 
 void ComparePanel::build() {
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(kSpaceMedium, kSpaceSmall, kSpaceMedium, kSpaceSmall);
-    layout->setSpacing(kSpaceSmall);
+    auto* layout = boxIn<QVBoxLayout>(this, kSpaceSmall, kSectionMargins);
     error_ = new MessageStrip(this);
     layout->addWidget(error_);
     splitter_ = new QSplitter(Qt::Vertical, this);
@@ -70,9 +68,7 @@ void ComparePanel::build() {
 
 QWidget* ComparePanel::buildTableSide() {
     auto* side = new QWidget(splitter_);
-    auto* layout = new QVBoxLayout(side);
-    layout->setContentsMargins(0, kSpaceSmall, 0, 0);
-    layout->setSpacing(kSpaceTiny);
+    auto* layout = boxIn<QVBoxLayout>(side, kSpaceTiny, {0, kSpaceSmall, 0, 0});
     auto* bar = new QHBoxLayout;
     summary_ = new QLabel(side);
     setLook(*summary_, "dim");
@@ -115,12 +111,10 @@ QWidget* ComparePanel::buildTableSide() {
     connectTables();
     auto* copy = new QShortcut(QKeySequence::Copy, table_, nullptr, nullptr, Qt::WidgetShortcut);
     connect(copy, &QShortcut::activated, export_, &TableExport::copy);
-    auto* left = new QVBoxLayout;
-    left->setSpacing(0);
+    auto* left = boxIn<QVBoxLayout>(nullptr, 0);
     left->addWidget(names_, 1);
     left->addWidget(gap_);
-    auto* tables = new QHBoxLayout;
-    tables->setSpacing(0);
+    auto* tables = boxIn<QHBoxLayout>(nullptr, 0);
     tables->addLayout(left);
     tables->addWidget(table_, 1);
     layout->addLayout(tables, 1);

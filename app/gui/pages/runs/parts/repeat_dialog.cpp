@@ -52,9 +52,8 @@ RepeatDialog::RepeatDialog(DaemonBridge& daemon, const std::vector<RunPtr>& runs
 }
 
 void RepeatDialog::build() {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(kSpaceLarge, kSpaceLarge, kSpaceLarge, kSpaceLarge);
-    column->setSpacing(kSpaceMedium);
+    auto* column = boxIn<QVBoxLayout>(this, kSpaceMedium,
+                                      {kSpaceLarge, kSpaceLarge, kSpaceLarge, kSpaceLarge});
     title_ = new QLabel(this);
     setLook(*title_, "title");
     column->addWidget(title_);
@@ -85,9 +84,7 @@ void RepeatDialog::build() {
 
 QWidget* RepeatDialog::buildRows() {
     auto* rows = new QWidget(this);
-    auto* column = new QVBoxLayout(rows);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(kSpaceTiny);
+    auto* column = boxIn<QVBoxLayout>(rows, kSpaceTiny);
     for (Submit& submit : submits_) {
         for (const RunPtr& run : submit.repeat.runs) {
             auto* strip = new MessageStrip(rows);
