@@ -38,4 +38,10 @@ grpc::Status toGrpc(const Status& status) {
             std::string(kDaemonsWord)};
 }
 
+grpc::ServerUnaryReactor* finished(grpc::CallbackServerContext* context, const Status& status) {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    reactor->Finish(toGrpc(status));
+    return reactor;
+}
+
 }  // namespace millrace::rpc

@@ -27,59 +27,46 @@ Status fill(const Result<std::string>& answer, google::protobuf::Message* respon
     return okStatus();
 }
 
-template <class Ask>
-grpc::ServerUnaryReactor* answerInTurn(CallPool& pool, grpc::CallbackServerContext* context,
-                                       google::protobuf::Message* response, Ask ask) {
-    return answerOn(pool, context, [context, response, ask = std::move(ask)] {
+}  // namespace
+
+template <class Request, class Value>
+InspectService::Unary* InspectService::answer(
+    CallPool& pool, Context* context, const Request* request, google::protobuf::Message* response,
+    Result<std::string> (agent::Inspection::*ask)(const Value&, const agent::IsUnwanted&) const) {
+    return answerOn(pool, context, [this, context, request, response, ask] {
         const agent::IsUnwanted hasLeft = [context] { return context->IsCancelled(); };
-        return hasLeft() ? cancelled("the client has gone") : fill(ask(hasLeft), response);
+        return hasLeft()
+                   ? cancelled("the client has gone")
+                   : fill((inspection_.*ask)(convert::fromProto(*request), hasLeft), response);
     });
 }
 
-}  // namespace
-
-grpc::ServerUnaryReactor* InspectService::Check(Context* context,
-                                                const v1::CheckSpecRequest* request,
-                                                v1::CheckSpecResponse* response) {
-    return answerInTurn(pool_, context, response,
-                        [this, request](const agent::IsUnwanted& hasLeft) {
-                            return inspection_.check(convert::fromProto(*request), hasLeft);
-                        });
+InspectService::Unary* InspectService::Check(Context* context, const v1::CheckSpecRequest* request,
+                                             v1::CheckSpecResponse* response) {
+    return answer(pool_, context, request, response, &agent::Inspection::check);
 }
 
-grpc::ServerUnaryReactor* InspectService::Dataset(Context* context,
-                                                  const v1::DescribeDatasetRequest* request,
-                                                  v1::DescribeDatasetResponse* response) {
-    return answerInTurn(pool_, context, response,
-                        [this, request](const agent::IsUnwanted& hasLeft) {
-                            return inspection_.dataset(convert::fromProto(*request), hasLeft);
-                        });
+InspectService::Unary* InspectService::Dataset(Context* context,
+                                               const v1::DescribeDatasetRequest* request,
+                                               v1::DescribeDatasetResponse* response) {
+    return answer(pool_, context, request, response, &agent::Inspection::dataset);
 }
 
-grpc::ServerUnaryReactor* InspectService::Steps(Context* context,
-                                                const v1::SampleStepsRequest* request,
-                                                v1::SampleStepsResponse* response) {
-    return answerInTurn(pool_, context, response,
-                        [this, request](const agent::IsUnwanted& hasLeft) {
-                            return inspection_.steps(convert::fromProto(*request), hasLeft);
-                        });
+InspectService::Unary* InspectService::Steps(Context* context,
+                                             const v1::SampleStepsRequest* request,
+                                             v1::SampleStepsResponse* response) {
+    return answer(pool_, context, request, response, &agent::Inspection::steps);
 }
 
-grpc::ServerUnaryReactor* InspectService::Preview(Context* context,
-                                                  const v1::PreviewSpecRequest* request,
-                                                  v1::PreviewSpecResponse* response) {
-    return answerInTurn(previews_, context, response,
-                        [this, request](const agent::IsUnwanted& hasLeft) {
-                            return inspection_.preview(convert::fromProto(*request), hasLeft);
-                        });
+InspectService::Unary* InspectService::Preview(Context* context,
+                                               const v1::PreviewSpecRequest* request,
+                                               v1::PreviewSpecResponse* response) {
+    return answer(previews_, context, request, response, &agent::Inspection::preview);
 }
 
-grpc::ServerUnaryReactor* InspectService::Pair(Context* context, const v1::PairRunsRequest* request,
-                                               v1::PairRunsResponse* response) {
-    return answerInTurn(pool_, context, response,
-                        [this, request](const agent::IsUnwanted& hasLeft) {
-                            return inspection_.pair(convert::fromProto(*request), hasLeft);
-                        });
+InspectService::Unary* InspectService::Pair(Context* context, const v1::PairRunsRequest* request,
+                                            v1::PairRunsResponse* response) {
+    return answer(pool_, context, request, response, &agent::Inspection::pair);
 }
 
 }  // namespace millrace::rpc

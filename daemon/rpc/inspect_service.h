@@ -31,6 +31,12 @@ class InspectService final : public v1::Inspect::CallbackService {
     Unary* Pair(Context*, const v1::PairRunsRequest*, v1::PairRunsResponse*) override;
 
  private:
+    template <class Request, class Value>
+    Unary* answer(CallPool& pool, Context* context, const Request* request,
+                  google::protobuf::Message* response,
+                  Result<std::string> (agent::Inspection::*ask)(const Value&,
+                                                                const agent::IsUnwanted&) const);
+
     static constexpr int kAtOnce = 2;
     static constexpr std::size_t kWaiting = 32;
 

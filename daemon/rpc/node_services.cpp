@@ -12,15 +12,6 @@
 #include "proto/convert/rpc_options.h"
 
 namespace millrace::rpc {
-namespace {
-
-grpc::ServerUnaryReactor* finished(grpc::CallbackServerContext* context, const Status& status) {
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    reactor->Finish(toGrpc(status));
-    return reactor;
-}
-
-}  // namespace
 
 grpc::ServerUnaryReactor* NodesService::Handshake(Context* context,
                                                   const v1::HandshakeRequest* request,
