@@ -5,6 +5,18 @@
 namespace millrace::agent {
 namespace {
 
+// In the order of the enumerators.
+constexpr std::string_view kStageTexts[] = {
+    "new",     "survey due",  "surveying",      "job due", "job writing", "placing",
+    "unknown", "running",     "lingering",      "cutting", "dropping",    "draining",
+    "dropped", "receipt due", "receipt making", "end due", "ended"};
+static_assert(std::size(kStageTexts) == kNumStages);
+constexpr std::string_view kMoveTexts[] = {"launch",       "adopt",   "asked",      "not now",
+                                           "surveyed",     "begun",   "placed",     "found",
+                                           "never placed", "half",    "ranks gone", "cut",
+                                           "gang over",    "verdict", "stored",     "not stored"};
+static_assert(std::size(kMoveTexts) == kNumMoves);
+
 constexpr Transition kTransitions[] = {
     {Stage::kNew, Move::kLaunch, Stage::kSurveyDue},
     {Stage::kNew, Move::kAdopt, Stage::kUnknown},
@@ -51,81 +63,11 @@ constexpr Transition kTransitions[] = {
 }  // namespace
 
 std::string_view textOf(Stage stage) {
-    switch (stage) {
-        case Stage::kNew:
-            return "new";
-        case Stage::kSurveyDue:
-            return "survey due";
-        case Stage::kSurveying:
-            return "surveying";
-        case Stage::kJobDue:
-            return "job due";
-        case Stage::kJobWriting:
-            return "job writing";
-        case Stage::kPlacing:
-            return "placing";
-        case Stage::kUnknown:
-            return "unknown";
-        case Stage::kRunning:
-            return "running";
-        case Stage::kLingering:
-            return "lingering";
-        case Stage::kCutting:
-            return "cutting";
-        case Stage::kDropping:
-            return "dropping";
-        case Stage::kDraining:
-            return "draining";
-        case Stage::kDropped:
-            return "dropped";
-        case Stage::kReceiptDue:
-            return "receipt due";
-        case Stage::kReceiptMaking:
-            return "receipt making";
-        case Stage::kEndDue:
-            return "end due";
-        case Stage::kEnded:
-            return "ended";
-    }
-    return "";
+    return kStageTexts[static_cast<int>(stage)];
 }
 
 std::string_view textOf(Move move) {
-    switch (move) {
-        case Move::kLaunch:
-            return "launch";
-        case Move::kAdopt:
-            return "adopt";
-        case Move::kAsked:
-            return "asked";
-        case Move::kNotNow:
-            return "not now";
-        case Move::kSurveyed:
-            return "surveyed";
-        case Move::kBegun:
-            return "begun";
-        case Move::kPlaced:
-            return "placed";
-        case Move::kFound:
-            return "found";
-        case Move::kNeverPlaced:
-            return "never placed";
-        case Move::kHalf:
-            return "half";
-        case Move::kRanksGone:
-            return "ranks gone";
-        case Move::kCut:
-            return "cut";
-        case Move::kGangOver:
-            return "gang over";
-        case Move::kVerdict:
-            return "verdict";
-        case Move::kStored:
-            return "stored";
-        case Move::kNotStored:
-            return "not stored";
-    }
-    return "";
+    return kMoveTexts[static_cast<int>(move)];
 }
 
 std::span<const Transition> transitions() {
