@@ -36,6 +36,9 @@
 namespace millrace::client {
 namespace {
 
+// The daemon may have to read a dataset's footers, or to remove many gigabytes.
+constexpr int kReadingMs = rpc::kSubmitDeadlineMs;
+
 using ChannelPtr = std::shared_ptr<grpc::Channel>;
 
 grpc::ChannelArguments channelArguments() {
@@ -178,45 +181,33 @@ class GrpcClient final : public DaemonClient {
     }
 
     Result<values::DaemonStatus> status() override {
-        ASSIGN_OR_RETURN(const auto reply,
-                         call<v1::Daemon>(&v1::Daemon::Stub::Status, v1::DaemonStatusRequest()));
-        return convert::fromProto(reply);
+        return ask<v1::Daemon>(&v1::Daemon::Stub::Status, v1::DaemonStatusRequest());
     }
 
     Result<values::DownReport> down(int graceSeconds) override {
         v1::DownRequest request;
         request.set_grace_seconds(static_cast<std::uint32_t>(graceSeconds));
-        ASSIGN_OR_RETURN(const auto reply,
-                         call<v1::Daemon>(&v1::Daemon::Stub::Down, request, stopMs(graceSeconds)));
-        return convert::fromProto(reply);
+        return ask<v1::Daemon>(&v1::Daemon::Stub::Down, request, stopMs(graceSeconds));
     }
 
     Result<values::StoreCheck> checkStore(bool isWhole) override {
         v1::CheckStoreRequest request;
         request.set_whole(isWhole);
-        ASSIGN_OR_RETURN(const auto reply, call<v1::Daemon>(&v1::Daemon::Stub::CheckStore, request,
-                                                            rpc::kCheckStoreDeadlineMs));
-        return convert::fromProto(reply);
+        return ask<v1::Daemon>(&v1::Daemon::Stub::CheckStore, request, rpc::kCheckStoreDeadlineMs);
     }
 
     Result<values::SubmitReply> submit(const values::SubmitRequest& request) override {
-        ASSIGN_OR_RETURN(const auto reply,
-                         call<v1::Runs>(&v1::Runs::Stub::Submit, convert::toProto(request),
-                                        rpc::kSubmitDeadlineMs));
-        return convert::fromProto(reply);
+        return ask<v1::Runs>(&v1::Runs::Stub::Submit, convert::toProto(request), kReadingMs);
     }
 
     Result<values::RunPage> list(const values::ListRequest& request) override {
-        ASSIGN_OR_RETURN(const auto reply,
-                         call<v1::Runs>(&v1::Runs::Stub::List, convert::toProto(request)));
-        return convert::fromProto(reply);
+        return ask<v1::Runs>(&v1::Runs::Stub::List, convert::toProto(request));
     }
 
     Result<values::RunDetail> get(const std::string& run) override {
         v1::GetRunRequest request;
         request.set_run(run);
-        ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::Get, request));
-        return convert::fromProto(reply);
+        return ask<v1::Runs>(&v1::Runs::Stub::Get, request);
     }
 
     // Read in pieces; starts over if the receipt was replaced meanwhile.
@@ -243,9 +234,7 @@ class GrpcClient final : public DaemonClient {
     }
 
     Result<values::MetricHistory> metricRange(const values::MetricRangeRequest& request) override {
-        ASSIGN_OR_RETURN(const auto reply,
-                         call<v1::Runs>(&v1::Runs::Stub::MetricRange, convert::toProto(request)));
-        return convert::fromProto(reply);
+        return ask<v1::Runs>(&v1::Runs::Stub::MetricRange, convert::toProto(request));
     }
 
     Result<values::RunSummary> stop(const std::string& run, int graceSeconds,
@@ -254,9 +243,7 @@ class GrpcClient final : public DaemonClient {
         request.set_run(run);
         request.set_grace_seconds(static_cast<std::uint32_t>(graceSeconds));
         request.set_reason(reason);
-        ASSIGN_OR_RETURN(const auto reply,
-                         call<v1::Runs>(&v1::Runs::Stub::Stop, request, stopMs(graceSeconds)));
-        return convert::fromProto(reply.run());
+        return askRun(&v1::Runs::Stub::Stop, request, stopMs(graceSeconds));
     }
 
     Result<values::RunSummary> resume(const std::string& run, std::int64_t step,
@@ -266,33 +253,27 @@ class GrpcClient final : public DaemonClient {
         request.set_step(step);
         request.set_ranks(static_cast<std::uint32_t>(wish.ranks));
         request.set_nodes(static_cast<std::uint32_t>(wish.nodes));
-        ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::Resume, request));
-        return convert::fromProto(reply.run());
+        return askRun(&v1::Runs::Stub::Resume, request);
     }
 
     Result<values::RemovedRun> remove(const std::string& run, bool isForGood) override {
         v1::DeleteRunRequest request;
         request.set_run(run);
         request.set_purge(isForGood);
-        // Checkpoints of a long run are many gigabytes.
-        ASSIGN_OR_RETURN(const auto reply,
-                         call<v1::Runs>(&v1::Runs::Stub::Delete, request, rpc::kSubmitDeadlineMs));
-        return convert::fromProto(reply);
+        return ask<v1::Runs>(&v1::Runs::Stub::Delete, request, kReadingMs);
     }
 
     Result<values::RunSummary> restore(const std::string& run) override {
         v1::RestoreRunRequest request;
         request.set_run(run);
-        ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::Restore, request));
-        return convert::fromProto(reply.run());
+        return askRun(&v1::Runs::Stub::Restore, request);
     }
 
     Result<values::RunSummary> setNote(const std::string& run, const std::string& note) override {
         v1::SetNoteRequest request;
         request.set_run(run);
         request.set_note(note);
-        ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::SetNote, request));
-        return convert::fromProto(reply.run());
+        return askRun(&v1::Runs::Stub::SetNote, request);
     }
 
     Result<values::RunSummary> setTags(const std::string& run,
@@ -304,36 +285,35 @@ class GrpcClient final : public DaemonClient {
             (*request.mutable_set())[key] = value;
         }
         request.mutable_remove()->Add(remove.begin(), remove.end());
-        ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::SetTags, request));
-        return convert::fromProto(reply.run());
+        return askRun(&v1::Runs::Stub::SetTags, request);
     }
 
     Result<values::FilterCheck> parseFilter(const std::string& filter) override {
         v1::ParseFilterRequest request;
         request.set_filter(filter);
-        ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::ParseFilter, request));
-        return convert::fromProto(reply);
+        return ask<v1::Runs>(&v1::Runs::Stub::ParseFilter, request);
     }
 
     Result<values::CheckReply> check(const values::CheckRequest& request) override {
-        return inspect(&v1::Inspect::Stub::Check, convert::toProto(request));
+        return ask<v1::Inspect>(&v1::Inspect::Stub::Check, convert::toProto(request), kReadingMs);
     }
 
     Result<values::DatasetReply> dataset(const values::DatasetRequest& request) override {
-        return inspect(&v1::Inspect::Stub::Dataset, convert::toProto(request));
+        return ask<v1::Inspect>(&v1::Inspect::Stub::Dataset, convert::toProto(request), kReadingMs);
     }
 
     Result<values::StepsReply> steps(const values::StepsRequest& request) override {
-        return inspect(&v1::Inspect::Stub::Steps, convert::toProto(request));
+        return ask<v1::Inspect>(&v1::Inspect::Stub::Steps, convert::toProto(request), kReadingMs);
     }
 
     Result<values::PreviewReply> preview(const values::PreviewRequest& request,
                                          std::stop_token stop) override {
-        return inspect(&v1::Inspect::Stub::Preview, convert::toProto(request), std::move(stop));
+        return ask<v1::Inspect>(&v1::Inspect::Stub::Preview, convert::toProto(request), kReadingMs,
+                                std::move(stop));
     }
 
     Result<values::PairReply> pair(const values::PairRequest& request) override {
-        return inspect(&v1::Inspect::Stub::Pair, convert::toProto(request));
+        return ask<v1::Inspect>(&v1::Inspect::Stub::Pair, convert::toProto(request), kReadingMs);
     }
 
     Result<std::vector<values::NodeInfo>> nodes() override {
@@ -395,15 +375,23 @@ class GrpcClient final : public DaemonClient {
     }
 
  private:
-    // The deadline allows for reading the dataset's footers.
-    template <class Request, class Reply>
-    auto inspect(grpc::Status (v1::Inspect::Stub::*method)(grpc::ClientContext*, const Request&,
-                                                           Reply*),
-                 const Request& request, std::stop_token stop = {})
+    // The value that a call's reply stands for.
+    template <class Service, class Stub, class Request, class Reply>
+    auto ask(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Reply*),
+             const Request& request, int deadlineMs = rpc::kUnaryDeadlineMs,
+             const std::stop_token& stop = {})
         -> Result<decltype(convert::fromProto(std::declval<Reply>()))> {
-        ASSIGN_OR_RETURN(const Reply reply,
-                         call<v1::Inspect>(method, request, rpc::kSubmitDeadlineMs, stop));
+        ASSIGN_OR_RETURN(const Reply reply, call<Service>(method, request, deadlineMs, stop));
         return convert::fromProto(reply);
+    }
+
+    // The run in a call's reply.
+    template <class Request, class Reply>
+    Result<values::RunSummary> askRun(
+        grpc::Status (v1::Runs::Stub::*method)(grpc::ClientContext*, const Request&, Reply*),
+        const Request& request, int deadlineMs = rpc::kUnaryDeadlineMs) {
+        ASSIGN_OR_RETURN(const Reply reply, call<v1::Runs>(method, request, deadlineMs));
+        return convert::fromProto(reply.run());
     }
 
     static int stopMs(int graceSeconds) {
