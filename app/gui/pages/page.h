@@ -78,6 +78,8 @@ class Page : public QWidget {
 
  protected:
     const PageContext& context() const { return context_; }
+    /// Runs `run` when the key is pressed inside `where`, which is the page or a part of it.
+    void addKey(const QKeySequence& key, QWidget* where, std::function<void()> run);
 
  private:
     const PageContext context_;

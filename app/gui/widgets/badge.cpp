@@ -3,6 +3,7 @@
 #include <QFontMetrics>
 #include <QPaintEvent>
 #include <algorithm>
+#include <utility>
 
 #include "app/gui/models/run_text.h"
 #include "app/gui/widgets/theme.h"
@@ -68,38 +69,33 @@ BadgeLook badgeOf(const values::RunSummary& run) {
     return look;
 }
 
-QColor toneColor(Tone tone, const QPalette& palette) {
-    const ThemeColors& c = colorsOf(palette);
+namespace {
+
+/// The colours of text, and of the ground behind it.
+std::pair<QColor, QColor> toneColors(Tone tone, const ThemeColors& c) {
     switch (tone) {
         case Tone::kGood:
-            return c.good;
+            return {c.good, c.goodBack};
         case Tone::kWarn:
-            return c.warn;
+            return {c.warn, c.warnBack};
         case Tone::kBad:
-            return c.bad;
+            return {c.bad, c.badBack};
         case Tone::kInfo:
-            return c.info;
+            return {c.info, c.infoBack};
         case Tone::kNeutral:
             break;
     }
-    return c.dim;
+    return {c.dim, c.neutralBack};
+}
+
+}  // namespace
+
+QColor toneColor(Tone tone, const QPalette& palette) {
+    return toneColors(tone, colorsOf(palette)).first;
 }
 
 QColor toneBack(Tone tone, const QPalette& palette) {
-    const ThemeColors& c = colorsOf(palette);
-    switch (tone) {
-        case Tone::kGood:
-            return c.goodBack;
-        case Tone::kWarn:
-            return c.warnBack;
-        case Tone::kBad:
-            return c.badBack;
-        case Tone::kInfo:
-            return c.infoBack;
-        case Tone::kNeutral:
-            break;
-    }
-    return c.neutralBack;
+    return toneColors(tone, colorsOf(palette)).second;
 }
 
 void paintMark(QPainter& painter, const QRectF& square, Mark mark, const QColor& color) {

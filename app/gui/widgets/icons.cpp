@@ -5,6 +5,7 @@
 #include <QPainterPath>
 #include <QPalette>
 #include <QPixmap>
+#include <QToolButton>
 #include <algorithm>
 #include <iterator>
 
@@ -212,6 +213,14 @@ void paintApplicationIcon(QPainter& painter, const QRectF& square) {
 
 QIcon applicationIcon() {
     return QIcon(new ApplicationIconEngine);
+}
+
+QToolButton* iconButton(Glyph glyph, const QString& toolTip, QWidget* parent) {
+    auto* button = styled<QToolButton>("flat", parent);
+    button->setIcon(icon(glyph));
+    button->setToolTip(toolTip);
+    button->setAccessibleName(toolTip);
+    return button;
 }
 
 }  // namespace millrace::gui

@@ -10,6 +10,7 @@
 // Threads: the GUI thread.
 #include <QFont>
 #include <QMargins>
+#include <utility>
 
 class QWidget;
 
@@ -49,6 +50,13 @@ enum class Look {
 
 /// `look` is one of the words above; any other value means the plain look.
 void setLook(QWidget& widget, const char* look);
+/// Makes a widget with that look.
+template <class Widget, class... Arguments>
+Widget* styled(const char* look, Arguments&&... arguments) {
+    auto* widget = new Widget(std::forward<Arguments>(arguments)...);
+    setLook(*widget, look);
+    return widget;
+}
 /// The plain look for nullptr.
 Look lookOf(const QWidget* widget);
 

@@ -47,10 +47,7 @@ ToastCard::ToastCard(const Toast& toast, QWidget* parent) : QFrame(parent), toas
         connect(action, &QPushButton::clicked, this, &ToastCard::act);
         row->addWidget(action);
     }
-    auto* close = new QToolButton(this);
-    setLook(*close, "flat");
-    close->setIcon(icon(Glyph::kClose));
-    close->setToolTip(tr("Close"));
+    auto* close = iconButton(Glyph::kClose, tr("Close"), this);
     close->setAccessibleName(tr("Close this notice"));
     connect(close, &QToolButton::clicked, this, &ToastCard::done);
     row->addWidget(close, 0, Qt::AlignTop);

@@ -86,11 +86,9 @@ void Card::setTitle(const QString& title) {
 
 Figure::Figure(const QString& caption, QWidget* parent) : QWidget(parent) {
     auto* column = boxIn<QVBoxLayout>(this, 1);
-    value_ = new QLabel(noneText(), this);
-    setLook(*value_, "title");
+    value_ = styled<QLabel>("title", noneText(), this);
     value_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    caption_ = new QLabel(caption, this);
-    setLook(*caption_, "caption");
+    caption_ = styled<QLabel>("caption", caption, this);
     column->addWidget(value_);
     column->addWidget(caption_);
     setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
@@ -116,12 +114,9 @@ QString Figure::value() const {
 EmptyState::EmptyState(QWidget* parent) : QWidget(parent) {
     auto* column =
         boxIn<QVBoxLayout>(this, kSpaceMedium, {kSpaceHuge, kSpaceHuge, kSpaceHuge, kSpaceHuge});
-    title_ = new QLabel(this);
-    setLook(*title_, "title");
-    sentence_ = new QLabel(this);
-    setLook(*sentence_, "dim");
-    command_ = new QLabel(this);
-    setLook(*command_, "mono");
+    title_ = styled<QLabel>("title", this);
+    sentence_ = styled<QLabel>("dim", this);
+    command_ = styled<QLabel>("mono", this);
     command_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     command_->hide();
     buttons_ = boxIn<QHBoxLayout>(nullptr, kSpaceSmall);

@@ -74,7 +74,7 @@ std::vector<Completion> columnItems(const KnownColumns& columns, bool withDerive
     return out;
 }
 
-Completion word(const QString& text, const QString& detail, const QString& doc) {
+Completion wordItem(const QString& text, const QString& detail, const QString& doc) {
     Completion item;
     item.kind = Kind::kWord;
     item.label = item.insert = text;
@@ -116,8 +116,8 @@ std::vector<Completion> nameItems(const Meaning& map, const QStringList& present
     std::vector<Completion> out;
     if (map.path == "embeddings") {
         for (const QString& name : idFeatures(syntax)) {
-            out.push_back(word(name, QStringLiteral("feature"),
-                               QStringLiteral("an embedding table of its own")));
+            out.push_back(wordItem(name, QStringLiteral("feature"),
+                                   QStringLiteral("an embedding table of its own")));
             finishKey(out.back(), name, Role::kKeys, place);
         }
     } else if (map.path == "dataset.csv.types") {
@@ -154,12 +154,12 @@ std::vector<Completion> stepItems(const QStringList& present, const KeyPlace& pl
 
 std::vector<Completion> variationItems(const QStringList& present, const KeyPlace& place) {
     std::vector<Completion> out;
-    Completion name = word(QStringLiteral("name"), QStringLiteral("text"),
-                           QStringLiteral("what the run is called, beside the base's name"));
+    Completion name = wordItem(QStringLiteral("name"), QStringLiteral("text"),
+                               QStringLiteral("what the run is called, beside the base's name"));
     name.kind = Kind::kKey;
     finishKey(name, name.label, Role::kValue, place);
-    Completion set = word(QStringLiteral("set"), QStringLiteral("map"),
-                          QStringLiteral("what the variation changes: key.path: value"));
+    Completion set = wordItem(QStringLiteral("set"), QStringLiteral("map"),
+                              QStringLiteral("what the variation changes: key.path: value"));
     set.kind = Kind::kKey;
     finishKey(set, set.label, Role::kChanges, place);
     for (Completion& item : {std::ref(name), std::ref(set)}) {
@@ -256,7 +256,7 @@ std::vector<Completion> valuesFor(const Meaning& meaning, const SpecSyntax& synt
     std::vector<Completion> out;
     if (meaning.path == "embeddings.*.features") {
         for (const QString& name : idFeatures(syntax)) {
-            out.push_back(word(name, QStringLiteral("feature"), {}));
+            out.push_back(wordItem(name, QStringLiteral("feature"), {}));
         }
     }
     if (meaning.key == nullptr) {
@@ -266,12 +266,12 @@ std::vector<Completion> valuesFor(const Meaning& meaning, const SpecSyntax& synt
     const QString doc = qtext(key.doc);
     if (key.type == KeyType::kBool) {
         for (const QString& text : {QStringLiteral("true"), QStringLiteral("false")}) {
-            out.push_back(word(
+            out.push_back(wordItem(
                 text, text == qtext(key.fallback) ? QStringLiteral("default") : QString(), doc));
         }
     } else if (key.type == KeyType::kOrder) {
-        out.push_back(word(QStringLiteral("permuted"), QStringLiteral("default"), doc));
-        out.push_back(word(QStringLiteral("as_is"), {}, doc));
+        out.push_back(wordItem(QStringLiteral("permuted"), QStringLiteral("default"), doc));
+        out.push_back(wordItem(QStringLiteral("as_is"), {}, doc));
     } else if (!key.limits.choices.empty()) {
         for (const std::string_view choice : key.limits.choices) {
             const QString text = qtext(choice);
@@ -279,10 +279,10 @@ std::vector<Completion> valuesFor(const Meaning& meaning, const SpecSyntax& synt
                 // Fallbacks are YAML: a word that YAML would read as another type is in quotes
                 // there.
                 text == qtext(key.fallback) || u'"' + text + u'"' == qtext(key.fallback);
-            out.push_back(word(text, isDefault ? QStringLiteral("default") : QString(), doc));
+            out.push_back(wordItem(text, isDefault ? QStringLiteral("default") : QString(), doc));
         }
     } else if (!key.fallback.empty() && key.type != KeyType::kTextList) {
-        out.push_back(word(qtext(key.fallback), QStringLiteral("default"), doc));
+        out.push_back(wordItem(qtext(key.fallback), QStringLiteral("default"), doc));
     }
     return out;
 }
@@ -308,7 +308,7 @@ std::vector<Completion> expressionWords(const Meaning& meaning, const KnownColum
         {u"false", u""},
         {u"null", u""}};
     for (const auto& [text, doc] : kOperators) {
-        out.push_back(word(QString::fromUtf16(text), {}, QString::fromUtf16(doc)));
+        out.push_back(wordItem(QString::fromUtf16(text), {}, QString::fromUtf16(doc)));
         out.back().kind = Kind::kOperator;
     }
     return out;

@@ -7,7 +7,6 @@
 #include <QListView>
 #include <QProgressBar>
 #include <QPushButton>
-#include <QShortcut>
 #include <QSplitter>
 #include <QStackedLayout>
 #include <QTimer>
@@ -135,12 +134,10 @@ void DataPage::build() {
 QWidget* DataPage::makeSource() {
     auto* row = new QWidget(this);
     auto* all = boxIn<QHBoxLayout>(row, kSpaceSmall);
-    auto* title = new QLabel(tr("Data"), row);
-    setLook(*title, "title");
+    auto* title = styled<QLabel>("title", tr("Data"), row);
     all->addWidget(title);
     all->addSpacing(kSpaceSmall);
-    auto* source = new ElidedLabel(row, Qt::ElideMiddle);
-    setLook(*source, "dim");
+    auto* source = styled<ElidedLabel>("dim", row, Qt::ElideMiddle);
     parts_->source = source;
     all->addWidget(source, 1);
     parts_->fromSpec = new QPushButton(tr("Back to the spec's dataset"), row);
@@ -158,12 +155,6 @@ QWidget* DataPage::makeSource() {
             [this] { showPath(parts_->path->text()); });
     connect(parts_->fromSpec, &QPushButton::clicked, this, [this] { showPath({}); });
     return row;
-}
-
-void DataPage::addKey(const QKeySequence& key, std::function<void()> run) {
-    auto* shortcut = new QShortcut(key, this);
-    shortcut->setContext(Qt::WidgetWithChildrenShortcut);
-    connect(shortcut, &QShortcut::activated, this, std::move(run));
 }
 
 void DataPage::connectViews() {
@@ -196,7 +187,7 @@ void DataPage::connectViews() {
         askSoon();
     });
     for (const Command& command : commands()) {
-        addKey(command.key, command.run);
+        addKey(command.key, this, command.run);
     }
 }
 

@@ -46,7 +46,6 @@ class DataPage final : public Page {
     void build();
     QWidget* makeSource();
     void connectViews();
-    void addKey(const QKeySequence& key, std::function<void()> run);
     void specChanged();
     void askSoon();
     void ask();

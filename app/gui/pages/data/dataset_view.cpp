@@ -79,8 +79,7 @@ DataTable* DatasetView::makeTable(QAbstractItemModel& model, QSortFilterProxyMod
 
 QWidget* DatasetView::makeColumns() {
     auto* card = new Card(tr("Columns"), this);
-    columnsTitle_ = new QLabel(card);
-    setLook(*columnsTitle_, "caption");
+    columnsTitle_ = styled<QLabel>("caption", card);
     filter_ = new SearchField(tr("Filter columns"), card);
     filter_->setMaximumWidth(220);
     card->header()->addWidget(columnsTitle_);
@@ -101,8 +100,7 @@ QWidget* DatasetView::makeColumns() {
 
 QWidget* DatasetView::makeFiles() {
     auto* card = new Card(tr("Files"), this);
-    filesTitle_ = new QLabel(card);
-    setLook(*filesTitle_, "caption");
+    filesTitle_ = styled<QLabel>("caption", card);
     card->header()->addWidget(filesTitle_);
     filesTable_ = makeTable(files_, filesProxy_, card);
     filesTable_->setAccessibleName(tr("Files of the dataset"));

@@ -32,9 +32,7 @@ int asInt(std::int64_t value) {
 }
 
 QLabel* captionLabel(const QString& text, QWidget* parent) {
-    auto* label = new QLabel(text, parent);
-    setLook(*label, "caption");
-    return label;
+    return styled<QLabel>("caption", text, parent);
 }
 
 }  // namespace
@@ -133,8 +131,7 @@ QWidget* StepsView::makeComparison(QWidget* parent) {
 QWidget* StepsView::makeSide(SampleModel& model, QLabel*& title, DataTable*& table) {
     auto* side = new QWidget(this);
     auto* column = boxIn<QVBoxLayout>(side, kSpaceTiny);
-    title = new ElidedLabel(side, Qt::ElideRight);
-    setLook(*title, "caption");
+    title = styled<ElidedLabel>("caption", side, Qt::ElideRight);
     column->addWidget(title);
     table = new DataTable(side);
     table->setHorizontalHeader(new SampleHeader(table));

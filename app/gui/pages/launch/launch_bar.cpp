@@ -67,8 +67,7 @@ QWidget* LaunchBar::buildUpper() {
 
 QLineEdit* LaunchBar::field(QHBoxLayout& row, const QString& label, const QString& placeholder,
                             int width) {
-    auto* text = new QLabel(label, this);
-    setLook(*text, "dim");
+    auto* text = styled<QLabel>("dim", label, this);
     auto* made = new QLineEdit(this);
     made->setPlaceholderText(placeholder);
     made->setAccessibleName(label);

@@ -7,7 +7,6 @@
 #include <QGuiApplication>
 #include <QMimeData>
 #include <QPushButton>
-#include <QShortcut>
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QVBoxLayout>
@@ -97,13 +96,11 @@ void LaunchPage::Parts::fillRecent() {
     }
     QWidget* holder = stack_->widget(0);
     if (!files_.recent().isEmpty()) {
-        auto* title = new QLabel(tr("Recent"), holder);
-        setLook(*title, "caption");
+        auto* title = styled<QLabel>("caption", tr("Recent"), holder);
         recentList_->addWidget(title, 0, Qt::AlignHCenter);
     }
     for (const QString& path : files_.recent().mid(0, 6)) {
-        auto* button = new QPushButton(holder);
-        setLook(*button, "flat");
+        auto* button = styled<QPushButton>("flat", holder);
         button->setText(holder->fontMetrics().elidedText(path, Qt::ElideMiddle, 520));
         button->setToolTip(path);
         connect(button, &QPushButton::clicked, this, [this, path] { files_.open(path); });
@@ -212,13 +209,10 @@ void LaunchPage::Parts::connectLaunch() {
     connect(launchBar_, &LaunchBar::copyWanted, this, [this] { copyCommand(); });
 }
 
-void LaunchPage::Parts::addKey(const QKeySequence& key, std::function<void()> run) {
-    auto* shortcut = new QShortcut(key, &page_);
-    shortcut->setContext(Qt::WidgetWithChildrenShortcut);
-    connect(shortcut, &QShortcut::activated, this, std::move(run));
-}
-
 void LaunchPage::Parts::connectKeys() {
+    const auto addKey = [this](const QKeySequence& key, std::function<void()> run) {
+        page_.addKey(key, &page_, std::move(run));
+    };
     addKey(QKeySequence(Qt::CTRL | Qt::Key_S), [this] { save(); });
     addKey(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S), [this] { saveAs(); });
     addKey(QKeySequence(Qt::CTRL | Qt::Key_O), [this] { chooseFile(); });
@@ -231,17 +225,13 @@ void LaunchPage::Parts::connectKeys() {
     addKey(QKeySequence(Qt::SHIFT | Qt::Key_F8), [this] { editor_->goToNextProblem(-1); });
     addKey(QKeySequence(Qt::Key_F6), [this] { moveFocus(1); });
     addKey(QKeySequence(Qt::SHIFT | Qt::Key_F6), [this] { moveFocus(-1); });
-    auto* paste = new QShortcut(QKeySequence(QKeySequence::Paste), stack_->widget(0));
-    paste->setContext(Qt::WidgetWithChildrenShortcut);
-    connect(paste, &QShortcut::activated, this, [this] {
+    page_.addKey(QKeySequence::Paste, stack_->widget(0), [this] {
         openText(QGuiApplication::clipboard()->text(), context_.spec.baseDir());
         editor_->setFocus();
     });
     for (const auto& [key, isUndo] :
          {std::pair(QKeySequence::Undo, true), std::pair(QKeySequence::Redo, false)}) {
-        auto* shortcut = new QShortcut(QKeySequence(key), sheetPanel_);
-        shortcut->setContext(Qt::WidgetWithChildrenShortcut);
-        connect(shortcut, &QShortcut::activated, this, [this, isUndo = isUndo] {
+        page_.addKey(key, sheetPanel_, [this, isUndo = isUndo] {
             isUndo ? editor_->undo() : editor_->redo();  // the text has the history
             readText();
         });
@@ -259,10 +249,7 @@ void LaunchPage::Parts::moveFocus(int direction) {
 }
 
 void LaunchPage::Parts::say(Notice::Kind kind, const QString& text) {
-    Notice notice;
-    notice.kind = kind;
-    notice.text = text;
-    Q_EMIT page_.said(notice);
+    Q_EMIT page_.said({kind, text});
 }
 
 void LaunchPage::Parts::textChanged() {

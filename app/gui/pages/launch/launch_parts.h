@@ -53,7 +53,6 @@ class LaunchPage::Parts final : public QObject {
     void connectText();
     void connectLaunch();
     void connectKeys();
-    void addKey(const QKeySequence& key, std::function<void()> run);
 
     // The document
     void showDocument();

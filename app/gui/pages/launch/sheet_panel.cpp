@@ -63,8 +63,7 @@ SheetPanel::SheetPanel(SheetModel* model, QWidget* parent)
 
 QToolButton* SheetPanel::addButton(QHBoxLayout* layout, const QString& text, const QString& tip,
                                    std::function<void()> onClick) {
-    auto* button = new QToolButton(this);
-    setLook(*button, "flat");
+    auto* button = styled<QToolButton>("flat", this);
     button->setText(text);
     button->setToolTip(tip);
     connect(button, &QToolButton::clicked, this, std::move(onClick));
@@ -73,8 +72,7 @@ QToolButton* SheetPanel::addButton(QHBoxLayout* layout, const QString& text, con
 }
 
 void SheetPanel::buildHeader(QHBoxLayout* layout) {
-    auto* title = new QLabel(tr("Variations"), this);
-    setLook(*title, "heading");
+    auto* title = styled<QLabel>("heading", tr("Variations"), this);
     setLook(*count_, "dim");
     setLook(*hint_, "dim");
     layout->addWidget(title);

@@ -58,8 +58,7 @@ SpecBar::SpecBar(QWidget* parent)
     for (QToolButton* one : {open, recent_, make, save_}) {
         row->addWidget(one);
     }
-    auto* label = new QLabel(tr("Base directory"), this);
-    setLook(*label, "dim");
+    auto* label = styled<QLabel>("dim", tr("Base directory"), this);
     label->setBuddy(base_);
     row->addSpacing(kSpaceSmall);
     row->addWidget(label);
@@ -72,8 +71,7 @@ SpecBar::SpecBar(QWidget* parent)
 }
 
 QToolButton* SpecBar::button(const QString& text, const QString& tip) {
-    auto* made = new QToolButton(this);
-    setLook(*made, "flat");
+    auto* made = styled<QToolButton>("flat", this);
     made->setText(text);
     made->setToolTip(tip);
     return made;
@@ -114,8 +112,7 @@ void SpecBar::buildDisk() {
     auto* layout = boxIn<QHBoxLayout>(disk_);
     auto* text = new QLabel(tr("The file was changed on the disk by somebody else."), disk_);
     auto* reload = new QPushButton(tr("Reload"), disk_);
-    auto* keep = new QPushButton(tr("Keep mine"), disk_);
-    setLook(*keep, "flat");
+    auto* keep = styled<QPushButton>("flat", tr("Keep mine"), disk_);
     layout->addWidget(text);
     layout->addWidget(reload);
     layout->addWidget(keep);

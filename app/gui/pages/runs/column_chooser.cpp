@@ -72,10 +72,8 @@ void ColumnChooser::build() {
     layout->addWidget(search_);
     layout->addWidget(list_, 1);
     auto* foot = new QHBoxLayout;
-    auto* hint = new QLabel(tr("Space shows, P pins"), this);
-    setLook(*hint, "caption");
-    auto* usual = new QPushButton(tr("Usual columns"), this);
-    setLook(*usual, "flat");
+    auto* hint = styled<QLabel>("caption", tr("Space shows, P pins"), this);
+    auto* usual = styled<QPushButton>("flat", tr("Usual columns"), this);
     foot->addWidget(hint, 1);
     foot->addWidget(usual);
     layout->addLayout(foot);

@@ -73,8 +73,7 @@ void FilterBar::buildChips() {
             [this](bool isOn) { Q_EMIT deletedChanged(isOn); });
     chipRow_->addWidget(deleted_);
     chipRow_->addStretch(1);
-    matches_ = new QLabel(this);
-    setLook(*matches_, "dim");
+    matches_ = styled<QLabel>("dim", this);
     chipRow_->addWidget(matches_);
 }
 

@@ -1,7 +1,6 @@
 #include "app/gui/pages/runs/runs_page.h"
 
 #include <QDateTime>
-#include <QShortcut>
 #include <QSplitter>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -195,12 +194,6 @@ void RunsPage::takeRuns(const RunsDelta& delta) {
         arrive({PageName::kRuns, std::exchange(arriving_, {})});
     }
     lookAtTrends();
-}
-
-void RunsPage::addKey(const QKeySequence& key, QWidget* where, std::function<void()> run) {
-    auto* shortcut = new QShortcut(key, where);
-    shortcut->setContext(Qt::WidgetWithChildrenShortcut);
-    connect(shortcut, &QShortcut::activated, this, std::move(run));
 }
 
 void RunsPage::addShortcuts() {
@@ -427,10 +420,7 @@ void RunsPage::editNote() {
 }
 
 void RunsPage::say(Notice::Kind kind, const QString& sentence) {
-    Notice notice;
-    notice.kind = kind;
-    notice.text = sentence;
-    Q_EMIT said(notice);
+    Q_EMIT said({kind, sentence});
 }
 
 }  // namespace millrace::gui

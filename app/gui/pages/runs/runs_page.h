@@ -72,7 +72,6 @@ class RunsPage final : public Page {
     void connectPanels();
     void connectDaemon();
     void addShortcuts();
-    void addKey(const QKeySequence& key, QWidget* where, std::function<void()> run);
     void takeRuns(const RunsDelta& delta);
     void refreshAway();
     void leaveDaemon();

@@ -76,8 +76,7 @@ WatchCharts::WatchCharts(const Sources& sources, QHBoxLayout* bar, QWidget* pare
     grid_->setSpacing(kSpaceSmall);
     area_->setWidget(page_);
     column->addWidget(area_);
-    folded_ = new ElidedLabel(this, Qt::ElideRight);
-    setLook(*folded_, "caption");
+    folded_ = styled<ElidedLabel>("caption", this, Qt::ElideRight);
     folded_->hide();
     column->addWidget(folded_);
     link_.setXAxis(XAxis::kWallTime);

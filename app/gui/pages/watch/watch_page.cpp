@@ -60,9 +60,7 @@ int numRanksOf(const values::MetricHistory& history) {
 }
 
 QLabel* heading(const QString& text, QWidget* parent) {
-    auto* label = new QLabel(text, parent);
-    setLook(*label, "heading");
-    return label;
+    return styled<QLabel>("heading", text, parent);
 }
 
 }  // namespace

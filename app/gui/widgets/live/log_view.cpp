@@ -82,8 +82,7 @@ QWidget* LogView::buildBar() {
     workerBox_->addItem(tr("All workers"), QString());
     row->addWidget(levelBox_);
     row->addWidget(workerBox_);
-    statusLabel_ = new ElidedLabel(bar, Qt::ElideRight);
-    setLook(*statusLabel_, "dim");
+    statusLabel_ = styled<ElidedLabel>("dim", bar, Qt::ElideRight);
     row->addWidget(statusLabel_, 3);
     wrapButton_ = addButton(row, tr("Wrap"), tr("Break long lines  W"));
     pauseButton_ = addButton(row, tr("Pause"), tr("Hold new lines back; they are counted  Space"));

@@ -190,8 +190,7 @@ void CommandPalette::build() {
     list_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
     list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     list_->setUniformItemSizes(true);
-    hint_ = new QLabel(this);
-    setLook(*hint_, "caption");
+    hint_ = styled<QLabel>("caption", this);
     column->addWidget(field_);
     column->addWidget(list_, 1);
     column->addWidget(hint_);
@@ -296,8 +295,7 @@ void ShortcutSheet::fill() {
     delete page_;
     page_ = new QWidget(this);
     auto* column = boxIn<QVBoxLayout>(page_, kSpaceMedium);
-    auto* title = new QLabel(tr("Shortcuts"), page_);
-    setLook(*title, "title");
+    auto* title = styled<QLabel>("title", tr("Shortcuts"), page_);
     column->addWidget(title);
     auto* sides = boxIn<QHBoxLayout>(nullptr, kSpaceHuge);
     std::size_t numLines = 0, numPlaced = 0;
@@ -317,15 +315,14 @@ void ShortcutSheet::fill() {
         sides->addLayout(side, 1);
     }
     column->addLayout(sides, 1);
-    auto* foot = new QLabel(tr("Esc closes this sheet. Ctrl+Shift+P finds every command."), page_);
-    setLook(*foot, "caption");
+    auto* foot = styled<QLabel>(
+        "caption", tr("Esc closes this sheet. Ctrl+Shift+P finds every command."), page_);
     column->addWidget(foot);
     layout()->addWidget(page_);
 }
 
 void ShortcutSheet::addGroup(QVBoxLayout& column, const ShortcutGroup& group) {
-    auto* heading = new QLabel(group.title, page_);
-    setLook(*heading, "heading");
+    auto* heading = styled<QLabel>("heading", group.title, page_);
     column.addWidget(heading);
     auto* grid = new QGridLayout;
     grid->setHorizontalSpacing(kSpaceMedium);
@@ -334,10 +331,8 @@ void ShortcutSheet::addGroup(QVBoxLayout& column, const ShortcutGroup& group) {
     grid->setColumnStretch(1, 1);
     int line = 0;
     for (const ShortcutGroup::Line& entry : group.lines) {
-        auto* keys = new QLabel(entry.keys, page_);
-        setLook(*keys, "mono");
-        auto* text = new ElidedLabel(page_, Qt::ElideRight);
-        setLook(*text, "dim");
+        auto* keys = styled<QLabel>("mono", entry.keys, page_);
+        auto* text = styled<ElidedLabel>("dim", page_, Qt::ElideRight);
         text->setFullText(entry.text);
         grid->addWidget(keys, line, 0);
         grid->addWidget(text, line++, 1);

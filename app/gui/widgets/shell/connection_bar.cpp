@@ -16,6 +16,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <utility>
 
 #include "app/gui/models/run_text.h"
 #include "app/gui/widgets/badge.h"
@@ -27,48 +28,19 @@ namespace {
 
 constexpr int kChipWidthMax = 260, kMarkSize = 9;
 
-Tone toneOf(session::LinkState state, bool isProbed) {
-    if (!isProbed) {
-        return Tone::kNeutral;
-    }
+// A shape for each state besides its tone, because colours alone do not reach everyone.
+std::pair<Mark, Tone> linkLook(session::LinkState state) {
     switch (state) {
         case session::LinkState::kConnected:
-            return Tone::kGood;
+            return {Mark::kDot, Tone::kGood};
         case session::LinkState::kReconnecting:
-            return Tone::kWarn;
+            return {Mark::kHalf, Tone::kWarn};
         case session::LinkState::kRefused:
-            return Tone::kBad;
+            return {Mark::kCross, Tone::kBad};
         case session::LinkState::kConnecting:
             break;
     }
-    return Tone::kNeutral;
-}
-
-// A shape for each state, because colours alone do not reach everyone.
-Mark markOf(session::LinkState state, bool isProbed) {
-    if (!isProbed) {
-        return Mark::kRing;
-    }
-    switch (state) {
-        case session::LinkState::kConnected:
-            return Mark::kDot;
-        case session::LinkState::kReconnecting:
-            return Mark::kHalf;
-        case session::LinkState::kRefused:
-            return Mark::kCross;
-        case session::LinkState::kConnecting:
-            break;
-    }
-    return Mark::kRing;
-}
-
-QToolButton* flatButton(Glyph glyph, const QString& toolTip, QWidget* parent) {
-    auto* button = new QToolButton(parent);
-    setLook(*button, "flat");
-    button->setIcon(icon(glyph));
-    button->setToolTip(toolTip);
-    button->setAccessibleName(toolTip);
-    return button;
+    return {Mark::kRing, Tone::kNeutral};
 }
 
 }  // namespace
@@ -135,8 +107,9 @@ void DaemonChip::paintEvent(QPaintEvent*) {
                                 : QPen(colors.border, 1));
     painter.drawRoundedRect(frame, kCornerRadius, kCornerRadius);
     QRect row = rect().adjusted(kSpaceMedium, 0, -kSpaceMedium, 0);
-    paintMark(painter, QRectF(row.left(), (height() - kMarkSize) / 2.0, kMarkSize, kMarkSize),
-              markOf(state_, isProbed_), toneColor(toneOf(state_, isProbed_), palette()));
+    const auto [mark, tone] = linkLook(isProbed_ ? state_ : session::LinkState::kConnecting);
+    paintMark(painter, QRectF(row.left(), (height() - kMarkSize) / 2.0, kMarkSize, kMarkSize), mark,
+              toneColor(tone, palette()));
     row.setLeft(row.left() + kMarkSize + kSpaceSmall);
     if (!stale_.isEmpty()) {
         const BadgeLook badge{stale_, Tone::kWarn};
@@ -200,21 +173,20 @@ ConnectionBar::ConnectionBar(KnownDaemons& daemons, std::function<std::int64_t()
 }
 
 QWidget* ConnectionBar::makeRow() {
-    auto* row = new QFrame(this);
-    setLook(*row, "bar");
+    auto* row = styled<QFrame>("bar", this);
     auto* all = boxIn<QHBoxLayout>(row, kSpaceSmall, {kSpaceMedium, 7, kSpaceSmall, 7});
     chipRow_ = boxIn<QHBoxLayout>(nullptr, 6);
     all->addLayout(chipRow_);
-    QToolButton* add = flatButton(Glyph::kPlus, tr("Add a daemon"), row);
+    QToolButton* add = iconButton(Glyph::kPlus, tr("Add a daemon"), row);
     connect(add, &QToolButton::clicked, this, &ConnectionBar::startAdding);
     all->addWidget(add);
     all->addStretch(1);
-    auto* search = new QPushButton(icon(Glyph::kSearch), tr("Search commands   Ctrl+Shift+P"), row);
-    setLook(*search, "flat");
+    auto* search = styled<QPushButton>("flat", icon(Glyph::kSearch),
+                                       tr("Search commands   Ctrl+Shift+P"), row);
     search->setToolTip(tr("Every command, run, page and daemon"));
     connect(search, &QPushButton::clicked, this, &ConnectionBar::paletteAsked);
     all->addWidget(search);
-    theme_ = flatButton(Glyph::kTheme, tr("Dark or light  Ctrl+Shift+T"), row);
+    theme_ = iconButton(Glyph::kTheme, tr("Dark or light  Ctrl+Shift+T"), row);
     connect(theme_, &QToolButton::clicked, this, &ConnectionBar::themeAsked);
     all->addWidget(theme_);
     return row;
@@ -236,16 +208,13 @@ QWidget* ConnectionBar::makeAdder() {
     completer_->setCaseSensitivity(Qt::CaseInsensitive);
     completer_->setFilterMode(Qt::MatchContains);
     field_->setCompleter(completer_);
-    auto* add = new QPushButton(tr("Add and connect"), row);
-    setLook(*add, "primary");
-    auto* cancel = new QPushButton(tr("Cancel"), row);
-    setLook(*cancel, "flat");
+    auto* add = styled<QPushButton>("primary", tr("Add and connect"), row);
+    auto* cancel = styled<QPushButton>("flat", tr("Cancel"), row);
     line->addWidget(field_, 1);
     line->addWidget(add);
     line->addWidget(cancel);
     line->addStretch(1);
-    fieldProblem_ = new QLabel(row);
-    setLook(*fieldProblem_, "error");
+    fieldProblem_ = styled<QLabel>("error", row);
     column->addLayout(line);
     column->addWidget(fieldProblem_);
     connect(field_, &QLineEdit::textChanged, this, &ConnectionBar::checkField);

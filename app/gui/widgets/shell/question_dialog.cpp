@@ -62,15 +62,13 @@ QuestionDialog::QuestionDialog(QWidget* parent) : QDialog(parent) {
     setMinimumWidth(kWidth);
     auto* column = boxIn<QVBoxLayout>(this, kSpaceMedium,
                                       {kSpaceLarge, kSpaceLarge, kSpaceLarge, kSpaceLarge});
-    title_ = new QLabel(this);
-    setLook(*title_, "title");
+    title_ = styled<QLabel>("title", this);
     text_ = new QLabel(this);
     text_->setWordWrap(true);
     text_->setTextFormat(Qt::PlainText);
     text_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     field_ = new QLineEdit(this);
-    hint_ = new QLabel(this);
-    setLook(*hint_, "caption");
+    hint_ = styled<QLabel>("caption", this);
     hint_->setWordWrap(true);
     for (QWidget* widget : {static_cast<QWidget*>(title_), static_cast<QWidget*>(text_),
                             static_cast<QWidget*>(field_), static_cast<QWidget*>(hint_)}) {

@@ -9,18 +9,6 @@
 #include "app/gui/widgets/yaml/yaml_editor.h"
 
 namespace millrace::gui {
-namespace {
-
-QToolButton* button(Glyph glyph, const QString& tip, QWidget* parent) {
-    auto* made = new QToolButton(parent);
-    setLook(*made, "flat");
-    made->setIcon(icon(glyph));
-    made->setToolTip(tip);
-    made->setAccessibleName(tip);
-    return made;
-}
-
-}  // namespace
 
 FindBar::FindBar(YamlEditor* editor, QWidget* parent)
     : QFrame(parent), editor_(*editor), field_(new QLineEdit(this)), count_(new QLabel(this)) {
@@ -31,8 +19,8 @@ FindBar::FindBar(YamlEditor* editor, QWidget* parent)
     field_->setAccessibleName(tr("Find in the spec"));
     field_->setMaximumWidth(360);
     setLook(*count_, "dim");
-    auto* next = button(Glyph::kChevronDown, tr("Next (Return)"), this);
-    auto* close = button(Glyph::kClose, tr("Close (Escape)"), this);
+    auto* next = iconButton(Glyph::kChevronDown, tr("Next (Return)"), this);
+    auto* close = iconButton(Glyph::kClose, tr("Close (Escape)"), this);
     layout->addWidget(field_, 1);
     layout->addWidget(next);
     layout->addWidget(count_);

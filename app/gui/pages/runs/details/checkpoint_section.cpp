@@ -51,8 +51,7 @@ void CheckpointSection::build() {
     hint_ = new QLabel(content);
     hint_->setWordWrap(true);
     setLook(*hint_, "dim");
-    resume_ = new QPushButton(tr("Resume from here"), content);
-    setLook(*resume_, "primary");
+    resume_ = styled<QPushButton>("primary", tr("Resume from here"), content);
     copy_ = new QPushButton(tr("Copy as CLI"), content);
     row->addWidget(hint_, 1);
     row->addWidget(copy_);

@@ -77,10 +77,8 @@ QWidget* NoteSection::buildEditor() {
     editor_->installEventFilter(this);
     layout->addWidget(editor_, 1);
     auto* row = new QHBoxLayout;
-    auto* hint = new QLabel(tr("Ctrl+Enter saves, Escape gives up"), page);
-    setLook(*hint, "caption");
-    auto* keep = new QPushButton(tr("Save"), page);
-    setLook(*keep, "primary");
+    auto* hint = styled<QLabel>("caption", tr("Ctrl+Enter saves, Escape gives up"), page);
+    auto* keep = styled<QPushButton>("primary", tr("Save"), page);
     auto* drop = new QPushButton(tr("Cancel"), page);
     row->addWidget(hint, 1);
     row->addWidget(drop);

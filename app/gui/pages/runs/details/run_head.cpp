@@ -15,7 +15,7 @@ namespace millrace::gui {
 using values::RunSummary;
 
 RunHead::RunHead(RunActions& actions, QWidget* parent) : QWidget(parent), actions_(actions) {
-    auto* column = boxIn<QVBoxLayout>(this, kSpaceTiny, kSectionMargins);
+    boxIn<QVBoxLayout>(this, kSpaceTiny, kSectionMargins);
     buildTitle();
     buildActions();
 }
@@ -29,8 +29,7 @@ void RunHead::buildTitle() {
     line->addWidget(title_, 1);
     line->addWidget(badge_);
     column->addLayout(line);
-    subtitle_ = new ElidedLabel(this);
-    setLook(*subtitle_, "dim");
+    subtitle_ = styled<ElidedLabel>("dim", this);
     column->addWidget(subtitle_);
 }
 

@@ -42,8 +42,7 @@ SpecSection::SpecSection(QWidget* parent)
 QWidget* SpecSection::buildBar() {
     auto* bar = new QWidget(this);
     auto* row = boxIn<QHBoxLayout>(bar);
-    summary_ = new QLabel(bar);
-    setLook(*summary_, "dim");
+    summary_ = styled<QLabel>("dim", bar);
     search_ = new SearchField(tr("Search keys and values"), bar);
     search_->setVisible(false);
     textButton_ = new QToolButton(bar);

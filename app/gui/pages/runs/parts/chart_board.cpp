@@ -90,8 +90,7 @@ QWidget* ChartBoard::buildBar() {
     smoothing_->setMaximumWidth(110);
     smoothing_->setAccessibleName(tr("Smoothing"));
     smoothing_->setToolTip(tr("Smoothing; the raw line stays, faint"));
-    smoothingText_ = new QLabel(bar);
-    setLook(*smoothingText_, "caption");
+    smoothingText_ = styled<QLabel>("caption", bar);
     logButton_ = new QToolButton(bar);
     logButton_->setText(tr("log"));
     logButton_->setCheckable(true);

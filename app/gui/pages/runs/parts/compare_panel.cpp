@@ -70,8 +70,7 @@ QWidget* ComparePanel::buildTableSide() {
     auto* side = new QWidget(splitter_);
     auto* layout = boxIn<QVBoxLayout>(side, kSpaceTiny, {0, kSpaceSmall, 0, 0});
     auto* bar = new QHBoxLayout;
-    summary_ = new QLabel(side);
-    setLook(*summary_, "dim");
+    summary_ = styled<QLabel>("dim", side);
     all_ = new QToolButton(side);
     all_->setText(tr("Show equal ones"));
     all_->setCheckable(true);

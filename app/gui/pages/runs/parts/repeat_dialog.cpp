@@ -54,13 +54,12 @@ RepeatDialog::RepeatDialog(DaemonBridge& daemon, const std::vector<RunPtr>& runs
 void RepeatDialog::build() {
     auto* column = boxIn<QVBoxLayout>(this, kSpaceMedium,
                                       {kSpaceLarge, kSpaceLarge, kSpaceLarge, kSpaceLarge});
-    title_ = new QLabel(this);
-    setLook(*title_, "title");
+    title_ = styled<QLabel>("title", this);
     column->addWidget(title_);
     column->addWidget(buildRows());
     if (numRuns_ == 1) {
-        auto* line = new QLabel(runCommandLine(*submits_.front().repeat.runs.front()), this);
-        setLook(*line, "caption");
+        auto* line =
+            styled<QLabel>("caption", runCommandLine(*submits_.front().repeat.runs.front()), this);
         line->setTextFormat(Qt::PlainText);
         line->setWordWrap(true);
         line->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);

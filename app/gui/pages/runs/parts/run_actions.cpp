@@ -34,10 +34,7 @@ QString RunActions::labelOf(const std::vector<std::string>& ids) const {
 }
 
 void RunActions::say(Notice::Kind kind, const QString& text) {
-    Notice notice;
-    notice.kind = kind;
-    notice.text = text;
-    Q_EMIT said(notice);
+    Q_EMIT said({kind, text});
 }
 
 void RunActions::runAll(const std::vector<std::string>& ids, Call call,

@@ -67,10 +67,7 @@ void TableExport::addTo(QMenu& menu) {
 }
 
 void TableExport::say(Notice::Kind kind, const QString& text) {
-    Notice notice;
-    notice.kind = kind;
-    notice.text = text;
-    Q_EMIT said(notice);
+    Q_EMIT said({kind, text});
 }
 
 }  // namespace millrace::gui
