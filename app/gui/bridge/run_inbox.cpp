@@ -42,10 +42,6 @@ void RunInbox::addUpdate(values::RunUpdate update) {
     put(std::move(update.run), update.isRemoved);
 }
 
-void RunInbox::setComplete() {
-    isComplete_ = isPending_ = true;
-}
-
 void RunInbox::put(values::RunSummary run, bool isRemoved) {
     isPending_ = true;
     if (isRemoved) {

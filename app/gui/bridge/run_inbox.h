@@ -23,7 +23,7 @@ class RunInbox {
     /// From a stream, which has no parameters.
     void addUpdate(values::RunUpdate update);
     /// Every run of the store has been added.
-    void setComplete();
+    void setComplete() { isComplete_ = isPending_ = true; }
 
     bool isPending() const { return isPending_; }
     std::size_t numPending() const { return changed_.size() + removed_.size(); }

@@ -123,9 +123,6 @@ bool StatisticChart::isEmpty() const {
     return kindOf(s_->content) != s_->kind || std::visit(EmptyCheck{}, s_->content);
 }
 
-void StatisticChart::appearanceChanged() {
-    dataChanged();
-}
 QSize StatisticChart::sizeHint() const {
     return {420, 220};
 }

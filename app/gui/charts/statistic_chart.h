@@ -26,7 +26,7 @@ class StatisticChart : public Chart {
     QSize minimumSizeHint() const override;
 
  protected:
-    void appearanceChanged() override;
+    void appearanceChanged() override { dataChanged(); }
     bool event(QEvent* event) override;
     void paintEvent(QPaintEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;

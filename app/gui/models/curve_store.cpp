@@ -274,10 +274,6 @@ const CurveColumn& CurveStore::column(CurveAxis axis) const {
     return axis == CurveAxis::kX ? x_ : axis == CurveAxis::kRows ? rows_ : timeMs_;
 }
 
-bool CurveStore::has(CurveAxis axis) const {
-    return !column(axis).empty();
-}
-
 CurvePoint CurveStore::at(std::size_t i) const {
     return {x_[i], y_[i], rows_.empty() ? kNoValue : rows_[i],
             timeMs_.empty() ? kNoValue : timeMs_[i]};

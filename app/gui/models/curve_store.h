@@ -85,7 +85,7 @@ class CurveStore {
 
     std::size_t size() const { return x_.size(); }
     bool isEmpty() const { return x_.empty(); }
-    bool has(CurveAxis axis) const;
+    bool has(CurveAxis axis) const { return !column(axis).empty(); }
     CurvePoint at(std::size_t i) const;
     double value(std::size_t i) const { return y_[i]; }
     /// The position of point i on the axis; the store must have the point.

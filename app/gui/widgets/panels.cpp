@@ -80,10 +80,6 @@ Card::Card(const QString& title, QWidget* parent) : QFrame(parent) {
     all->addLayout(body_, 1);
 }
 
-void Card::setTitle(const QString& title) {
-    title_->setFullText(title);
-}
-
 Figure::Figure(const QString& caption, QWidget* parent) : QWidget(parent) {
     auto* column = boxIn<QVBoxLayout>(this, 1);
     value_ = styled<QLabel>("title", noneText(), this);

@@ -44,7 +44,7 @@ class Card final : public QFrame {
 
  public:
     explicit Card(const QString& title, QWidget* parent = nullptr);
-    void setTitle(const QString& title);
+    void setTitle(const QString& title) { title_->setFullText(title); }
     QHBoxLayout* header() const { return header_; }  ///< after the title
     QVBoxLayout* body() const { return body_; }
 

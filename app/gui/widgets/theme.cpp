@@ -47,10 +47,6 @@ void ThemeControl::choose(ThemeChoice choice) {
     apply();
 }
 
-void ThemeControl::toggle() {
-    choose(isDark_ ? ThemeChoice::kLight : ThemeChoice::kDark);
-}
-
 // An application palette without colours of its own is the system's.
 void ThemeControl::readSystem() {
     isSystemDark_ = QPalette().color(QPalette::Window).lightness() < 128;

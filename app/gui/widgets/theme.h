@@ -32,7 +32,7 @@ class ThemeControl final : public QObject {
     bool isDark() const { return isDark_; }
     void choose(ThemeChoice choice);
     /// Switches from the visible theme to the other one, and keeps that.
-    void toggle();
+    void toggle() { choose(isDark_ ? ThemeChoice::kLight : ThemeChoice::kDark); }
 
  Q_SIGNALS:
     void changed();

@@ -251,10 +251,6 @@ std::string fieldText(const RunColumnInfo& facts, const RunSummary& run) {
 
 RunColumn::RunColumn(const QString& key) : facts_(factsOf(key)) {}
 
-std::size_t RunColumn::size() const {
-    return facts_.isNumeric() ? numbers_.size() : codes_.size();
-}
-
 void RunColumn::resize(std::size_t numRows) {
     if (facts_.isNumeric()) {
         numbers_.resize(numRows, kNoNumber);

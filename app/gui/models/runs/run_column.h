@@ -66,7 +66,7 @@ class RunColumn {
     explicit RunColumn(const QString& key);
 
     const RunColumnInfo& facts() const { return facts_; }
-    std::size_t size() const;
+    std::size_t size() const { return facts_.isNumeric() ? numbers_.size() : codes_.size(); }
     void resize(std::size_t numRows);
     void remove(std::size_t first, std::size_t count);
     /// Returns true if the value has changed.

@@ -253,10 +253,6 @@ bool RunRows::isExpanded(int row) const {
     return numVariations(row) > 0 && !order_.folded.contains(qtext(idAt(row)));
 }
 
-const RunSummary& RunRows::run(int row) const {
-    return table_->run(sourceRow(row));
-}
-
 int RunRows::rowOf(const std::string& id) const {
     return rowOfSource(table_->rowOf(id));
 }

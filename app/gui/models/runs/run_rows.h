@@ -57,7 +57,7 @@ class RunRows final : public KeptRows {
     const QSet<QString>& folded() const { return order_.folded; }
     void setFolded(QSet<QString> ids);
 
-    const values::RunSummary& run(int row) const;
+    const values::RunSummary& run(int row) const { return table_->run(sourceRow(row)); }
     const std::string& idAt(int row) const { return run(row).id; }
     int rowOf(const std::string& id) const;  ///< -1: not shown
     /// Against the base; nullopt without one, or if one of the values is missing.

@@ -92,14 +92,6 @@ void RunTable::clear() {
     endResetModel();
 }
 
-int RunTable::numRuns() const {
-    return static_cast<int>(runs_.size());
-}
-
-const RunSummary& RunTable::run(int row) const {
-    return runs_[static_cast<std::size_t>(row)];
-}
-
 const RunSummary* RunTable::find(const std::string& id) const {
     const int row = rowOf(id);
     return row < 0 ? nullptr : &run(row);
@@ -131,10 +123,6 @@ int RunTable::columnOf(const QString& key) {
     columns_.push_back(std::move(column));
     endInsertColumns();
     return index;
-}
-
-const RunColumn& RunTable::column(int index) const {
-    return *columns_[static_cast<std::size_t>(index)];
 }
 
 QString RunTable::param(int row, const std::string& name) const {

@@ -34,8 +34,8 @@ class RunTable : public QAbstractTableModel {
                const std::vector<std::string>& removed);
     void clear();
 
-    int numRuns() const;
-    const values::RunSummary& run(int row) const;
+    int numRuns() const { return static_cast<int>(runs_.size()); }
+    const values::RunSummary& run(int row) const { return runs_[static_cast<std::size_t>(row)]; }
     /// Null if there is none. Valid until the next change.
     const values::RunSummary* find(const std::string& id) const;
     int rowOf(const std::string& id) const;  ///< -1: none
@@ -43,7 +43,7 @@ class RunTable : public QAbstractTableModel {
 
     /// The index of a key's column (run_column.h), which is created if it is new.
     int columnOf(const QString& key);
-    const RunColumn& column(int index) const;
+    const RunColumn& column(int index) const { return *columns_[static_cast<std::size_t>(index)]; }
 
     /// "" if the run has no such parameter.
     QString param(int row, const std::string& name) const;

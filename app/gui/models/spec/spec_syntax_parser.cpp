@@ -105,10 +105,6 @@ void SyntaxParser::skipProperties() {
     }
 }
 
-bool SyntaxParser::isDash(int place) const {
-    return at(place) == u'-' && isBlankAt(place + 1);
-}
-
 int SyntaxParser::quoteEndOnLine(int place) const {
     const QChar quote = at(place);
     for (int i = place + 1; i < size_ && data_[i] != u'\n'; ++i) {
@@ -158,10 +154,6 @@ int SyntaxParser::make(int parent, int begin) {
         node(parent).children.push_back(index);
     }
     return index;
-}
-
-int SyntaxParser::makeNull(int parent, int place) {
-    return make(parent, place);
 }
 
 // Parses the text after "key:" or "- ". `indent`: the column of the key or the dash; lower lines

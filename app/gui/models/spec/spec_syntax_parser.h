@@ -22,14 +22,14 @@ class SyntaxParser {
     void skipToContent();
     void skipLine();
     void skipProperties();
-    bool isDash(int place) const;
+    bool isDash(int place) const { return at(place) == u'-' && isBlankAt(place + 1); }
     /// The position of the ':' of a key that begins here on this line; -1: none.
     int keyColon(int place) const;
     int quoteEndOnLine(int place) const;
 
     int make(int parent, int begin);
     SyntaxNode& node(int index) { return out_.nodes_[static_cast<std::size_t>(index)]; }
-    int makeNull(int parent, int place);
+    int makeNull(int parent, int place) { return make(parent, place); }
     int parseValue(int parent, int indent, bool isMapValue);
     int parseBlock(int parent, int indent);
     int parseInline(int parent, int indent);

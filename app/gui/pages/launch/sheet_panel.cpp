@@ -211,10 +211,6 @@ void SheetPanel::duplicateRow() {
     view_->setCurrentIndex(model_.index(made, SheetModel::kNameColumn));
 }
 
-void SheetPanel::removeRows() {
-    model_.removeRows(chosenRows());
-}
-
 void SheetPanel::copy() {
     QApplication::clipboard()->setText(model_.copy(view_->selectionModel()->selectedIndexes()));
 }

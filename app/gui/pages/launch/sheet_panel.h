@@ -47,7 +47,7 @@ class SheetPanel final : public QFrame {
 
     void addRow();
     void duplicateRow();
-    void removeRows();
+    void removeRows() { model_.removeRows(chosenRows()); }
     void copy();
     void paste();
     void addColumn();

@@ -154,10 +154,6 @@ void SpecBar::showRecent(const QStringList& paths, const QStringList& drafts) {
     }
 }
 
-void SpecBar::showDisk(bool isChanged) {
-    disk_->setVisible(isChanged);
-}
-
 void SpecBar::focusPath() {
     path_->setFocus();
     path_->selectAll();

@@ -19,7 +19,7 @@ class SpecBar final : public QFrame {
 
     void showDocument(const QString& path, const QString& baseDir, bool isModified);
     void showRecent(const QStringList& paths, const QStringList& drafts);
-    void showDisk(bool isChanged);
+    void showDisk(bool isChanged) { disk_->setVisible(isChanged); }
     void focusPath();
     QLineEdit* pathField() const { return path_; }
 

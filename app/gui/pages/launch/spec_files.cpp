@@ -182,10 +182,6 @@ void SpecFiles::lookAtDisk() {
     });
 }
 
-void SpecFiles::keepMine() {
-    setChangedOnDisk(false);
-}
-
 void SpecFiles::setChangedOnDisk(bool isChanged) {
     if (isChanged != isChangedOnDisk_) {
         isChangedOnDisk_ = isChanged;

@@ -39,7 +39,7 @@ class SpecFiles final : public QObject {
     bool openText(const QString& text, const QString& baseDir);
     void openDraft(int index);
     void reload() { open(path_); }
-    void keepMine();
+    void keepMine() { setChangedOnDisk(false); }
 
     bool isBusy() const { return numPending_ > 0; }
     const QStringList& recent() const { return recent_; }

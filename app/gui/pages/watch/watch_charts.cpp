@@ -465,10 +465,6 @@ void WatchCharts::setMetricShown(const std::string& metric, bool isShown) {
     arrange();
 }
 
-bool WatchCharts::isMetricShown(const std::string& metric) const {
-    return extra_.contains(metric);
-}
-
 void WatchCharts::arrange() {
     const int columns = std::clamp(width() / kChartWidthMin, 1, kColumnsMax);
     if (columns == numColumns_) {
@@ -510,10 +506,6 @@ void WatchCharts::focusChart(int place) {
             return;
         }
     }
-}
-
-void WatchCharts::follow() {
-    link_.follow();
 }
 
 void WatchCharts::refreshBadge() {

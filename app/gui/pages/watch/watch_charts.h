@@ -68,8 +68,8 @@ class WatchCharts final : public QWidget {
     QString foldedText() const;
     /// Adds or removes the chart of a metric.
     void setMetricShown(const std::string& metric, bool isShown);
-    bool isMetricShown(const std::string& metric) const;
-    void follow();
+    bool isMetricShown(const std::string& metric) const { return extra_.contains(metric); }
+    void follow() { link_.follow(); }
 
     void saveState(QSettings& settings) const;
     void restoreState(QSettings& settings);

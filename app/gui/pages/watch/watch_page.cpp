@@ -564,10 +564,6 @@ std::vector<Command> WatchPage::commands() {
     };
 }
 
-bool WatchPage::isSettled() const {
-    return feed_.isSettled();
-}
-
 void WatchPage::saveState(QSettings& settings) const {
     settings.setValue(QStringLiteral("across"), across_->saveState());
     if (isSized_) {

@@ -39,7 +39,7 @@ class WatchPage final : public Page {
     PageName name() const override { return PageName::kWatch; }
     std::vector<Command> commands() override;
     void arrive(const Destination& destination) override;
-    bool isSettled() const override;
+    bool isSettled() const override { return feed_.isSettled(); }
     void saveState(QSettings& settings) const override;
     void restoreState(QSettings& settings) override;
 

@@ -147,10 +147,6 @@ void LogCanvas::setWrapped(bool isWrapped) {
     viewport()->update();
 }
 
-int LogCanvas::topRow() const {
-    return isFollowing_ ? lastTopRow() : topRow_;
-}
-
 void LogCanvas::setTop(int row) {
     const int last = lastTopRow();
     topRow_ = std::clamp(row, 0, last);

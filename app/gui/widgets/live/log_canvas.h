@@ -33,7 +33,7 @@ class LogCanvas final : public QAbstractScrollArea {
     void setFollowing(bool isFollowing);
     bool isWrapped() const { return isWrapped_; }
     void setWrapped(bool isWrapped);
-    int topRow() const;
+    int topRow() const { return isFollowing_ ? lastTopRow() : topRow_; }
     void showRow(int row);
     /// The row that find and copy start from; -1: none.
     int currentRow() const;

@@ -183,10 +183,6 @@ void ChartBoard::clear() {
     fill();
 }
 
-bool ChartBoard::isSettled() const {
-    return numOpen_ == 0 && !refineTimer_.isActive();
-}
-
 PlotWidget* ChartBoard::makePlot(const std::string& metric) {
     auto* plot = new PlotWidget(this);
     plot->setTitle(metricTitle(metric));

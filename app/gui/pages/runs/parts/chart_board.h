@@ -57,7 +57,7 @@ class ChartBoard final : public QWidget {
     const std::vector<std::string>& chosen() const { return chosen_; }
     /// Forgets every curve (another daemon).
     void clear();
-    bool isSettled() const;
+    bool isSettled() const { return numOpen_ == 0 && !refineTimer_.isActive(); }
     /// Call when runs have other looks.
     void looksChanged() { fill(); }
     double smoothing() const;
