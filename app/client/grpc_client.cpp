@@ -375,7 +375,7 @@ class GrpcClient final : public DaemonClient {
     }
 
  private:
-    // The value that a call's reply stands for.
+    // Returns the value that a call's reply stands for.
     template <class Service, class Stub, class Request, class Reply>
     auto ask(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Reply*),
              const Request& request, int deadlineMs = rpc::kUnaryDeadlineMs,
@@ -385,7 +385,7 @@ class GrpcClient final : public DaemonClient {
         return convert::fromProto(reply);
     }
 
-    // The run in a call's reply.
+    // Returns the run in a call's reply.
     template <class Request, class Reply>
     Result<values::RunSummary> askRun(
         grpc::Status (v1::Runs::Stub::*method)(grpc::ClientContext*, const Request&, Reply*),

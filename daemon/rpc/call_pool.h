@@ -39,7 +39,7 @@ class CallPool {
 /// The same code and message, marked as the daemon's own (rpc_options.h, kDaemonsWord).
 grpc::Status toGrpc(const Status& status);
 
-/// A unary call that is answered at once.
+/// Answers a unary call at once.
 grpc::ServerUnaryReactor* finished(grpc::CallbackServerContext* context, const Status& status);
 
 /// A unary call whose `work` (-> Status) fills the response on the pool.

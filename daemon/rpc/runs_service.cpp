@@ -18,7 +18,7 @@ namespace {
 constexpr std::chrono::milliseconds kFollowInterval{100};
 constexpr std::uint32_t kDefaultWatchMs = 200, kLeastWatchMs = 50, kMostWatchMs = 60'000;
 
-// The response of a call that has `value`, or its error.
+// Puts `value` into the response of a call, or returns its error.
 template <class Value, class Response>
 Status fill(const Result<Value>& value, Response* response) {
     RETURN_IF_ERROR(value.status());
@@ -251,14 +251,14 @@ class RunsService final : public v1::Runs::CallbackService {
     }
 
  private:
-    // The id of `run`, if the caller may change it.
+    // Returns the id of `run` if the caller may change it.
     Result<std::string> mayChange(Context* context, const std::string& run) const {
         ASSIGN_OR_RETURN(agent::RunService::Owned owned, runs_.ownerOf(run));
         RETURN_IF_ERROR(parts_.access.mayChange(parts_.access.callerOf(*context), owned));
         return std::move(owned.id);
     }
 
-    // A call that changes the run of `request` with `change` and answers with the run.
+    // Changes the run of `request` with `change`, and answers with that run.
     template <class Request, class Response, class Change>
     Unary* changeOn(Context* context, const Request* request, Response* response, Change change) {
         return answerOn(

@@ -3,7 +3,7 @@
 namespace millrace::convert {
 namespace {
 
-// The enumerator, up to `last`, that toProto() turns into `message`; nullopt if there is none.
+// Returns the enumerator, up to `last`, that toProto() turns into `message`, if there is one.
 template <class Value, class Message>
 std::optional<Value> enumeratorOf(Message message, Value last) {
     for (int i = 0; i <= static_cast<int>(last); ++i) {

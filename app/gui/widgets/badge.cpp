@@ -71,7 +71,7 @@ BadgeLook badgeOf(const values::RunSummary& run) {
 
 namespace {
 
-/// The colours of text, and of the ground behind it.
+/// Returns the colours of text and of the ground behind it.
 std::pair<QColor, QColor> toneColors(Tone tone, const ThemeColors& c) {
     switch (tone) {
         case Tone::kGood:

@@ -40,7 +40,7 @@ enum class Glyph {
 void paintGlyph(QPainter& painter, const QRectF& square, Glyph glyph, const QColor& color);
 /// Follows the palette of the application: text colour, dim when disabled, accent when checked.
 QIcon icon(Glyph glyph);
-/// A flat button that shows only a glyph.
+/// Makes a flat button that shows only a glyph.
 QToolButton* iconButton(Glyph glyph, const QString& toolTip, QWidget* parent);
 /// The application's icon: a water wheel over a mill race.
 void paintApplicationIcon(QPainter& painter, const QRectF& square);

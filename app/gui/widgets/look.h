@@ -23,7 +23,7 @@ inline constexpr int kCornerRadius = 6;
 inline constexpr int kStyleSpacing = -1;  ///< between a layout's items: as the style decides
 inline constexpr QMargins kSectionMargins{kSpaceMedium, kSpaceSmall, kSpaceMedium, kSpaceSmall};
 
-/// A QVBoxLayout or QHBoxLayout: of `parent`, or to be added to another layout.
+/// Makes a QVBoxLayout or QHBoxLayout for `parent`, or without one for another layout.
 template <class Box>
 Box* boxIn(QWidget* parent, int spacing = kStyleSpacing, const QMargins& margins = {}) {
     auto* box = new Box(parent);

@@ -5,7 +5,7 @@
 namespace millrace::agent {
 namespace {
 
-// In the order of the enumerators.
+// The texts have the order of the enumerators.
 constexpr std::string_view kStageTexts[] = {
     "new",     "survey due",  "surveying",      "job due", "job writing", "placing",
     "unknown", "running",     "lingering",      "cutting", "dropping",    "draining",

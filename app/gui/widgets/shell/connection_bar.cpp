@@ -28,7 +28,7 @@ namespace {
 
 constexpr int kChipWidthMax = 260, kMarkSize = 9;
 
-// A shape for each state besides its tone, because colours alone do not reach everyone.
+// Each state has a shape besides its tone, because colours alone do not reach everyone.
 std::pair<Mark, Tone> linkLook(session::LinkState state) {
     switch (state) {
         case session::LinkState::kConnected:
