@@ -152,6 +152,10 @@ WatchSeries* WatchFeed::series(const std::string& run) const {
     return found == shown_.end() ? nullptr : &found->second->series;
 }
 
+void WatchFeed::setPixelWidth(int pixels) {
+    maxPoints_ = std::clamp(2 * pixels, kPointsMin, kPointsMax);
+}
+
 void WatchFeed::noteRun(const values::RunSummary& run) {
     const auto found = shown_.find(run.id);
     if (found == shown_.end()) {

@@ -34,7 +34,7 @@ class WatchFeed final : public QObject {
     /// Null if the run is not shown.
     WatchSeries* series(const std::string& run) const;
     /// Points that a series is thinned to: twice the pixels.
-    void setPixelWidth(int pixels) { maxPoints_ = std::clamp(2 * pixels, kPointsMin, kPointsMax); }
+    void setPixelWidth(int pixels);
     /// The visible part of the axis: requests data that is only there thinned.
     void detail(const std::set<std::string>& names, XAxis axis, CurveRange view);
     /// A shown run as it is now: its start, for relative time, and its attempt. A new attempt may
