@@ -35,6 +35,10 @@ void NodeCard::setOpen(bool isOpen) {
     }
 }
 
+int NodeCard::rowHeight() const {
+    return NodePainter::rowHeight(font());
+}
+
 int NodeCard::numCoreRows(const NodeState& node) const {
     const std::size_t cores = node.sample ? node.sample->corePercent.size() : 0;
     return NodePainter::coreHeight(cores, width() - 2 * kCardPad);

@@ -41,7 +41,7 @@ class NodeCard final : public QWidget {
 
  private:
     const NodeState* state() const { return model_->find(node_); }
-    int rowHeight() const { return NodePainter::rowHeight(font()); }
+    int rowHeight() const;
     int numCoreRows(const NodeState& node) const;
 
     const NodeModel* model_;

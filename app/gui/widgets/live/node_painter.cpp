@@ -111,6 +111,10 @@ NodePainter::NodePainter(QPainter& painter, const QRect& area, const QPalette& p
       bold_(headingFont(font)),
       y_(area.top()) {}
 
+int NodePainter::rowHeight(const QFont& font) {
+    return QFontMetrics(font).height() + 6;
+}
+
 int NodePainter::headHeight(const QFont& font) {
     return QFontMetrics(headingFont(font)).height() + QFontMetrics(captionFont(font)).height() + 8;
 }

@@ -33,7 +33,7 @@ class NodePainter {
     /// All of it in one line after the name.
     void paintCollapsed(const NodeState& node, std::optional<int> staleSeconds);
 
-    static int rowHeight(const QFont& font) { return QFontMetrics(font).height() + 6; }
+    static int rowHeight(const QFont& font);
     static int headHeight(const QFont& font);
     static int coreHeight(std::size_t numCores, int width);
     /// The height that paintBody() needs for `numWorkers`: a row each; if there are many, the

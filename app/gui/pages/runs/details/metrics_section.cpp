@@ -123,6 +123,10 @@ void MetricsSection::clear() {
     board_->clear();
 }
 
+bool MetricsSection::isSettled() const {
+    return numOpen_ == 0 && board_->isSettled();
+}
+
 void MetricsSection::save(QSettings& settings) const {
     settings.beginGroup("metrics");
     board_->save(settings);

@@ -26,7 +26,7 @@ class MetricsSection final : public QWidget {
 
     void showRun(const values::RunSummary& run, const std::vector<std::string>& names);
     void clear();
-    bool isSettled() const { return numOpen_ == 0 && board_->isSettled(); }
+    bool isSettled() const;
     RunMetrics& model() const { return *model_; }
     ChartBoard& board() const { return *board_; }
     QTableView& table() const { return *table_; }

@@ -112,6 +112,10 @@ bool RunTabs::isSettled() const {
     return overview_->board().isSettled() && metrics_->isSettled();
 }
 
+int RunTabs::tabsWidth() const {
+    return tabBar()->sizeHint().width() + 2;
+}
+
 void RunTabs::save(QSettings& settings) const {
     settings.setValue("tab", currentIndex());
     metrics_->save(settings);

@@ -63,7 +63,7 @@ class RunTabs final : public QTabWidget {
     void forget();
     bool isSettled() const;
     /// The width that all tabs need side by side.
-    int tabsWidth() const { return tabBar()->sizeHint().width() + 2; }
+    int tabsWidth() const;
     void save(QSettings& settings) const;
     void restore(QSettings& settings);
 

@@ -56,6 +56,10 @@ RunCellDelegate::RunCellDelegate(const RunRows& rows, const RunTrends& trends,
                                  const RunColors& colors, QObject* parent)
     : QStyledItemDelegate(parent), rows_(rows), trends_(trends), colors_(colors) {}
 
+int RunCellDelegate::rowHeight(const QFont& font) {
+    return QFontMetrics(font).height() + 13;
+}
+
 QRect RunCellDelegate::foldRect(const QRect& cell, int depth) {
     return {cell.left() + kCellPadding / 2 + depth * kIndent, cell.center().y() - kFoldSize / 2 + 1,
             kFoldSize, kFoldSize};

@@ -32,7 +32,7 @@ class RunCellDelegate final : public QStyledItemDelegate {
                const QModelIndex& index) const override;
     QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override;
 
-    static int rowHeight(const QFont& font) { return QFontMetrics(font).height() + 13; }
+    static int rowHeight(const QFont& font);
     /// The position of a row's fold mark within its name cell.
     static QRect foldRect(const QRect& cell, int depth);
     /// The full width that a cell needs.
