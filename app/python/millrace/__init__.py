@@ -5,7 +5,7 @@
     stream = millrace.stream("spec.yaml")
     for batch in stream:                       # this rank's rows of a step
         loss = f(model(batch)); loss.backward(); opt.step()
-    checkpoint["data"] = stream.state_dict()   # any rank's; goes on with any number of ranks
+    checkpoint["data"] = stream.state_dict()   # any rank's; resumes with any number of ranks
 
 Importing this loads neither numpy nor torch.
 """

@@ -21,9 +21,9 @@ _PACKED = ("id", "list", "weighted")
 class Ragged:
     """Lists of different lengths: list `i` is `values[offsets[i]:offsets[i + 1]]`.
 
-    `values` and `offsets` (int64, one more than there are lists) view the batch's memory. `weights`: one float32 for
-    each value of a weighted list, else None. `inverse`: where rows share lists (`features.request`), the list of each
-    row, else None: list `i` is that of row `i`. `dtype` is "string" for texts, whose values are their bytes.
+    `values` and `offsets` (int64, one more than the number of lists) view the batch's memory. `weights`: one float32
+    for each value of a weighted list, else None. `inverse`: if rows share lists (`features.request`), the number of
+    each row's list; else None, and row `i` has list `i`. `dtype` is "string" for texts; their values are bytes.
     """
 
     __slots__ = ("values", "offsets", "weights", "inverse", "dtype")
@@ -32,7 +32,7 @@ class Ragged:
         self.values, self.offsets, self.weights, self.inverse, self.dtype = values, offsets, weights, inverse, dtype
 
     def __len__(self) -> int:
-        """Rows."""
+        """Number of rows."""
         return len(self.inverse) if self.inverse is not None else max(0, len(self.offsets) - 1)
 
     def __getitem__(self, row: int) -> Any:
@@ -51,11 +51,11 @@ class Ragged:
 
     @property
     def lengths(self) -> Any:
-        """The length of each list (of each row's where rows share none)."""
+        """The length of each list. Rows that share a list have one entry."""
         return self.offsets[1:] - self.offsets[:-1]
 
     def expand(self) -> Ragged:
-        """One list for each row: a copy where rows share lists, else the same."""
+        """One list for each row: a copy if rows share lists, else this object."""
         if self.inverse is None:
             return self
         xp = _namespace(self.values)
@@ -69,20 +69,20 @@ class Ragged:
         return Ragged(self.values[at], offsets, weights, None, self.dtype)
 
     def to_jagged(self) -> Any:
-        """A torch nested tensor (layout `torch.jagged`) over these values, one list a row."""
+        """A torch nested tensor (layout `torch.jagged`) over these values, with one list for each row."""
         import torch
         rows = self.expand()
         values, offsets = torch.as_tensor(rows.values), torch.as_tensor(rows.offsets)
         return torch.nested.nested_tensor_from_jagged(values, offsets)
 
     def to_list(self) -> list[Any]:
-        """The lists as Python's own; texts as `str`."""
+        """A Python list with one list for each row; texts become `str`."""
         if self.dtype == "string":
             return [bytes(memoryview(_to_numpy(one))).decode(errors="replace") for one in self]
         return [one.tolist() for one in self]
 
     def map(self, change: Any) -> Ragged:
-        """With `change` applied to each of its arrays."""
+        """A `Ragged` with `change` applied to each of its arrays."""
         return Ragged(change(self.values), change(self.offsets), None if self.weights is None else change(self.weights),
                       None if self.inverse is None else change(self.inverse), self.dtype)
 
@@ -410,12 +410,12 @@ class NoRows:
 class Batch:
     """This rank's rows of one step.
 
-    `batch["x"]` is a tensor (numpy array where torch is not used) or a `Ragged` (lists, texts) of a feature or a head's
-    label: where both have one name, `x` is the feature and `x.label` the label. A carried column is `batch.carry["x"]` or
-    `batch["x.carry"]`, never `batch["x"]`. "dense" is the block of all dense features, [rows, width].
-    Nothing is copied: what is read here is the ring's memory, and it stays as it is for as long as any view of it
-    lives. It may be written to. A batch can be handed to torchrec's pipelines: it has `to`, `record_stream` and
-    `pin_memory`.
+    `batch["x"]` is a feature or a head's label: a tensor (without torch a numpy array), or a `Ragged` for lists and
+    texts. If a feature and a label have the same name, `x` is the feature and `x.label` the label. A carried column is
+    `batch.carry["x"]` or `batch["x.carry"]`, never `batch["x"]`. "dense" is the block of all dense features, [rows,
+    width].
+    Nothing is copied: the arrays view the ring's memory, which does not change while any view of it exists. You may
+    write to them. torchrec's pipelines accept a batch: it has `to`, `record_stream` and `pin_memory`.
     """
 
     __slots__ = ("_columns", "_ends_step", "_is_torch", "_made", "_memory", "_packed", "_stream", "epoch", "number", "rows",
@@ -424,14 +424,14 @@ class Batch:
     epoch: int
     """The epoch, from 0."""
     number: int
-    """The first micro-batch after the step of this batch: a consumer's position in the stream."""
+    """The first micro-batch after this batch's step: a consumer's position in the stream."""
     rows: int
     """Rows of this rank."""
     step_rows: int
     """Rows of the step over all ranks."""
     scale: float
-    """world x rows / step_rows: what a mean over these rows is multiplied by, so that DDP's mean over ranks is the mean
-    over the step's rows. 1 where all ranks have equally many; 0 where this one has none."""
+    """world x rows / step_rows. Multiply a mean over these rows by it; DDP's mean over ranks is then the mean over the
+    step's rows. 1 if all ranks have the same number of rows; 0 if this rank has none."""
 
     def __init__(self, columns: Columns, memory: Memory | Tensors | NoRows, is_torch: bool, facts: tuple[int, int, int, int],
                  stream: Any) -> None:
@@ -458,7 +458,7 @@ class Batch:
         return iter(self._columns.by_name)
 
     def keys(self) -> list[str]:
-        """The names that `batch[...]` knows."""
+        """The names that `batch[...]` accepts."""
         return list(self._columns.by_name)
 
     def __getitem__(self, name: str) -> Any:
@@ -492,7 +492,7 @@ class Batch:
 
     @property
     def labels(self) -> dict[str, Any]:
-        """The labels by head, float32; 0 where `masks` says that there is none."""
+        """The labels by head, float32; 0 if the row has no label (see `masks`)."""
         return self._of_role("label")
 
     @property
@@ -502,40 +502,40 @@ class Batch:
 
     @property
     def masks(self) -> dict[str, Any]:
-        """By head, uint8: 1 where the row has a label."""
+        """By head, uint8: 1 if the row has a label."""
         return self._of_role("mask")
 
     @property
     def carry(self) -> dict[str, Any]:
-        """The carried columns by name; of lists and texts a `Ragged`, in which a null is an empty one."""
+        """The carried columns by name. Lists and texts are a `Ragged`, in which a null is an empty list or text."""
         return self._of_role("carry")
 
     @property
     def row_ids(self) -> tuple[Any, Any]:
-        """Where each row comes from: its file (uint32, as the plan numbers them) and its row in it (uint64)."""
+        """The origin of each row: its file (uint32, in the plan's numbering) and its row in that file (uint64)."""
         return next(iter(self._of_role("row_file").values())), next(iter(self._of_role("row_number").values()))
 
     @property
     def cursor(self) -> str:
-        """The stream's position after this batch's step, as `millrace stream --from` takes it."""
+        """The stream's position after this batch's step; `millrace stream --from` accepts it."""
         stream = self._stream()
         if stream is None:
             raise MisuseError("the stream of this batch is gone: ask for its cursor before")
         return json.dumps(json.loads(stream._state_of(self.epoch, self.number))["cursor"])
 
     def kjt(self, features: list[str] | None = None) -> Any:
-        """One torchrec KeyedJaggedTensor over these id, list and weighted features (all of them).
+        """One torchrec KeyedJaggedTensor over these id, list and weighted features (default: all).
 
-        Needs torchrec. The feed lays the features' values out one behind the other, ids, lists, weighted lists, as the
-        spec names them: all of them, or adjacent ones in this order, are a view; others are copied. Where rows share lists,
-        a feature's lists are stored once and `inverse_indices` says which is each row's.
+        Needs torchrec. The feed stores the features' values contiguously: ids, lists, weighted lists, each in the
+        spec's order. All features, or adjacent ones in this order, are a view; others are copied. If rows share lists,
+        a feature's lists are stored once, and `inverse_indices` gives the list of each row.
         """
         from . import _kjt
         return _kjt.keyed_jagged(self, features)
 
     def arrow(self) -> Any:
-        """A pyarrow RecordBatch of features, labels and carried columns. Needs pyarrow. Ids, lists and numbers view
-        the ring's memory; lists that rows share are written out for each row."""
+        """A pyarrow RecordBatch of features, labels and carried columns. Needs pyarrow. Ids, lists and numbers view the
+        ring's memory; a list that rows share is copied for each row."""
         from . import _arrow
         return _arrow.record_batch(self)
 
@@ -548,7 +548,7 @@ class Batch:
         return self._changed(lambda tensor: tensor.pin_memory())
 
     def record_stream(self, stream: Any) -> None:
-        """Tells the allocator that `stream` uses this batch's tensors; of those in host memory nothing needs saying."""
+        """Tells the allocator that `stream` uses this batch's tensors; tensors in host memory need no such call."""
         def record(tensor: Any) -> Any:
             if tensor.is_cuda:
                 tensor.record_stream(stream)

@@ -179,12 +179,12 @@ class _Rows:
 
     @property
     def rank(self) -> int:
-        """This rank, from 0; until the first batch: as it is known so far."""
+        """This rank, from 0. Before the first batch: the value that is known so far."""
         return self._place.rank if self._place is not None else self._ranks.told()[0]
 
     @property
     def world(self) -> int:
-        """The number of ranks; until the first batch: as it is known so far."""
+        """The number of ranks. Before the first batch: the value that is known so far."""
         return self._place.world if self._place is not None else self._ranks.told()[1]
 
     def __reduce__(self) -> Any:
@@ -228,10 +228,10 @@ class _Consumer:
 
 
 class Stream(_Rows):
-    """The steps of a spec's stream, all epochs of it, this rank's rows of each; made by `millrace.stream()`.
+    """The steps of a spec's stream over all epochs, with this rank's rows of each; made by `millrace.stream()`.
 
-    One loop at a time reads it: `for batch in stream`. A loop that was left with `break` can be gone on with by
-    another one. As a context manager it closes itself.
+    One loop at a time reads it: `for batch in stream`. After `break`, another loop continues where that loop ended. As
+    a context manager it closes itself.
     """
 
     def __init__(self, feeds: Feeds, asked: Asked, device: Any, prefetch: int) -> None:
@@ -345,12 +345,13 @@ class Stream(_Rows):
         return self._reader.state_at(*self._last)
 
     def state_dict(self) -> dict[str, Any]:
-        """The loop's position: after the step whose batch it got last, whatever was read ahead.
+        """The loop's position: after the step of the last batch that it got, regardless of batches that were read
+        ahead.
 
-        It asks no other rank, and is the same in every rank: one rank's is enough to go on from, with any number of
-        ranks that divides the step's micro-batches. It names the files that are read, so that it also fits after the
-        dataset has got more: those are left out then. Texts and numbers only: `torch.save` and
-        `torch.distributed.checkpoint` keep it as it is.
+        The call does not communicate with other ranks. All ranks' states are equal, so one is enough to resume, with
+        any number of ranks that divides the number of the step's micro-batches. The state names the files that are
+        read, so it stays valid after the dataset has grown; new files are then left out. It has texts and numbers only:
+        `torch.save` and `torch.distributed.checkpoint` store it as it is.
         """
         self._check_process()
         if self._packed[0] != self._files:
@@ -358,7 +359,7 @@ class Stream(_Rows):
         return {"millrace": 1, "state": self._current(), "step": self._steps, "files": self._packed[1]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes on where `state_dict()` of a stream of the same spec was taken. All ranks load the same."""
+        """Resumes at the position of a `state_dict()` of a stream of the same spec. All ranks load the same state."""
         self._check_process()
         self._check_open()
         text = state.get("state") if isinstance(state, Mapping) else None
@@ -404,31 +405,32 @@ class Stream(_Rows):
 
     @property
     def step(self) -> int:
-        """Steps up to the loop's position, from the stream's start: the number of the step whose batch it got last."""
+        """Number of steps from the stream's start to the loop's position: the step of the last batch that the loop
+        got."""
         return self._steps
 
     @property
     def stopped(self) -> bool:
-        """The loop ended because the run is to stop (`millrace stop`), in every rank behind the same step: save a
-        checkpoint and end. False in a script that Millrace's launcher did not start."""
+        """The loop ended because the run is being stopped (`millrace stop`), in every rank after the same step: save a
+        checkpoint and end. False in a script that Millrace did not start."""
         return False
 
     @property
     def checkpoint_due(self) -> bool:
-        """The run wants a checkpoint at the end of this step (`train.checkpoint.every_steps`; while no daemon
-        answers, fewer and fewer): true in every rank at the same step, until `millrace.checkpoint()`. False in a script
-        that Millrace's launcher did not start."""
+        """The run needs a checkpoint at the end of this step (`train.checkpoint.every_steps`; less and less often while
+        no daemon answers). It is true in every rank at the same step, until the rank calls `millrace.checkpoint()`.
+        False in a script that Millrace did not start."""
         return False
 
     @property
     def order_hash(self) -> str:
-        """The order hash of everything up to the loop's position, of all ranks: at the end that of the run, which
-        `millrace stream SPEC --last drop` (or keep) prints. "" before the first batch."""
+        """The order hash of all ranks' rows up to the loop's position; "" before the first batch. At the end it is the
+        order hash of the run, which `millrace stream SPEC --last drop` (or keep) prints."""
         return str(self._told().get("order_hash", ""))
 
     @property
     def rows_delivered(self) -> int:
-        """Rows up to the loop's position, of all ranks."""
+        """Rows up to the loop's position, over all ranks."""
         return int(self._told().get("rows_delivered", 0))
 
     @property
@@ -438,7 +440,7 @@ class Stream(_Rows):
 
     @property
     def schema(self) -> list[dict[str, Any]]:
-        """The columns of the batches: name, role, dtype, width. Waits until all ranks have come to the feed."""
+        """The columns of the batches: name, role, dtype, width. Waits until all ranks have connected to the feed."""
         self._check_process()
         return self._connection().schema().describe()
 
@@ -449,14 +451,15 @@ class Stream(_Rows):
         return self._connection().stats()
 
     def __len__(self) -> int:
-        """Batches that this rank gets from the whole stream, exactly: one a step, or with `join=False` the step's
-        micro-batches. Where filters or draws leave the count open, this reads the columns that decide it, once: the answer
-        is kept under the stream's hash. `estimate` is there at once."""
+        """The exact number of batches that this rank gets from the whole stream: one for each step; with `join=False`
+        the step's micro-batches. If filters or draws decide the number, this reads their columns once and stores the
+        result under the stream's hash. `estimate` is faster."""
         return self._count_batches(self._request.counted())
 
     @property
     def estimate(self) -> _questions.Estimate:
-        """How many rows and steps there will be, from some of the splits, in seconds. In a run: exactly, counted as by `len()`."""
+        """The number of rows and steps, estimated within seconds from some of the splits. In a run: the exact number,
+        counted as by `len()`."""
         asked = (self._request.spec, *self._request.changes())
         document = _questions.ask("millrace", "preview", *asked)
         batch = _questions.ask("millrace", "check", *asked)["runs"][0]["spec"]["batch"]
@@ -466,9 +469,9 @@ class Stream(_Rows):
         return _questions.Estimate(*rows, *steps)
 
     def evaluation(self) -> Evaluation:
-        """The evaluation rows of the spec (`eval.dataset`), this rank's share; each loop over it reads them once.
+        """This rank's share of the spec's evaluation rows (`eval.dataset`); each loop over it reads them once.
 
-        It is served by the stream's own feed, whatever the training loop is doing, until `close()`.
+        The stream's own feed serves it, independently of the training loop, until `close()`.
         """
         self._check_process()
         self._check_open()
@@ -477,7 +480,7 @@ class Stream(_Rows):
         return Evaluation(self._asked, self._feeds, self._feed, self)
 
     def close(self) -> None:
-        """Ends the feed and its connection. Batches that are held stay readable. Again: nothing."""
+        """Ends the feed and its connection. Batches that you hold stay readable. A second call does nothing."""
         if os.getpid() != self._pid or self._is_closed:
             return
         try:
@@ -512,12 +515,12 @@ class Stream(_Rows):
 
 
 class Evaluation(_Rows):
-    """The evaluation rows, this rank's share; made by `millrace.stream(spec, part="eval")` (or "score") or
+    """This rank's share of the evaluation rows; made by `millrace.stream(spec, part="eval")` (or "score") or
     `Stream.evaluation()`.
 
-    Each loop over it reads them once, from their start: one that begins ends the one before it. They are the base's, the
-    same in all variations, and none is left out (in the last step a rank may have a batch of 0 rows). As a context manager
-    it closes itself.
+    Each loop over it reads the rows once, from their start; a new loop ends the previous one. The rows are those of the
+    base, the same in all variations, and none is left out: in the last step a rank may get a batch of 0 rows. As a
+    context manager it closes itself.
     """
 
     def __init__(self, asked: Asked, feeds: Feeds, feed: Feed | None, stream: Stream | None) -> None:
@@ -532,13 +535,13 @@ class Evaluation(_Rows):
             self._start_feed()
 
     def __len__(self) -> int:
-        """Batches that this rank gets in one loop, exactly. Where `eval.dataset.where` or a join drops rows, this reads the
-        columns that decide it, once: the answer is kept under the stream's hash."""
+        """The exact number of batches that this rank gets in one loop. If `eval.dataset.where` or a join drops rows,
+        this reads the columns that decide it once, and stores the result under the stream's hash."""
         return self._count_batches(self._feeds.request._replace(part=self.part).counted())
 
     @property
     def part(self) -> str:
-        """"eval", or "score": the rows have no labels."""
+        """"eval", or "score": rows without labels."""
         return "score" if self._feeds.request.part == "score" else "eval"
 
     def _replace(self, consumer: _Consumer) -> None:
@@ -598,7 +601,8 @@ class Evaluation(_Rows):
         raise MisuseError("an evaluation has no cursor: it is always read from its start")
 
     def close(self) -> None:
-        """Ends its connection, and the feed where that is its own. Batches that are held stay readable. Again: nothing."""
+        """Ends its connection, and its feed if it has its own. Batches that you hold stay readable. A second call does
+        nothing."""
         if os.getpid() == self._pid:
             self._leave()
             self._is_closed = True
@@ -635,40 +639,40 @@ def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapp
            part: str = "train", last: str = "drop", copy: bool = False, device: Any = None, prefetch: int = 2,
            rank: int | None = None, world: int | None = None, dp_rank: int | None = None, dp_size: int | None = None,
            as_numpy: bool = False, join: bool = True) -> Stream | Evaluation:
-    """The stream of a spec, computed by a feed of its own; read it with `for batch in stream`.
+    """Opens the stream of a spec, computed by a feed of its own; read it with `for batch in stream`.
 
-    In a script that Millrace's launcher started (`command:` of the spec), the spec that was submitted gives the stream
-    of the run, with the run's variation: from the run's feed, behind the checkpoint from which the run continues.
+    In a script that Millrace started (`command:` of the spec), the submitted spec gives the stream of the run, with the
+    run's variation. The run's feed serves it, starting after the checkpoint from which the run continues.
 
     spec, variation, set
         The YAML file, one of its variations, and changes: `{"batch.seed": 8}`.
     part
-        "train": a `Stream`. "eval": an `Evaluation`, the rows of `eval.dataset`. "score": the same without labels, for rows
-        whose label is not known yet: neither `labels` of the spec nor their columns are needed, and `set=` may name other
-        files, as in `{"eval.dataset": {"path": "today.parquet"}}`. These two take `copy`, the ranks' options, `as_numpy` and
-        `join` of the options below, and their batches are in host memory.
+        "train": a `Stream`. "eval": an `Evaluation`, the rows of `eval.dataset`. "score": the same without labels, for
+        rows whose label is not known yet. It needs neither the spec's `labels` nor their columns, and `set=` may name
+        other files, as in `{"eval.dataset": {"path": "today.parquet"}}`. "eval" and "score" accept only `copy`, the
+        options for ranks, `as_numpy` and `join`; their batches are in host memory.
     last
-        Handling of an epoch's last step if it has fewer rows than the others. "drop" leaves it out, in every
-        rank alike, and counts it (`rows_left_out`); "keep" gives every rank the same number of steps, where need be
-        with a batch of 0 rows (`batch.scale`).
+        Handling of an epoch's last step if it has fewer rows than the others. "drop" leaves it out on every rank, and
+        counts its rows (`rows_left_out`). "keep" gives every rank the same number of steps; a rank without rows gets a
+        batch of 0 rows (`batch.scale`).
     copy
-        Batches own their memory. Without it they view the ring's, and a batch that is kept for long makes the feed
-        take a new ring.
+        Batches own their memory. Without it they view the ring's memory; a batch that you hold for long makes the feed
+        allocate a new ring.
     device, prefetch
-        "cuda": batches are on the GPU, copied ahead, `prefetch` of them, on a CUDA stream of their own.
+        "cuda": batches are on the GPU. `prefetch` batches are copied ahead, on a separate CUDA stream.
     rank, world
-        Which share this process gets. Given by hand, it has a feed of its own. Else they are found at the first batch: from
-        torch.distributed where the script has initialised it (`torch.multiprocessing.spawn`, Lightning's own launcher), else
-        from the environment (torchrun); where both are there and disagree, a MisuseError says so. The ranks of a machine
-        share one feed: every rank makes the same calls.
+        The share of this process. If you give them, the process has a feed of its own. Otherwise they are determined at
+        the first batch: from torch.distributed if the script has initialised it (`torch.multiprocessing.spawn`,
+        Lightning's own launcher), else from the environment (torchrun). If both are present and disagree, a
+        `MisuseError` is raised. The ranks of a machine then share one feed, so every rank must make the same calls.
     dp_rank, dp_size
-        For trainers whose tensor- or pipeline-parallel ranks must see equal batches: processes of one `dp_rank` get
-        the same rows. Each has a feed of its own.
+        For trainers whose tensor- or pipeline-parallel ranks must see equal batches: processes with the same `dp_rank`
+        get the same rows. Each has a feed of its own.
     as_numpy
         numpy arrays instead of torch tensors; also the default if torch is not installed.
     join
-        This rank's rows of a step come as one batch. False: as micro-batches, of which a step has several; a state
-        that is taken among them is that of the step before.
+        True: this rank's rows of a step are delivered as one batch. False: as micro-batches, of which a step has
+        several; a state taken between them is that of the previous step.
     """
     if part not in ("train", "eval", "score"):
         raise MisuseError(f"part={part!r}: \"train\" is what is trained on, \"eval\" are the evaluation rows, and \"score\" "
