@@ -30,11 +30,11 @@ class Resumed:
 
     @property
     def step(self) -> int:
-        """The step it was saved at."""
+        """The step of the checkpoint."""
         return self._step
 
     def open(self) -> BinaryIO:
-        """Its content as a file that is read in place, as `torch.load` takes it."""
+        """Its content as a file object that reads in place; `torch.load` accepts it."""
         return io.BufferedReader(_Content(self._path, *self._content))  # type: ignore[return-value]
 
     def read(self) -> bytes:
@@ -82,17 +82,18 @@ def _taken(content: Any) -> tuple[str | None, Any, int]:
 
 
 def checkpoint(content: str | os.PathLike[str] | bytes, step: int | None = None) -> bool:
-    """Stores a checkpoint of the run at the step whose batch the loop got last: the next attempt continues from it.
+    """Stores a checkpoint of the run at the step of the last batch that the loop got. The next attempt continues from
+    it.
 
     content
         State that lets the script continue: the path of a file, which is copied, or its bytes. The stream's position is
-        added by itself.
+        added automatically.
     step
-        `stream.step`, for a script that counts for itself: another one is refused. In a run without a dataset the step that the
-        script is at; without it that of the last `millrace.log()`.
+        `stream.step`, for a script that counts its own steps; a different number is rejected. In a run without a
+        dataset: the step that the script is at; default: the step of the last `millrace.log()`.
 
-    True where it was written. Rank 0's is written, on other ranks this does nothing; nor does it where a run is stopped
-    before its first step, or in a script that Millrace's launcher did not start.
+    Returns True if it wrote a checkpoint. Only rank 0 writes; on other ranks the call only resets `checkpoint_due`. The
+    call does nothing if the run is stopped before its first step, or in a script that Millrace did not start.
     """
     link = _link.current()
     if link is None:
@@ -163,8 +164,8 @@ class _Content(io.RawIOBase):
 def resume() -> Resumed | None:
     """The checkpoint from which this attempt of the run continues; None if it begins at the run's start.
 
-    Every rank asks before its loop. The stream goes on behind that step by itself. In a script that Millrace's launcher
-    did not start: None.
+    Every rank calls this before its loop. The stream continues after the checkpoint's step automatically. Returns None
+    in a script that Millrace did not start.
     """
     link = _link.current()
     if link is None:

@@ -20,10 +20,10 @@ _ROUNDING = 1e-6  # a prediction may be beyond 0 and 1 by what float32 rounds
 
 
 class Figures(Dict[str, float]):
-    """The figures of an evaluation: `eval.auc` and its like by name, as docs/reference/metrics.md lists them."""
+    """The figures of an evaluation by name, such as `eval.auc`; docs/reference/metrics.md lists them."""
 
     hash: str = ""
-    """Equal in all evaluations of rows at the same positions of their files: what `millrace compare` shows."""
+    """Equal in all evaluations of rows at the same positions of their files; `millrace compare` shows it."""
     rows: int = 0
     """Evaluation rows of all ranks, with and without a label. `figures["eval.rows"]` counts those with a label."""
 
@@ -46,22 +46,22 @@ class _Share(NamedTuple):
 
 def evaluate(predict: Callable[[Any], Any], spec: str | os.PathLike[str] | Stream | Evaluation | None = None,
              variation: str | None = None, set: Mapping[str, Any] | None = None, *, as_numpy: bool = False) -> Figures:
-    """Runs a model over the evaluation rows of a spec, on all ranks, and says how good it is: AUC, log loss, normalised
-    entropy and calibration, exact, the same numbers for any number of ranks. Every rank gets the result.
+    """Runs a model over the evaluation rows of a spec, on all ranks, and returns its figures: AUC, log loss, normalised
+    entropy and calibration. They are exact and do not depend on the number of ranks. Every rank gets the result.
 
     predict
-        Called with each batch of this rank; gives the probability of each row: an array or tensor [rows], of several heads
-        [rows, heads] or a mapping by head. A number outside of 0 to 1, such as a logit, and NaN are refused with their row.
-        A rank that has no rows of a step gets a batch of 0 rows where others have some.
-        No gradients are kept; `model.eval()` is the caller's.
+        Called with each batch of this rank. Returns the probability of each row: an array or tensor [rows]; with
+        several heads [rows, heads], or a mapping by head. NaN, or a number outside 0 to 1 such as a logit, is an error
+        that names the row. In a step in which only other ranks have rows, this rank gets a batch of 0 rows. No
+        gradients are kept. Call `model.eval()` yourself.
     spec
-        The YAML file; or a stream, whose feed then serves it; or its `evaluation()`. None: the spec of the run that started
-        this script.
+        The YAML file; or a stream, whose feed then serves the rows; or an `Evaluation`. None: the spec of the run that
+        started this script.
     variation, set, as_numpy
-        As of `millrace.stream()`.
+        As in `millrace.stream()`.
 
-    With more than one rank torch.distributed brings the scores together: call `init_process_group` before. In a script that
-    a run started the figures are stored with the run, and `millrace compare` shows them beside those of others.
+    With more than one rank, torch.distributed gathers the scores: call `init_process_group` first. In a script that a
+    run started, the figures are stored with the run, and `millrace compare` shows them beside those of other runs.
     """
     link = _link.current()
     before = link.evaluates() if link is not None else ""

@@ -352,15 +352,15 @@ class Link:
 
 
 def log(*, step: int | None = None, **metrics: float) -> None:
-    """Metrics of the step whose batch the loop got last, for the run that this script is a rank of.
+    """Logs metrics of this script's run at the step of the last batch that the loop got.
 
-    Numbers, or tensors of one (whose value is waited for). The run's own figures are those of rank 0; `rank.*` are kept
-    of each rank. A script that Millrace's launcher did not start has nobody to tell: this does nothing.
+    A value is a number, or a tensor with one element; the call waits for the tensor's value. Metrics named `rank.*` are
+    stored for each rank, all others for rank 0 only. In a script that Millrace did not start, this does nothing.
 
     step
-        In a run without a dataset: the step that the metrics are of, from then on; it never falls. Until one is given
-        each call is a step of its own. In a run with a dataset `stream.step`, for a script that counts for itself: another one is
-        refused.
+        In a run without a dataset: the step of these metrics and of later ones; it must not decrease. Until a call
+        gives a step, each call counts as one step. In a run with a dataset: `stream.step`, for a script that counts its
+        own steps; a different number is rejected.
     """
     link = current()
     if link is not None and metrics:

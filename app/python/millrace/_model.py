@@ -17,31 +17,32 @@ if TYPE_CHECKING:
 
 def load_model(run: str | os.PathLike[str] | Run, step: int | None = None, *, best: bool = False,
                host: str | None = None, check_features: bool = True) -> BuiltIn:
-    """A model that a run of the built-in trainer has learnt, of any type, as a torch module with the same numbers.
+    """Loads a model that a run of the built-in trainer has learnt, of any type, as a torch module that gives the same
+    numbers.
 
     run
-        A checkpoint's file (`step-00000400.a1.safetensors`); or a run, by id, name, the beginning of one, or a `Run`: then
-        its checkpoint of `step`, the newest where that is None.
+        A checkpoint's file (`step-00000400.a1.safetensors`); or a run, by id, name, the beginning of one, or a `Run`;
+        `step` selects the checkpoint (default: the newest).
     best
-        The checkpoint of the best evaluation, for a run with `train.early_stop`.
+        Selects the checkpoint of the best evaluation, for a run with `train.early_stop`.
     host
-        Whose daemon knows the run, as of `millrace.Client`. The file must be on this machine.
+        The daemon that has the run, as in `millrace.Client`. The file must be on this machine.
     check_features
-        A batch whose features are not those that the model has learnt is refused with a `SpecError` that names the first
-        difference: another name or order of dense features, another size of a table or vocabulary, another step that
-        computes a feature. Which rows there are, and what they weigh, does not matter. False: taken as it is, where the
-        columns are there by name.
+        True: a batch whose features differ from those that the model has learnt raises a `SpecError`, which names the
+        first difference. Differences are another name or order of dense features, another size of a table or
+        vocabulary, or another step that computes a feature. The choice of rows and their weights do not matter. False:
+        accepts every batch that has columns of these names.
 
-    The file is read whole and held against its checksums: a damaged one is refused. `model(batch)` gives the logits [rows,
-    heads] of a batch of the same features, `model.probabilities(batch)` the probabilities by head; inputs are scaled as in
-    training.
+    The whole file is read and verified against its checksums; a damaged file is rejected. `model(batch)` gives the
+    logits [rows, heads] of a batch with the same features, and `model.probabilities(batch)` the probabilities by head.
+    Inputs are scaled as in training.
 
         import millrace
         model = millrace.load_model("r-abc23")
         figures = millrace.evaluate(model.probabilities, "spec.yaml")   # as the run reported them
 
-    `model.heads` are the labels' names, `model.step` is the step of the checkpoint. `state_dict()` of a network has the
-    checkpoint's names. Needs torch.
+    `model.heads` has the names of the labels, and `model.step` the step of the checkpoint. The `state_dict()` of a
+    network uses the checkpoint's names. Needs torch.
     """
     file = _safetensors.Checkpoint(_path_of(run, step, best, host), is_whole=True)
     facts = json.loads(file.metadata.get("module", "{}"))

@@ -18,8 +18,8 @@ _VARIABLE = "MILLRACE_PARAMS"
 class Params:
     """The values of `params`, by attribute (`params.lr`) or item (`params["lr"]`, `params["window.days"]`); read-only.
 
-    Texts, numbers, bools, lists as tuples, maps as Params of their own. A date is its text (`2024-03-07`). A parameter
-    called `get` or `keys`, as two methods are, is an item alone.
+    A value is a text, a number or a bool. A list becomes a tuple, a map another `Params`, and a date its text
+    (`2024-03-07`). A parameter called `get` or `keys`, like the two methods, is available only as an item.
     """
 
     __slots__ = ("_name", "_values")
@@ -63,7 +63,7 @@ class Params:
         return value[rest]
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The value, or `default` where there is none."""
+        """The value, or `default` if there is no such parameter."""
         return self[name] if name in self else default
 
     def keys(self) -> Iterator[str]:
