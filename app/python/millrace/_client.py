@@ -87,11 +87,11 @@ def _ids(runs: Sequence[Run | str | Sequence[Run | str]]) -> list[str]:
 
 
 class Client:
-    """The runs of a daemon: listed, launched, waited for, compared.
+    """The runs of a daemon: list, launch, wait, compare.
 
-    Runs are named by id, uid or name, by the beginning of one, or by a `Run`. Each call asks the daemon anew and returns
-    plain values; no connection is held. What goes wrong is said as the command line says it: `error.message`, `error.hint`,
-    `error.exit_code`.
+    A run is named by its id, uid or name, by the beginning of one of these, or by a `Run`. Each call sends a new
+    request to the daemon and returns plain values; no connection is kept. Errors have the command line's messages:
+    `error.message`, `error.hint`, `error.exit_code`.
     """
 
     def __init__(self, host: str | None = None) -> None:
@@ -109,7 +109,8 @@ class Client:
 
     def list(self, filter: str | None = None, order_by: str | Sequence[str] = (), limit: int = 50,
              deleted: bool = False) -> Runs:
-        """Runs, newest first. `filter` is that of `millrace ls`: `since 7d and metrics.eval.auc > 0.79`."""
+        """Lists runs, newest first. `filter` is an expression as in `millrace ls`: `since 7d and metrics.eval.auc >
+        0.79`."""
         arguments = ["ls", "--limit", str(limit)]
         arguments += ["--filter", filter] if filter else []
         for key in [order_by] if isinstance(order_by, str) else order_by:
@@ -122,9 +123,10 @@ class Client:
         return details
 
     def metrics(self, *runs: Run | str | Sequence[Run | str], names: str | Sequence[str] = (), points: int = 2000) -> Metrics:
-        """The series of runs' metrics: of `names`, else of all but the machine's. At most `points` of each, extremes kept.
+        """The series of the metrics `names` of these runs; default: all metrics except `system.*`. Each series has at
+        most `points` points; thinning keeps the extremes.
 
-        `.frame()` is a pandas DataFrame; without pandas the columns are there (`metrics["value"]`).
+        `.frame()` gives a pandas DataFrame. Without pandas, use the columns: `metrics["value"]`.
         """
         wanted = [names] if isinstance(names, str) else list(names)
         options = [part for name in wanted for part in ("--name", name)] + ["--points", str(points)]
@@ -150,7 +152,7 @@ class Client:
 
     def compare(self, *runs: Run | str | Sequence[Run | str], filter: str | None = None,
                 names: str | Sequence[str] = ()) -> Comparison:
-        """Runs side by side: what differs, what came out, and whether all were evaluated on the same rows."""
+        """Compares runs: how they differ, their results, and whether all were evaluated on the same rows."""
         arguments = ["compare", *(_ids(runs) if runs or not filter else [])]
         arguments += ["--filter", filter] if filter else []
         for name in [names] if isinstance(names, str) else names:
@@ -161,18 +163,19 @@ class Client:
                set: Mapping[str, Any] | None = None, name: str | None = None, project: str | None = None,
                tags: Mapping[str, str] | None = None, note: str | None = None, key: str | None = None,
                env: Sequence[str] = ()) -> Runs:
-        """Queues a spec's base, or variations of it; returns at once. A spec that is wrong is a `SpecError` with `errors`.
+        """Queues a spec's base, or variations of it; returns at once. A wrong spec raises a `SpecError` with `errors`.
 
         variations, all_variations
-            These variations without the base; or the base and every variation.
+            `variations` queues these variations without the base; `all_variations` queues the base and every variation.
         set
             Changes of keys: `{"train.learning_rate": 0.01}`.
         name
-            Names the runs; by default the spec's `name`, else its file's.
+            Name of the runs. Default: the spec's `name`, else its file's name.
         key
-            The same key gives the same runs, however often it is sent.
+            An idempotency key: repeated calls with the same key return the same runs.
         env
-            Names of this process's variables that a script (`command` of the spec) gets beside those of the allow-list.
+            Names of environment variables of this process that a script (`command` of the spec) gets, in addition to
+            those of the allow-list.
         """
         arguments = ["run", os.fspath(spec), "--detach"]
         for variation in [variations] if isinstance(variations, str) else variations:
@@ -189,13 +192,13 @@ class Client:
         return Runs(Run.of(one) for one in document["runs"])
 
     def wait(self, *runs: Run | str | Sequence[Run | str], timeout: float | None = None, check: bool = True) -> Runs:
-        """Until runs have ended; they as they are then, in the order in which they were named. Ctrl-C leaves at once, and the
-        runs go on.
+        """Waits until the runs have ended, and returns them in their final state, in the order of the arguments. Ctrl-C
+        stops the waiting at once; the runs continue.
 
         timeout
-            Seconds; a `RunError` when they have not ended by then.
+            Seconds. Raises a `RunError` if the runs have not ended by then.
         check
-            A `RunError` also where one failed or was cancelled. It has the runs (`error.runs`).
+            Raises a `RunError` also if a run failed or was cancelled; `error.runs` has the runs.
         """
         arguments = ["wait", *_ids(runs)]
         if timeout is not None:
@@ -216,15 +219,16 @@ class Client:
 
     def stop(self, *runs: Run | str | Sequence[Run | str], wait: bool = False, grace: float | None = None,
              reason: str | None = None) -> Runs:
-        """Ends runs with a checkpoint, for which they have `grace` seconds (15). `wait`: returns when they have ended."""
+        """Stops runs. Each has `grace` seconds (default: 15) to write a checkpoint. `wait`: returns when the runs have
+        ended."""
         arguments = ["stop", *_ids(runs), *(["--wait"] if wait else [])]
         arguments += ["--grace", str(round(grace))] if grace is not None else []
         arguments += ["--reason", reason] if reason is not None else []
         return Runs(Run.of(one) for one in self._document(*arguments)["runs"])
 
     def resume(self, run: Run | str, step: int | None = None, *, from_start: bool = False, ranks: int | None = None) -> Run:
-        """Goes on with a stopped or failed run from its last checkpoint, that of `step`, or from step 0; with another number
-        of `ranks` where it is one of a script."""
+        """Resumes a stopped or failed run from its last checkpoint, from the checkpoint of `step`, or from step 0
+        (`from_start`). `ranks` changes the number of ranks of a script's run."""
         arguments = ["resume", _id(run)]
         arguments += ["--step", str(step)] if step is not None else []
         arguments += ["--ranks", str(ranks)] if ranks is not None else []

@@ -6,7 +6,7 @@ from typing import Any
 
 
 class MillraceError(RuntimeError):
-    """An error of Millrace, as one sentence. Base of the others."""
+    """Base class of Millrace's exceptions. The message is one sentence."""
 
     exit_code: int = 1
     """The exit code of the command line for this error."""
@@ -18,45 +18,45 @@ class MillraceError(RuntimeError):
 
     @property
     def message(self) -> str:
-        """The sentence."""
+        """The message."""
         return str(self)
 
     @property
     def hint(self) -> str:
-        """The remedy: the part of the sentence after its semicolon; "" without one."""
+        """How to fix it: the part of the message after its semicolon; "" without one."""
         return str(self).partition("; ")[2]
 
 
 class SpecError(MillraceError):
-    """The spec, the data or a state is wrong: the same again ends the same way."""
+    """The spec, the data or a state is wrong; retrying gives the same error."""
 
     errors: list[dict[str, Any]] = []
-    """Where a spec is wrong, each with `message`, `file`, `line`, `column`, `path` (its key): as `millrace check --json` says
-    them."""
+    """The errors of a spec, each with `message`, `file`, `line`, `column` and `path` (the key), as in `millrace check
+    --json`."""
 
 
 class FeedError(MillraceError):
-    """The feed that computes the stream has failed or is gone: go on from the last state that was saved."""
+    """The feed that computes the stream has failed or ended: resume from the last saved state."""
 
 
 class MisuseError(MillraceError):
-    """The stream was used in a way in which it cannot work; the sentence says what works."""
+    """The module was used in a way that cannot work; the message names a way that works."""
 
     exit_code: int = 2
-    """As the command line's for a command that it does not understand."""
+    """The command line's exit code for wrong usage."""
 
 
 class DaemonError(MillraceError):
-    """No daemon answers, or it is of a version that cannot be spoken to."""
+    """No daemon answers, or it has an incompatible version."""
 
     exit_code: int = 6
-    """As the command line's."""
+    """The command line's exit code for this error."""
 
 
 class RunError(MillraceError):
-    """Runs that were waited for have ended otherwise than they should."""
+    """Runs that `wait()` waited for did not end as expected."""
 
     exit_code: int = 5
-    """5: one failed; 3: one was cancelled; 1: they had not ended within the time."""
+    """5: a run failed; 3: a run was cancelled; 1: the runs did not end in time."""
     runs: list[Any] = []
-    """They as they are now."""
+    """The runs in their current state."""

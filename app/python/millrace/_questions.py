@@ -12,8 +12,8 @@ from ._errors import MisuseError, SpecError
 
 
 class Estimate(NamedTuple):
-    """An estimate of a stream from some of its splits: kept rows of an epoch, and steps of all epochs, with
-    the bounds of a 95 % interval (None if one split says nothing about the others)."""
+    """An estimate of a stream from some of its splits: rows kept in one epoch and steps of all epochs, each with the
+    bounds of a 95 % interval. The bounds are None if a single sampled split does not allow an interval."""
 
     rows: float
     rows_low: float | None
@@ -60,19 +60,22 @@ def ask(program: str, *arguments: str) -> Any:
 def check(spec: str | os.PathLike[str], variation: str | None = None, set: Any = None) -> dict[str, Any]:
     """Checks a spec and resolves it. Returns the document of `millrace check --json`.
 
-    `ok`, `errors` (message, place in the file) and `runs`: of each variation the resolved spec, hashes, rows, warnings.
+    It has `ok`, `errors` (each with its message and its place in the file) and `runs` (the resolved spec, hashes, rows
+    and warnings of each variation).
     """
     return ask("millrace", "check", os.fspath(spec), *settings(variation, set))
 
 
 def preview(spec: str | os.PathLike[str], variation: str | None = None, set: Any = None) -> dict[str, Any]:
-    """Estimates in seconds, from some splits, what a spec keeps and costs. Returns the document of `millrace preview --json`."""
+    """Estimates within seconds, from some of the splits, how many rows a spec keeps and what it costs. Returns the
+    document of `millrace preview --json`."""
     return ask("millrace", "preview", os.fspath(spec), *settings(variation, set))
 
 
 def dataset(path: str | os.PathLike[str], profile: bool = False) -> dict[str, Any]:
     """Describes a dataset. Returns the document of `millrace dataset --json`: format, files, rows, columns with types.
 
-    `profile=True` reads some of it: distinct values, quantiles, what its files cost to read.
+    `profile=True` also reads a part of the dataset, and adds distinct values, quantiles and the cost of reading its
+    files.
     """
     return ask("millrace", "dataset", os.fspath(path), *(["--profile"] if profile else []))

@@ -24,7 +24,7 @@ def moment(text: str | None) -> datetime | None:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is."""
+    """How far a run has got."""
 
     step: int
     steps_total: int | None
@@ -37,7 +37,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Best:
-    """The best value of a metric, the first of equals, and its step."""
+    """The best value of a metric and its step; of equal values, the first."""
 
     value: float
     step: int
@@ -45,7 +45,7 @@ class Best:
 
 @dataclass(frozen=True)
 class Run:
-    """A run, as it was when it was asked for: `client.show(run)` looks again."""
+    """A run as it was at the time of the call; `client.show(run)` returns its current state."""
 
     id: str
     name: str
@@ -55,27 +55,27 @@ class Run:
     """queued, starting, running, stopping, finished, failed or cancelled."""
     exit_reason: str | None
     trouble: str | None
-    """A problem of the run that has not ended it; None: no problem."""
+    """A problem that has not ended the run; None: no problem."""
     progress: Progress
     metrics: dict[str, float]
-    """Name to newest value."""
+    """The newest value of each metric, by name."""
     best: dict[str, Best]
-    """The best value of each `eval.` metric for which it is known which way is better."""
+    """The best value of each `eval.` metric, if it is known whether higher or lower is better."""
     tags: dict[str, str]
     created: datetime | None
     started: datetime | None
     ended: datetime | None
     samples_per_second: float | None
-    """The mean over its steps; None: not known."""
+    """The mean over the run's steps; None: not known."""
     order_hash: str | None
     evaluation_hash: str | None
     """Equal in runs that were evaluated on rows at the same positions of their files. `compare` also compares the files' content."""
     rows_read: int | None
-    """As the two below: None for a run without a dataset."""
+    """`rows_read`, `rows_kept` and `rows_trained` are None for a run without a dataset."""
     rows_kept: int | None
     rows_trained: int | None
     document: dict[str, Any] = field(repr=False, compare=False)
-    """All that `millrace ls --json` says of it."""
+    """The run's part of the document of `millrace ls --json`."""
 
     @classmethod
     def of(cls, said: dict[str, Any]) -> Any:
@@ -99,12 +99,12 @@ class Run:
 
     @property
     def has_ended(self) -> bool:
-        """It is finished, failed or cancelled."""
+        """Whether the run is finished, failed or cancelled."""
         return self.state in ("finished", "failed", "cancelled")
 
     @property
     def label(self) -> str:
-        """The name of its variation, else its own."""
+        """The name of its variation; for the base, the run's name."""
         return self.variation or self.name
 
     def _repr_html_(self) -> str:
@@ -124,19 +124,19 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class RunDetails(Run):
-    """A run with all that is known of it."""
+    """A run with everything that is known about it."""
 
     spec: dict[str, Any] = field(default_factory=dict)
-    """Resolved: every key has a value."""
+    """The resolved spec: every key has a value."""
     spec_file: str | None = None
     params: dict[str, str] = field(default_factory=dict)
     receipt: dict[str, Any] | None = None
-    """The record of the data that it was trained on: files, rows in and out of each step, hashes. None: not known yet."""
+    """The record of the training data: files, rows in and out of each step, hashes. None: not known yet."""
     checkpoints: list[Checkpoint] = field(default_factory=list)
     metric_names: list[str] = field(default_factory=list)
     directory: str | None = None
     events: list[tuple[datetime | None, str]] = field(default_factory=list)
-    """Its history: when, what."""
+    """The run's history: the time and text of each event."""
 
     @staticmethod
     def _read(said: dict[str, Any]) -> dict[str, Any]:
@@ -149,7 +149,7 @@ class RunDetails(Run):
 
 
 class Runs(list):  # type: ignore[type-arg]
-    """A list of `Run`s; printed a line each, a table in a notebook."""
+    """A list of `Run`s. It prints one run a line; a notebook shows a table."""
 
     def __repr__(self) -> str:
         return "\n".join(f"{run.id}  {' / '.join(filter(None, (run.name, run.variation)))}  {run.state}" for run in self) or "no runs"
@@ -169,14 +169,14 @@ class Series:
     times: list[datetime | None]
     values: list[float]
     points_total: int
-    """As many as it has; what is here may be thinned out, extremes kept."""
+    """Number of points of the metric. The lists may have fewer: thinning keeps the extremes."""
 
 
 class Metrics(Dict[str, List[Any]]):
-    """Series of one run or several. A chart in a notebook.
+    """Series of one run or several. A notebook shows a chart.
 
-    It is a dict of the columns `run`, `metric`, `step`, `time`, `value`, a list each with a row for every point:
-    `metrics["value"]`, `pandas.DataFrame(metrics)` and `pyarrow.table(metrics)` work.
+    It is a dict of the columns `run`, `metric`, `step`, `time` and `value`. Each column is a list with one entry for
+    each point: `metrics["value"]`, `pandas.DataFrame(metrics)` and `pyarrow.table(metrics)` work.
     """
 
     def __init__(self, series: list[Series]) -> None:
@@ -192,7 +192,7 @@ class Metrics(Dict[str, List[Any]]):
         return f"Metrics({told})"
 
     def get_series(self, name: str, run: Any = None) -> Series:
-        """The series of this name, of this run where there are several."""
+        """The series with this name; `run` selects one if several runs have it."""
         run_id = getattr(run, "id", run)
         found = [one for one in self.series if one.name == name and run_id in (None, one.run)]
         if len(found) != 1:
@@ -201,7 +201,8 @@ class Metrics(Dict[str, List[Any]]):
         return found[0]
 
     def frame(self, name: str | None = None) -> Any:
-        """A pandas DataFrame of the columns; with `name` one of that metric, a row a step and a column a run. Needs pandas."""
+        """A pandas DataFrame of the columns. With `name`, only that metric: a row for each step, a column for each run.
+        Needs pandas."""
         import pandas
         if name is None:
             return pandas.DataFrame(self)
@@ -209,7 +210,7 @@ class Metrics(Dict[str, List[Any]]):
                                  for one in self.series if one.name == name}).rename_axis(index="step")
 
     def chart(self, *names: str, width: int = 640, height: int = 260) -> _chart.Chart:
-        """Lines over steps, a picture for each name (all where none is given), as SVG. A notebook shows it."""
+        """Lines over steps as SVG, one picture for each name (default: all). A notebook shows them."""
         wanted = names or tuple(dict.fromkeys(one.name for one in self.series))
         is_one = len({one.run for one in self.series}) <= 1
         pictures = []
@@ -225,27 +226,32 @@ class Metrics(Dict[str, List[Any]]):
 
 @dataclass(frozen=True)
 class Comparison:
-    """Runs side by side. A table in a notebook."""
+    """Runs side by side. A notebook shows a table."""
 
     runs: list[Run]
     differences: dict[str, dict[str, str | None]]
-    """Keys of the spec that are not the same in all: key to run to its value. `file PATH` for a file whose content differs."""
+    """The keys of the spec whose values differ: a map from key to run to value. `file PATH` is a file whose content
+    differs."""
     metrics: dict[str, dict[str, float | None]]
-    """Name to run to newest value."""
+    """A map from metric to run to newest value."""
     best: dict[str, dict[str, Best | None]]
     same_stream: bool
-    """False: they trained on other files, rows or features, or in another order, and their losses do not compare."""
+    """False: the runs trained on different files, rows or features, or in a different order. Their losses are then not
+    comparable."""
     same_evaluation_rows: bool | None
-    """True: the same positions in files of the same content, and as many rows with a label. None: not known, of fewer than two."""
+    """True: the runs were evaluated on the same positions in files of the same content, with the same number of
+    labelled rows. None: not known, or fewer than two runs were evaluated."""
     differs_in_seed_only: list[str]
-    """Runs that differ from the first in nothing but `batch.seed`. How far the seed alone moves the figures is not known."""
+    """Runs that differ from the first only in `batch.seed`. How much the seed alone changes the figures is not
+    known."""
     other_label: list[str]
-    """Runs that learn another label than the first."""
+    """Runs that learn a different label from the first run's."""
     paired: dict[str, dict[str, Any] | None]
-    """The first run with each other one, by its id, row by row: `rows` that both scored, their `share`, and by head in `heads`
-    the mean `log_loss_difference`. None if one of them has no scores, `problem` if they were evaluated on other files."""
+    """A comparison row by row of the first run with each other run, by the other run's id: `rows` that both scored,
+    their `share`, and in `heads` the mean `log_loss_difference` of each head. None if one of the two has no scores;
+    `problem` if they were evaluated on different files."""
     document: dict[str, Any] = field(repr=False, compare=False)
-    """All that `millrace compare --json` says."""
+    """The document of `millrace compare --json`."""
 
     @classmethod
     def of(cls, said: dict[str, Any]) -> Comparison:
@@ -261,7 +267,7 @@ class Comparison:
                    said["paired"]["runs"], said)
 
     def columns(self) -> dict[str, list[Any]]:
-        """A row a run: `run`, `variation`, each key that differs, each metric."""
+        """A row for each run: `run`, `variation`, each key that differs, each metric."""
         out: dict[str, list[Any]] = {"run": [run.id for run in self.runs],
                                      "variation": [run.variation or "base" for run in self.runs]}
         for key, values in self.differences.items():
