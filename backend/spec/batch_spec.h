@@ -25,14 +25,14 @@ struct BatchSpec {
           "rows of a micro-batch, which must divide `rows`; default rows / 8",
           {.min = 1, .max = 1e9, .isDerived = true, .unit = "rows"});
         a("epochs", &S::epochs, "passes over the dataset", {.min = 1, .max = 1e6});
-        a("seed", &S::seed, "of the order, the draws and the model's first weights");
+        a("seed", &S::seed, "seed of the order, the draws and the model's initial weights");
         a("shuffle", &S::shuffle,
-          "within a segment: rows, whole requests (needs `features.request`, a column of the "
-          "files), or none; default: requests where such a column is named, else rows",
+          "what is shuffled within a segment: rows, whole requests (needs `features.request`, a "
+          "column of the files), or none; default: requests if such a column is named, else rows",
           {.choices = {"rows", "requests", "none"}});
         a.order("order", &S::order, &S::orderBy,
-                "of the splits: permuted in each epoch, as_is, or {by: column}, which takes the "
-                "values of a column in ascending order and permutes the splits of each");
+                "order of the splits: permuted in each epoch, as_is, or {by: column}, which takes "
+                "the values of a column in ascending order and permutes the splits of each value");
         a("segment_splits", &S::segmentSplits,
           "splits shuffled together; 0: at most 131,072 rows and 256 MB decoded, fixed by the plan",
           {.min = 0, .max = 1e6});
@@ -46,22 +46,22 @@ struct ResourcesSpec {
 
     static void listKeys(auto& a) {
         using S = ResourcesSpec;
-        a("memory_limit_mb", &S::memoryLimitMb, "of a loader process",
+        a("memory_limit_mb", &S::memoryLimitMb, "memory limit of a loader process",
           {.min = 64, .max = 1e9, .isOfStream = true, .unit = "MB"});
-        a("loader_threads", &S::loaderThreads, "0: one for each core",
+        a("loader_threads", &S::loaderThreads, "threads of the loader; 0: one for each core",
           {.min = 0, .max = 1024, .isOfStream = true});
         a.yaml("data_workers", KeyType::kSection,
-               "processes that compute segments for the feed, here or on other machines",
+               "processes that compute segments for the feed, on this machine or others",
                {.isOfStream = true});
         a("data_workers.min", &S::dataWorkersMin,
-          "that a run starts, and starts again when they are lost", {.min = 0, .max = 65536});
+          "workers that a run starts, and restarts if they are lost", {.min = 0, .max = 65536});
         a("data_workers.max", &S::dataWorkersMax,
-          "with those that join by hand, as far as the advice on their number goes; 0: none may "
-          "join",
+          "upper limit of the recommended number of workers, including those added by hand; 0: no "
+          "worker may join",
           {.min = 0, .max = 65536});
         a("gpus_per_rank", &S::gpusPerRank,
-          "GPUs of a rank: the run's alone, in CUDA_VISIBLE_DEVICES of all its ranks; of the "
-          "built-in trainer at most 1",
+          "GPUs of a rank: reserved for the run, in CUDA_VISIBLE_DEVICES of all its ranks; at most "
+          "1 for the built-in trainer",
           {.min = 0, .max = 64});
     }
 };

@@ -26,16 +26,17 @@ struct VocabularySpec {
     static void listKeys(auto& a) {
         using S = VocabularySpec;
         a.table(&S::table,
-                "the files or globs of the table, read as one; absent: the values are counted");
+                "the table's files or globs, read as one; absent: values are counted in the "
+                "training rows");
         a("column", &S::column, "the table's column of values", {.isSparse = true});
         a("on_duplicate", &S::onDuplicate,
-          "a value that the table has twice; first: its first row gives the id",
+          "a value that occurs twice in the table; first: its first row gives the id",
           {.choices = {"error", "first"}, .isSparse = true});
-        a("min_count", &S::minCount, "counted: values that occur less often are unknown",
+        a("min_count", &S::minCount, "without `table`: values that occur less often are unknown",
           {.min = 1, .max = 1e15, .isSparse = true});
         a("max_rows", &S::maxRows,
-          "counted: most rows of the embedding, with row 0; the rarest values beyond it are "
-          "unknown; 0: no bound",
+          "without `table`: maximum rows of the embedding, including row 0; the rarest values "
+          "beyond it are unknown; 0: no limit",
           {.min = 0, .max = 1e12, .isSparse = true, .unit = "rows"});
         a.json("hash", &S::hash, {.isSparse = true});
     }
@@ -50,15 +51,17 @@ struct EmbeddingSpec {
 
     static void listKeys(auto& a) {
         using S = EmbeddingSpec;
-        a("features", &S::features, "features that share it; default: its name");
-        a("rows", &S::rows, "rows of the table; ids are hashed into them unless a step made them",
+        a("features", &S::features,
+          "features that share the table; default: the feature with its name");
+        a("rows", &S::rows,
+          "rows of the table; ids are hashed into this range, unless a step made them",
           {.min = 1, .max = 1e12, .isDerived = true, .unit = "rows"});
         a("dim", &S::dim, "width; default `model.embedding_dim`",
           {.min = 1, .max = 65536, .isDerived = true});
         a("vocabulary", &S::vocabulary,
-          "ids by place in a table's column, or, without `table`, of the values that are counted "
-          "in the training rows: the most frequent one is 1, equal counts in the values' order. 0 "
-          "for null and all other values; the embedding gets a row for it",
+          "gives known values an id: their position in a table's column or, without `table`, their "
+          "position by frequency in the training rows (the most frequent is 1; equal counts in the "
+          "values' order). Null and all other values get 0, which has a row in the embedding",
           {.word = "auto"});
     }
 };

@@ -18,7 +18,7 @@ struct LabelSpec {
         using S = LabelSpec;
         a("expr", &S::expr,
           "true or false, or a number from 0 to 1; a result that is null or NaN is masked and "
-          "counted. A comparison takes NaN for the greatest number: `delay > 15` is true of it",
+          "counted. A comparison treats NaN as the greatest number: `delay > 15` is true for it",
           {.type = KeyType::kExpr, .isRequired = true});
         a("weight", &S::weight, "the row's weight for this head in training; default 1",
           {.type = KeyType::kExpr});
@@ -45,7 +45,8 @@ struct WeightedFeature {
         using S = WeightedFeature;
         a("name", &S::name, "the feature's name; default: the ids' column");
         a("ids", &S::ids, "list column of ids", {.isRequired = true});
-        a("weights", &S::weights, "list column of weights, as long", {.isRequired = true});
+        a("weights", &S::weights, "list column of weights, with the same lengths",
+          {.isRequired = true});
     }
 };
 
@@ -61,11 +62,11 @@ struct SequenceFeature {
           "are passed on",
           {.isRequired = true});
         a("time", &S::time,
-          "list column of the elements' times, as long; default: the one list of times among "
-          "`columns`");
+          "list column of the elements' times, with the same lengths; default: the only list of "
+          "times among `columns`");
         a("before", &S::before,
-          "column of the row's time: only elements whose time is before it stay (needs `time`)");
-        a("last", &S::last, "the last elements kept, after `before`; 0: all",
+          "column with the row's time; keeps only elements with an earlier time (needs `time`)");
+        a("last", &S::last, "number of last elements to keep, after `before`; 0: all",
           {.min = 0, .max = 1e9});
     }
 };
@@ -92,16 +93,15 @@ struct FeaturesSpec {
         a("weighted", &S::weighted, "lists of ids with weights");
         a("sequences", &S::sequences, "aligned lists with one set of offsets, by name");
         a("carry", &S::carry, "columns passed through untouched; patterns allowed");
-        a("request", &S::request, "column that adjacent rows of one request share");
+        a("request", &S::request, "column that has the same value in adjacent rows of one request");
         a("user", &S::user,
-          "column that says whose row it is: `millrace stream` and the run's metrics then tell the "
+          "column with the user of a row: `millrace stream` and the run's metrics then report the "
           "share of the largest user in a micro-batch",
           {.isSparse = true});
         a("dedup", &S::dedup,
-          "with `features.request`, lists are stored once a request and frames say which row has "
-          "which: of all list columns (required: one that changes within a request is an error), "
-          "of "
-          "those that do not change in the first rows of the plan (best_effort), or of none (off)",
+          "with `features.request`, stores lists once for each request. required: all list "
+          "columns, and a list that changes within a request is an error; best_effort: the list "
+          "columns that do not change within a request in the first rows of the plan; off: none",
           {.choices = {"required", "best_effort", "off"}});
     }
 };

@@ -44,7 +44,8 @@ struct DlrmModel : ModelDefaults {
           "[64, embedding_dim]",
           {.min = 1, .max = 1e6});
         a("top", &DlrmModel::top,
-          "dlrm: layers over the interactions; the last is 1 (an output a head); default [64, 1]",
+          "dlrm: layers over the interactions; the last is 1 (one output for each head); default "
+          "[64, 1]",
           {.min = 1, .max = 1e6});
     }
     void resolve(std::int64_t embeddingDim);
@@ -80,7 +81,8 @@ struct DcnModel : HiddenLayers {
         a("cross_layers", &DcnModel::crossLayers,
           "dcn_v2: layers that multiply all inputs with each other", {.min = 1, .max = 64});
         a("cross_rank", &DcnModel::crossRank,
-          "dcn_v2: of a cross layer's matrix, as a product of two; 0: full",
+          "dcn_v2: rank of a cross layer's matrix, stored as a product of two matrices; 0: full "
+          "rank",
           {.min = 0, .max = 1e6});
     }
 };
@@ -105,7 +107,7 @@ struct TargetMeanModel : ModelDefaults {
     static void listKeys(auto& a) {
         a("keys", &TargetMeanModel::keys, "target_mean: id features whose means are taken");
         a("smoothing", &TargetMeanModel::smoothing,
-          "target_mean: rows that the overall mean counts for",
+          "target_mean: weight of the overall mean, in rows",
           {.min = 0, .max = 1e12, .unit = "rows"});
     }
     void check(const RunSpec& spec, Problems& problems) const;
@@ -135,9 +137,10 @@ struct ModelSpec {
 
     static void listKeys(auto& a) {
         using S = ModelSpec;
-        a.kind("type", &S::body,
-               "logistic is the baseline with gradients, target_mean the one without",
-               {.choices = {"dlrm", "dcn_v2", "mlp", "logistic", "target_mean"}});
+        a.kind(
+            "type", &S::body,
+            "the model; logistic is the baseline with gradients, target_mean the baseline without",
+            {.choices = {"dlrm", "dcn_v2", "mlp", "logistic", "target_mean"}});
         a("embedding_dim", &S::embeddingDim, "width of embeddings", {.min = 1, .max = 65536});
         a.body(&S::body);
     }

@@ -44,18 +44,20 @@ struct DatasetSpec {
         a("path", &S::path,
           "files or globs, relative to the spec's directory; a list is read in its order",
           {.isRequired = true});
-        a("format", &S::format, "default: by the ending of the first path", {.choices = kFormats});
-        a("where", &S::where, "rows that are read at all, before the recipe",
+        a("format", &S::format, "the files' format; default: by the ending of the first path",
+          {.choices = kFormats});
+        a("where", &S::where, "condition on the rows that are read, before the recipe",
           {.type = KeyType::kExpr});
         a("csv_split_rows", &S::csvSplitRows, "rows of a CSV split",
           {.min = 1, .max = kMostRows, .unit = "rows"});
         a("missing_columns", &S::missingColumns,
-          "a file without a column that others have: the spec may not use it, or it is null there",
+          "a column that some files lack; error: the spec may not use it; null: it is null in "
+          "those files",
           {.choices = {"error", "null"}});
         a("types", &S::types,
-          "types of columns by name (int64, double, string, ...) where files differ or have "
-          "another one: numbers and texts as numbers, integers as texts; a value that would change "
-          "is an error",
+          "types of columns by name (int64, double, string, ...), if files differ or have another "
+          "type: numbers and texts can become numbers, integers can become texts; a value that "
+          "would change is an error",
           {.isSparse = true});
         a("csv", &S::csv, "how CSV files are written");
     }
@@ -72,20 +74,23 @@ struct EvalSpec {
     static void listKeys(auto& a) {
         using S = EvalSpec;
         a.json("dataset", &S::dataset);
-        a.yaml("dataset", KeyType::kSection, "which rows; what is absent is the base's `dataset`");
+        a.yaml("dataset", KeyType::kSection,
+               "the evaluation rows; keys that are absent are those of the base's `dataset`");
         a.yaml("dataset.path", KeyType::kTextList, "other files than the base's");
-        a.yaml("dataset.format", KeyType::kChoice, "default: by the ending of the first path",
+        a.yaml("dataset.format", KeyType::kChoice,
+               "the files' format; default: by the ending of the first path",
                {.choices = DatasetSpec::kFormats});
-        a.yaml("dataset.where", KeyType::kExpr, "rows evaluated; default all, not `dataset.where`");
-        a("every_steps", &S::everySteps, "0: only at the end",
+        a.yaml("dataset.where", KeyType::kExpr,
+               "condition on the evaluation rows; default: all rows, not those of `dataset.where`");
+        a("every_steps", &S::everySteps, "interval in steps; 0: only at the end",
           {.min = 0, .max = kMostRows, .unit = "steps"});
-        a("metrics", &S::metrics, "what is reported",
+        a("metrics", &S::metrics, "figures to report",
           {.choices = {"auc", "log_loss", "normalized_entropy", "calibration"}});
         a.json("labels", &S::labels);
         a.json("label_recipe", &S::labelRecipe);
         a("recipe", &S::recipe,
-          "steps instead of the run's own, none of which drops or weighs rows (eval.dataset.where "
-          "chooses rows); default: the run's own without those that do");
+          "steps instead of the run's recipe; none may drop or weigh rows (eval.dataset.where "
+          "chooses rows); default: the run's recipe without the steps that do");
     }
 };
 
@@ -130,40 +135,40 @@ void RunSpec::listKeys(auto& a) {
     using S = RunSpec;
     a("name", &S::name, "name of the run; default: the file's name without its ending");
     a("notes", &S::notes, "free text, stored with the run");
-    a("owner", &S::owner, "whose run it is; default: the user who submits it");
-    a("project", &S::project, "what the run belongs to; runs are filtered by it");
+    a("owner", &S::owner, "the run's owner; default: the user who submits it");
+    a("project", &S::project,
+      "project that the run belongs to; lists of runs can be filtered by it");
     a("tags", &S::tags, "names and values, stored with the run");
-    a("params", &S::params, "your own parameters: `${name}`, and what a script reads",
+    a("params", &S::params, "your own parameters, for `${name}` and for scripts",
       {.isSparse = true});
-    a("dataset", &S::dataset, "which rows are read; a `command` may have none",
-      {.isOptional = true});
+    a("dataset", &S::dataset, "which rows are read; optional with `command`", {.isOptional = true});
     a("recipe", &S::recipe, "the last-mile steps, in the order in which they run",
       {.isOfStream = true});
     a.yaml("label", KeyType::kExpr, "short for `labels` with one head called `label`",
            {.isOfStream = true});
     a("labels", &S::labels,
-      "one head each: `name: expression`, or the keys below; with `command` there may be none",
+      "one head each: `name: expression`, or the keys below; optional with `command`",
       {.isOfStream = true, .shortKey = "expr"});
     a("features", &S::features, "which columns the model sees", {.isOfStream = true});
     a("embeddings", &S::embeddings,
-      "embedding tables by name: the feature's, or any with `features`; a pattern like \"s*\" "
-      "gives each matching id or list feature a table of its own",
+      "embedding tables by name: a feature's name, or any name with `features`; a pattern like "
+      "\"s*\" gives each matching id or list feature a table of its own",
       {.isOfStream = true});
     a("batch", &S::batch, "how rows become batches", {.isOfStream = true});
     a("model", &S::model, "the built-in model");
-    a("train", &S::train, "how it is trained");
+    a("train", &S::train, "how the model is trained");
     a("command", &S::command,
-      "the user's own ranks, instead of `model` and `train.optimizer`: program and arguments. A "
-      "program without `/` is looked for in the submitter's PATH, another one from the spec's "
-      "directory; a script that is not in the working directory, from there too");
+      "your own program, which each rank runs instead of `model` and `train.optimizer`: program "
+      "and arguments. A program without `/` is looked up in the submitter's PATH; other paths are "
+      "relative to the spec's directory. So is a script that is not in the working directory");
     a("eval", &S::eval,
       "evaluation on the base's files, rows and labels, so that variations are compared on the "
-      "same rows; absent: none",
+      "same rows; absent: no evaluation",
       {.isOfStream = true});
     a("resources", &S::resources, "what the run may use; never changes its results");
     a.yaml("variations", KeyType::kVariations,
            "named changes: a list of `{name: x, set: {key.path: value}}`; below `recipe` a path "
-           "names a step by its name, or by its kind where that occurs once");
+           "names a step by its name, or by its kind if that occurs once");
     a.json("variation", &S::variation);
     a.json("base_dir", &S::baseDir);
 }

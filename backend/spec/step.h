@@ -43,7 +43,8 @@ struct Step {
     static void listKeys(auto& a) {
         a.kind("kind", &Step::body);
         a("name", &Step::name,
-          "how variations address the step, and the salt of its draws; default: its kind");
+          "name by which variations address the step, and salt of its random draws; default: its "
+          "kind");
         a("enabled", &Step::enabled, "false leaves the step out");
         a.body(&Step::body);
     }

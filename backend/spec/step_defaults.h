@@ -42,8 +42,8 @@ struct AsOf {
         a("left", &S::left, "the row's time: a column or an expression", {.isRequired = true});
         a("right", &S::right, "the table's time", {.isRequired = true});
         a("tolerance", &S::tolerance,
-          "how much older it may be: seconds for dates and timestamps, the integers' own unit "
-          "else; 0: any age",
+          "how much older the table's row may be: in seconds for dates and timestamps, for "
+          "integers in their own unit; 0: any age",
           {.min = 0, .max = kMostRows});
     }
 };
@@ -54,7 +54,7 @@ struct TableLookup {
     std::vector<JoinKey> on;
 
     static void listKeys(auto& a, std::string_view onDoc) {
-        a.table(&TableLookup::table, "the files or globs of the table, read as one",
+        a.table(&TableLookup::table, "the table's files or globs, read as one",
                 {.isRequired = true});
         a("on", &TableLookup::on, onDoc, {.isRequired = true});
     }

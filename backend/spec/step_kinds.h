@@ -16,6 +16,9 @@
 
 namespace millrace::spec {
 
+/// The words of `as`, of steps that make a column from another one.
+inline constexpr std::string_view kAsDoc = "name of the new column; default: replaces `column`";
+
 struct FilterStep : StepDefaults {
     static constexpr std::string_view kKind = "filter";
     static constexpr bool kDropsOrWeighs = true, kKeepsColumns = true, kIsPlain = true;
@@ -53,7 +56,7 @@ struct DeriveStep : StepDefaults {
 
     static void listKeys(auto& a) {
         a("columns", &DeriveStep::columns,
-          "new or replaced columns, `name: expression`; all see the columns before the step");
+          "new or replaced columns, `name: expression`; each sees the columns before the step");
     }
     StepReads reads() const;
     std::vector<MadeColumn> makes() const;
@@ -63,7 +66,8 @@ struct DeriveStep : StepDefaults {
 
 struct JoinStep : StepDefaults, TableLookup {
     static constexpr std::string_view kKind = "join";
-    static constexpr std::string_view kDoc = "columns of at most one row of a table, else nulls";
+    static constexpr std::string_view kDoc =
+        "adds columns of the row's partner in a table; nulls if it has no partner";
     std::vector<NamedExpr> take;
     std::optional<AsOf> asOf;
     std::string onDuplicate = "error", missing = "null";
@@ -71,18 +75,21 @@ struct JoinStep : StepDefaults, TableLookup {
     static void listKeys(auto& a) {
         using S = JoinStep;
         TableLookup::listKeys(a,
-                              "what is equal: a column, a list of them, or `column or expression "
-                              "of the row: column of the table`; null never matches");
+                              "the join keys: a column, a list of columns, or `column or "
+                              "expression of the row: column of the table`; null never matches");
         a("take", &S::take,
-          "what is added: a list of the table's columns, or `name: expression` over them",
+          "the columns to add: a list of the table's columns, or `name: expression` over them",
           {.isRequired = true});
         a("as_of", &S::asOf,
-          "of the table's rows with equal keys the newest that is not newer than the row",
+          "joins the newest of the table's rows with equal keys that is not newer than the row",
           {.isSparse = true});
         a("on_duplicate", &S::onDuplicate,
-          "a key (with as_of: a key and time) that the table holds twice",
+          "a key (with as_of: a key and time) that the table has twice; first: its first row "
+          "counts",
           {.choices = {"error", "first"}});
-        a("missing", &S::missing, "rows without a partner", {.choices = {"null", "drop"}});
+        a("missing", &S::missing,
+          "rows without a partner; null: the added columns are null; drop: the row is dropped",
+          {.choices = {"null", "drop"}});
     }
     StepReads reads() const;
     std::vector<MadeColumn> makes() const;
@@ -97,7 +104,7 @@ struct JoinStep : StepDefaults, TableLookup {
 struct MembershipStep : StepDefaults, TableLookup {
     static constexpr bool kDropsOrWeighs = true, kKeepsColumns = true;
 
-    static void listKeys(auto& a) { TableLookup::listKeys(a, "what is equal, as of a join"); }
+    static void listKeys(auto& a) { TableLookup::listKeys(a, "the keys, as in a join"); }
     StepReads reads() const;
     const TableLookup* lookup() const { return this; }
     bool dropsRows() const { return true; }
@@ -117,7 +124,8 @@ struct AntiJoinStep : MembershipStep {
 
 struct SampleStep : StepDefaults {
     static constexpr std::string_view kKind = "sample";
-    static constexpr std::string_view kDoc = "keeps a part of the rows, by draws that repeat";
+    static constexpr std::string_view kDoc =
+        "keeps a part of the rows, by reproducible random draws";
     static constexpr bool kDropsOrWeighs = true, kKeepsColumns = true, kDraws = true;
     std::string where;
     double keep = 1;
@@ -127,15 +135,17 @@ struct SampleStep : StepDefaults {
 
     static void listKeys(auto& a) {
         using S = SampleStep;
-        a("where", &S::where, "which rows draw; the others are kept", {.type = KeyType::kExpr});
+        a("where", &S::where, "rows that take part in the draw; the others are kept",
+          {.type = KeyType::kExpr});
         a("keep", &S::keep,
-          "probability of staying; the rows of a smaller one are among those of a larger one",
+          "probability that a row is kept; rows kept with a smaller value are also kept with a "
+          "larger one",
           {.min = 0, .max = 1, .isRequired = true, .isMinExcluded = true});
         a.choice("weight", &S::isInverseWeighted, "inverse", "none",
-                 "inverse: rows that drew and stayed weigh 1 / keep times as much");
-        a("by", &S::by, "columns whose values decide the draw; without them file and row do");
+                 "inverse: multiplies the weight of the rows that the draw kept by 1 / keep");
+        a("by", &S::by, "columns whose values decide the draw; default: the row's file and number");
         a.choice("redraw", &S::redrawEachEpoch, "each_epoch", "never",
-                 "each_epoch: another draw in every epoch");
+                 "each_epoch: a new draw in every epoch");
     }
     StepReads reads() const { return {{where}, {}, by}; }
     bool dropsRows() const { return keep < 1; }
@@ -167,9 +177,10 @@ struct HashStep : ColumnStep {
 
     static void listKeys(auto& a) {
         using S = HashStep;
-        ColumnStep::listKeys(a, "what is hashed; of a list its elements");
+        a("column", &S::column, "column to hash; for a list, its elements", {.isRequired = true});
+        a("as", &S::as, kAsDoc);
         a("buckets", &S::buckets, "number of ids", {.min = 2, .max = 1e12, .isRequired = true});
-        a("seed", &S::seed, "another seed, other ids");
+        a("seed", &S::seed, "seed of the hash; other seeds give other ids");
     }
     std::int64_t idCount() const { return buckets; }
     void type(StepTyper& typer) const;
@@ -179,14 +190,15 @@ struct HashStep : ColumnStep {
 struct BucketizeStep : ColumnStep {
     static constexpr std::string_view kKind = "bucketize";
     static constexpr std::string_view kDoc =
-        "ids from numbers: 0 for null, else 1 + how many boundaries are <= the value";
+        "ids from numbers: 0 for null, else 1 + the number of boundaries <= the value";
     static constexpr bool kMakesIds = true;
     std::vector<double> boundaries;
 
     static void listKeys(auto& a) {
         using S = BucketizeStep;
-        ColumnStep::listKeys(a, "a number");
-        a("boundaries", &S::boundaries, "ascending", {.isRequired = true});
+        a("column", &S::column, "a column of numbers", {.isRequired = true});
+        a("as", &S::as, kAsDoc);
+        a("boundaries", &S::boundaries, "the boundaries, in ascending order", {.isRequired = true});
     }
     std::int64_t idCount() const { return static_cast<std::int64_t>(boundaries.size()) + 2; }
     void check(const StepPlace& place) const;
@@ -196,15 +208,18 @@ struct BucketizeStep : ColumnStep {
 
 struct TruncateStep : ColumnStep {
     static constexpr std::string_view kKind = "truncate";
-    static constexpr std::string_view kDoc = "lists of at most `length` elements";
+    static constexpr std::string_view kDoc = "shortens lists to at most `length` elements";
+    std::string column, as;
     std::int64_t length = 0;
     std::string from = "first";
 
     static void listKeys(auto& a) {
         using S = TruncateStep;
-        ColumnStep::listKeys(a, "a list");
-        a("length", &S::length, "elements kept", {.min = 0, .max = 1e9, .isRequired = true});
-        a("from", &S::from, "which elements stay", {.choices = {"first", "last"}});
+        a("column", &S::column, "a column of lists", {.isRequired = true});
+        a("as", &S::as, kAsDoc);
+        a("length", &S::length, "maximum number of elements",
+          {.min = 0, .max = 1e9, .isRequired = true});
+        a("from", &S::from, "which elements are kept", {.choices = {"first", "last"}});
     }
     std::string_view handsOn(std::string_view made) const {
         return made == as ? std::string_view(column) : "";

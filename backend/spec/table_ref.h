@@ -31,15 +31,16 @@ struct CsvOptions {
     static void listKeys(auto& a) {
         using S = CsvOptions;
         a("delimiter", &S::delimiter,
-          "one character between the fields; default: a comma, of .tsv files a tab",
+          "one character between the fields; default: a comma, for .tsv files a tab",
           {.isDerived = true});
         a("header", &S::header,
-          "the first line holds the columns' names; else they are f0, f1, ...");
+          "the first line has the columns' names; false: they are f0, f1, ...");
         a("types", &S::types,
-          "types of columns by name (int64, double, string, ...); others are found by reading");
+          "types of columns by name (int64, double, string, ...); other types are inferred from "
+          "the values");
         a("quote", &S::quote,
-          "the character around fields that hold delimiters, line ends or, twice, itself; \"\": "
-          "none",
+          "the character around fields that contain delimiters or line ends; doubled inside a "
+          "field; \"\": none",
           {.isSparse = true});
         a("comment", &S::comment, "a character; lines that begin with it are not rows",
           {.isSparse = true});
@@ -49,7 +50,7 @@ struct CsvOptions {
         a("null_values", &S::nullValues, csvNullsDoc(), {.isSparse = true});
         a("on_bad_row", &S::onBadRow,
           "a row with a value that is not of its column's type, or with too many or too few "
-          "fields: an error, or left out and counted",
+          "fields; drop: the row is left out and counted",
           {.choices = {"error", "drop"}, .isSparse = true});
     }
 };

@@ -43,7 +43,7 @@ struct TrainGroups {
         using S = TrainGroups;
         a("dense", &S::dense, "all parameters but the embedding tables", {.isSparse = true});
         a("embeddings", &S::embeddings,
-          "the embedding tables; rowwise_adagrad keeps one number of state a row",
+          "the embedding tables; rowwise_adagrad keeps one number of state for each row",
           {.isSparse = true});
     }
 };
@@ -60,17 +60,18 @@ struct ScheduleSpec {
     static void listKeys(auto& a) {
         using S = ScheduleSpec;
         a("type", &S::type,
-          "behind the warm-up; linear, cosine: down to `final`; step: times `factor` at intervals",
+          "after the warm-up; linear, cosine: down to `final`; step: times `factor` at intervals",
           {.choices = {"constant", "linear", "cosine", "step"}});
         a("warmup_steps", &S::warmupSteps, "the rates grow linearly over the first N steps",
           {.min = 0, .max = kMostRows, .unit = "steps"});
-        a("steps", &S::steps, "linear, cosine: the step at which `final` is reached, and stays",
+        a("steps", &S::steps,
+          "linear, cosine: the step at which the rates reach `final`; they then stay constant",
           {.min = 0, .max = kMostRows, .unit = "steps"});
         a("final", &S::final, "linear, cosine: the last rates, as a share of the first ones",
           {.min = 0, .max = 1});
         a("every_steps", &S::everySteps, "step: the interval",
           {.min = 0, .max = kMostRows, .unit = "steps"});
-        a("factor", &S::factor, "step: what the rates are multiplied with",
+        a("factor", &S::factor, "step: number by which the rates are multiplied",
           {.min = 0, .max = 1, .isMinExcluded = true});
     }
 };
@@ -86,13 +87,15 @@ struct EarlyStopSpec {
     static void listKeys(auto& a) {
         using S = EarlyStopSpec;
         a("patience", &S::patience,
-          "evaluations in a row that may be no better than the best one; 0: it never stops early",
+          "ends the run after this number of consecutive evaluations without an improvement; 0: "
+          "never",
           {.min = 0, .max = kMostRows, .unit = "evaluations"});
         a("metric", &S::metric,
-          "what is looked at: a figure of the evaluation, of a head as eval.HEAD.FIGURE");
+          "the evaluation's figure that must improve; for a head: eval.HEAD.FIGURE");
         a("min_delta", &S::minDelta, "smallest change that counts as an improvement",
           {.min = 0, .max = 1e12});
-        a("mode", &S::mode, "whether less or more of it is better; auto: by its name",
+        a("mode", &S::mode,
+          "whether a lower or a higher value is better; auto: by the metric's name",
           {.choices = {"auto", "min", "max"}});
     }
 };
@@ -124,84 +127,89 @@ struct TrainSpec {
 
 void TrainSpec::listLearning(auto& a) {
     using S = TrainSpec;
-    a("optimizer", &S::optimizer, "how weights move",
+    a("optimizer", &S::optimizer, "the optimizer",
       {.choices = {"sgd", "adagrad", "adamw"}, .isTrainers = true});
-    a("learning_rate", &S::learningRate, "size of a move",
+    a("learning_rate", &S::learningRate, "the step size",
       {.min = 0, .max = 1e6, .isMinExcluded = true, .isTrainers = true});
-    a("weight_decay", &S::weightDecay, "pull towards zero",
+    a("weight_decay", &S::weightDecay, "decay of the weights towards zero",
       {.min = 0, .max = 1e6, .isTrainers = true});
     a("momentum", &S::momentum, "sgd only", {.min = 0, .max = 1, .isTrainers = true});
     a("clip_norm", &S::clipNorm,
-      "gradients are made smaller where their norm over all parameters is above it; 0: never",
+      "maximum norm of the gradients over all parameters; larger gradients are scaled down; 0: no "
+      "maximum",
       {.min = 0, .max = 1e12, .isSparse = true, .isTrainers = true});
     a("dropout", &S::dropout,
-      "dlrm, dcn_v2, mlp: share of the hidden layers' outputs that a training row goes without",
+      "dlrm, dcn_v2, mlp: share of the hidden layers' outputs that is dropped for a training row",
       {.min = 0, .max = 0.99, .isSparse = true, .isTrainers = true});
     a("groups", &S::groups,
-      "what the layers (`dense`) or the embedding tables (`embeddings`) have of their own instead "
-      "of `train`'s",
+      "separate values for the layers (`dense`) or the embedding tables (`embeddings`), instead of "
+      "those of `train`",
       {.isSparse = true, .isTrainers = true});
     a("schedule", &S::schedule, "how the learning rates change over the steps",
       {.isSparse = true, .isTrainers = true});
     a("early_stop", &S::earlyStop,
-      "the run ends, and is finished, when evaluations get no better; its best checkpoint is kept "
-      "as best.safetensors",
+      "ends the run as finished when evaluations stop improving; its best checkpoint is kept as "
+      "best.safetensors",
       {.isSparse = true, .isTrainers = true});
 }
 
 void TrainSpec::listRunning(auto& a) {
     using S = TrainSpec;
     a("device", &S::device,
-      "where the built-in trainer computes; auto: cuda where `resources.gpus_per_rank` gives a "
-      "GPU, else cpu",
+      "where the built-in trainer computes; auto: cuda if `resources.gpus_per_rank` gives a GPU, "
+      "else cpu",
       {.choices = {"auto", "cpu", "cuda"}, .isSparse = true, .isTrainers = true});
     a("precision", &S::precision,
-      "of the model's arithmetic; bf16: weights and sums in fp32, layers in bfloat16; fp64: to "
-      "compare with",
+      "precision of the model's arithmetic; bf16: weights and sums in fp32, layers in bfloat16; "
+      "fp64: for comparison",
       {.choices = {"fp32", "bf16", "fp64"}, .isTrainers = true});
     a("deterministic", &S::deterministic,
-      "on a GPU: the same bits in each run; false: kernels that add in any order may be taken",
+      "on a GPU: the same bits in each run; false: allows kernels that add in any order",
       {.isSparse = true, .isTrainers = true});
-    a("tf32", &S::tf32, "on a GPU, fp32: matrix products with TF32's shorter fractions",
+    a("tf32", &S::tf32, "on a GPU with fp32: matrix products in TF32, which has shorter fractions",
       {.isSparse = true, .isTrainers = true});
     a("ranks", &S::ranks,
-      "training processes; must divide batch.rows / micro_rows; of target_mean 1",
+      "number of training processes; must divide batch.rows / micro_rows; for target_mean: 1",
       {.min = 1, .max = 65536});
     a("nodes", &S::nodes,
-      "machines that train, the head's and others with an agent; must divide train.ranks",
+      "number of nodes that train: the head's node and others with an agent; must divide "
+      "train.ranks",
       {.min = 1, .max = 4096, .isSparse = true});
     a("threads", &S::threads,
-      "of a rank; part of what repeats bit for bit; a script's OMP_NUM_THREADS",
+      "threads of a rank; results are bit-identical only for the same number; a script's "
+      "OMP_NUM_THREADS",
       {.min = 1, .max = 1024});
     a("max_steps", &S::maxSteps, "stop after this step; 0: at the end of the epochs",
       {.min = 0, .max = kMostRows, .isOfStream = true, .unit = "steps"});
     a.yaml("checkpoint", KeyType::kSection, "when state is saved");
-    a("checkpoint.every_steps", &S::checkpointEverySteps, "0: only at the end",
+    a("checkpoint.every_steps", &S::checkpointEverySteps, "interval in steps; 0: only at the end",
       {.min = 0, .max = kMostRows, .isOfStream = true, .unit = "steps"});
     a("checkpoint.keep", &S::checkpointKeep,
-      "newest ones kept: older files go once the daemon has stored newer ones",
+      "number of newest checkpoints to keep; older files are deleted once the daemon has stored "
+      "newer ones",
       {.min = 1, .max = 1e6});
     a("checkpoint.copy", &S::checkpointCopy,
-      "one on the way is written from a copy in memory while training goes on; false: steps wait, "
-      "and the copy's memory is not needed",
+      "true: a checkpoint before the end is written from a copy in memory while training "
+      "continues; false: steps wait, and no memory is needed for a copy",
       {.isSparse = true, .isTrainers = true});
     a("max_restarts", &S::maxRestarts,
-      "after a rank died, from the last checkpoint; a lost node costs none, unless this is 0",
+      "restarts from the last checkpoint after a rank died; a lost node does not count, unless "
+      "this is 0",
       {.min = 0, .max = 1e6});
-    a.yaml("init_from", KeyType::kSection, "whose weights are the first ones: a run, or a map",
-           {.shortKey = "run"});
+    a.yaml("init_from", KeyType::kSection,
+           "run whose weights are the initial ones: its id or name, or a map", {.shortKey = "run"});
     a("init_from.run", &S::initFrom, "id or name of the run",
       {.isTrainers = true, .jsonName = "init_from"});
-    a("init_from.optimizer", &S::initOptimizer, "its optimizer's state is taken too",
+    a("init_from.optimizer", &S::initOptimizer, "also takes the run's optimizer state",
       {.isSparse = true, .jsonName = "init_optimizer"});
-    a("init_from.best", &S::initBest, "its best checkpoint, not the newest",
+    a("init_from.best", &S::initBest, "takes the run's best checkpoint, not the newest",
       {.isSparse = true, .jsonName = "init_best"});
     a("no_progress_minutes", &S::noProgressMinutes,
-      "with `command`: a rank that takes no step for this long is named; nothing ends for it",
+      "with `command`: reports a rank that takes no step for this long; the run continues",
       {.min = 1, .max = 1e6, .isSparse = true, .isOfStream = true, .unit = "minutes"});
     a("exit_minutes", &S::exitMinutes,
-      "with `command`: a rank whose stream is at its end, and that has reported nothing for this "
-      "long, is ended; the run is judged by what its ranks reported",
+      "with `command`: ends a rank whose stream has ended and that has reported nothing for this "
+      "long; the run's result is what its ranks reported",
       {.min = 1, .max = 1e6, .isSparse = true, .isOfStream = true, .unit = "minutes"});
 }
 

@@ -161,7 +161,7 @@ TEST(KeyHelp, DescribesTheKeyAtTheCursor) {
     EXPECT_EQ(help.path, QStringLiteral("train.learning_rate"));
     EXPECT_EQ(help.kind, QStringLiteral("number, above 0 to 1000000"));
     EXPECT_EQ(help.fallback, QStringLiteral("0.001"));
-    EXPECT_EQ(help.doc, QStringLiteral("size of a move"));
+    EXPECT_EQ(help.doc, QStringLiteral("the step size"));
 }
 
 }  // namespace
