@@ -108,7 +108,7 @@ std::vector<Function> numberFunctions() {
          true,
          R::kSame,
          "a, b, ...",
-         "the smallest; nulls are left out, null when all are"},
+         "the smallest argument; nulls are left out; null if all are null"},
         {F::kGreatest,
          "greatest",
          {},
@@ -117,7 +117,7 @@ std::vector<Function> numberFunctions() {
          true,
          R::kSame,
          "a, b, ...",
-         "the largest; nulls are left out, null when all are"},
+         "the largest argument; nulls are left out; null if all are null"},
         {F::kCoalesce,
          "coalesce",
          {"ifnull"},
@@ -126,7 +126,7 @@ std::vector<Function> numberFunctions() {
          true,
          R::kSame,
          "a, b, ...",
-         "the first that is not null"},
+         "the first argument that is not null"},
         {F::kNullif,
          "nullif",
          {},
@@ -135,7 +135,7 @@ std::vector<Function> numberFunctions() {
          false,
          R::kSame,
          "a, b",
-         "null when a = b, else a"},
+         "null if a = b, else a"},
         {F::kHash01,
          "hash01",
          {},
@@ -144,10 +144,10 @@ std::vector<Function> numberFunctions() {
          true,
          R::kDouble,
          "a, b, ...",
-         "a number in [0, 1) that depends on the values alone: (XXH3-64 of their canonical bytes "
-         ">> 11) * 2^-53. Canonical, one after the other: a tag byte (0 null, 1 integer, 2 float, "
-         "3 string, 4 bool), then int64, double (-0 as 0, one NaN), length as uint64 and bytes, or "
-         "one byte; little-endian. Null counts as a value of its own; the result is never null"},
+         "a number in [0, 1) that depends only on the values: (XXH3-64 of their canonical bytes >> "
+         "11) * 2^-53. Canonical bytes of each value: a tag byte (0 null, 1 integer, 2 float, 3 "
+         "string, 4 bool), then int64, double (-0 as 0, one NaN), length as uint64 and bytes, or "
+         "one byte; little-endian. Null counts as a value; the result is never null"},
     };
 }
 
@@ -181,8 +181,8 @@ std::vector<Function> stringFunctions() {
          false,
          R::kString,
          "s",
-         "without blanks in front"},
-        {F::kRtrim, "rtrim", {}, {P::kString}, {}, false, R::kString, "s", "without blanks behind"},
+         "without blanks at the start"},
+        {F::kRtrim, "rtrim", {}, {P::kString}, {}, false, R::kString, "s", "without blanks at end"},
         {F::kSubstr,
          "substr",
          {"substring"},
@@ -200,7 +200,7 @@ std::vector<Function> stringFunctions() {
          true,
          R::kString,
          "a, b, ...",
-         "joined; nulls are left out (`a || b` is null when one is)"},
+         "the arguments joined; nulls are left out (`a || b` is null if one is null)"},
         {F::kStartsWith,
          "starts_with",
          {"prefix"},
@@ -209,7 +209,7 @@ std::vector<Function> stringFunctions() {
          false,
          R::kBool,
          "s, start",
-         "whether s begins so"},
+         "whether s begins with `start`"},
         {F::kEndsWith,
          "ends_with",
          {"suffix"},
@@ -218,7 +218,7 @@ std::vector<Function> stringFunctions() {
          false,
          R::kBool,
          "s, end",
-         "whether s ends so"},
+         "whether s ends with `end`"},
         {F::kContains,
          "contains",
          {},
@@ -227,7 +227,7 @@ std::vector<Function> stringFunctions() {
          false,
          R::kBool,
          "s, part",
-         "whether s holds the part"},
+         "whether s contains the part"},
         {F::kReplace,
          "replace",
          {},
@@ -236,7 +236,7 @@ std::vector<Function> stringFunctions() {
          false,
          R::kString,
          "s, from, to",
-         "with every `from` replaced (literals)"},
+         "s with every `from` replaced by `to` (literals)"},
         {F::kSplit,
          "split",
          {"string_split", "str_split", "string_to_array"},
@@ -254,7 +254,7 @@ std::vector<Function> stringFunctions() {
          false,
          R::kString,
          "s, pattern[, group]",
-         "the first match (RE2), or its group; '' when there is none"},
+         "the first match (RE2), or its group; '' if nothing matches"},
         {F::kRegexpMatches,
          "regexp_matches",
          {},
@@ -281,7 +281,7 @@ std::vector<Function> stringFunctions() {
          false,
          R::kString,
          "s, n",
-         "the first n characters (a literal); below 0: all but the last -n"},
+         "the first n characters (a literal); if n < 0, all but the last -n"},
         {F::kRight,
          "right",
          {},
@@ -290,7 +290,7 @@ std::vector<Function> stringFunctions() {
          false,
          R::kString,
          "s, n",
-         "the last n characters (a literal); below 0: all but the first -n"},
+         "the last n characters (a literal); if n < 0, all but the first -n"},
         {F::kPosition,
          "strpos",
          {"instr"},
@@ -299,7 +299,7 @@ std::vector<Function> stringFunctions() {
          false,
          R::kInt64,
          "s, part",
-         "the character at which the part begins, from 1; 0 when s does not hold it"},
+         "the character at which the part begins, from 1; 0 if s does not contain it"},
         {F::kSplitPart,
          "split_part",
          {},
@@ -349,7 +349,7 @@ std::vector<Function> timeFunctions() {
          false,
          R::kInt64,
          "part, t",
-         "one of these by its name (a literal): 'year', 'quarter', 'month', 'week', 'day', "
+         "the part with this name (a literal): 'year', 'quarter', 'month', 'week', 'day', "
          "'dayofyear', 'dayofweek', 'isodow', 'hour', 'minute', 'second'"},
         {F::kDateTrunc,
          "date_trunc",
@@ -369,7 +369,7 @@ std::vector<Function> timeFunctions() {
          false,
          R::kInt64,
          "part, from, to",
-         "how many such parts begin between the two; below 0 when `to` is earlier"},
+         "number of parts that begin between the two times; negative if `to` is earlier"},
         {F::kEpoch,
          "epoch",
          {},
@@ -414,9 +414,9 @@ std::vector<Function> timesOfValues() {
          false,
          R::kTimestamp,
          "zone, t",
-         "what clocks in the zone show at the time t, which is UTC; `zone` is a literal, "
-         "'Europe/Berlin'. Also written t at time zone 'Europe/Berlin': "
-         "hour(t at time zone 'Europe/Berlin') is the hour there"},
+         "the zone's local time at the time t, which is UTC; `zone` is a literal, 'Europe/Berlin'. "
+         "Also written t at time zone 'Europe/Berlin': hour(t at time zone 'Europe/Berlin') is the "
+         "hour there"},
     };
 }
 
@@ -470,7 +470,7 @@ std::vector<Function> listFunctions() {
          false,
          R::kInt64,
          "x, buckets[, seed]",
-         "what the step `hash` makes: 0 for null, else 1 + h mod (buckets - 1) (not in DuckDB)"},
+         "the result of the step `hash`: 0 for null, else 1 + h mod (buckets - 1) (not in DuckDB)"},
         {F::kListHashIds,
          "hash_ids",
          {},
