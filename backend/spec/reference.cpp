@@ -116,17 +116,20 @@ std::string functionRow(const expr::Function& f) {
 constexpr std::string_view kIntroduction = R"(# Spec reference
 
 A run is one YAML file of at most 1 MB. This page is made from the tables that the reader uses
-(`specReference()` in `backend/spec`); a test keeps it so. Keys that are not listed are errors. In paths
-`*` stands for a name that you choose. A variation (`set`) and `--set key=value` use the same paths; below
-`recipe` they name a step by its name, or by its kind where that occurs once
-(`recipe.sample.keep`, `recipe.spam.enabled`). Order of application: file, variation, `--set`.
-A value of `--set` is YAML; a text that YAML does not read, such as `"Item Price" > 3`, is taken as it is.
-Both can also take away: `features.ids: {remove: [tailnum]}` names out of a list, `embeddings.tailnum: null`
-an entry out of `embeddings`, `labels`, `features.sequences`, `dataset.types`, `dataset.csv.types` or `params`.
+(`specReference()` in `backend/spec`); a test compares them. Keys that are not listed are errors. In
+paths `*` stands for a name that you choose. A variation (`set`) and `--set key=value` use the same
+paths; below `recipe` they name a step by its name, or by its kind if that occurs once
+(`recipe.sample.keep`, `recipe.spam.enabled`). Order of application: file, variation, `--set`. A
+value of `--set` is YAML; a text that is not valid YAML, such as `"Item Price" > 3`, is taken as it
+is. Both can also remove: `features.ids: {remove: [tailnum]}` removes names from a list,
+`embeddings.tailnum: null` removes an entry from `embeddings`, `labels`, `features.sequences`,
+`dataset.types`, `dataset.csv.types` or `params`.
 
-A spec with `command` may leave out `dataset`: the run is then [its command alone](../guides/scripts.md#a-script-without-a-dataset), and the
-keys of streams (`recipe`, `label`, `labels`, `features`, `embeddings`, `batch`, `eval`, `train.max_steps`,
-`train.checkpoint.every_steps`, `train.nodes`, memory, threads and data workers of `resources`) are refused.
+A spec with `command` may leave out `dataset`: the run is then [its command
+alone](../guides/scripts.md#a-script-without-a-dataset), and the keys of streams (`recipe`, `label`,
+`labels`, `features`, `embeddings`, `batch`, `eval`, `train.max_steps`,
+`train.checkpoint.every_steps`, `train.nodes`, memory, threads and data workers of `resources`) are
+rejected.
 
 ## Parameters
 
@@ -139,19 +142,20 @@ dataset:
 
 | | |
 |---|---|
-| names | letters, digits and `_`, a letter first; below a map joined by dots (`window.days`) |
+| names | letters, digits and `_`, beginning with a letter; names in a map are joined by dots (`window.days`) |
 | values | whole numbers of 64 bits, numbers, texts, `true` and `false`, dates (`2024-03-07`, without quotes), and lists of these. Anything in quotes is a text |
-| `${name}` | in `dataset.path`, `dataset.where` (also of `eval`), tables of joins and vocabularies, labels and all expressions of recipes: one constant of the value's type. A text stays one text literal whatever it holds. Nothing is put in within the quotes of a text |
-| `${name-6}`, `${name+1}` | days before or after a date; of a whole number the difference or the sum |
-| a list | only behind `in`: `item in ${ids}` |
-| beside it | a blank, an operator, a comma or a bracket. A use that touches a letter, digit, quote, dot or another use is refused |
-| in a path | the value's text. An empty one, one that holds `/`, `..` or a character of patterns (`*?[]{}`), and a list are refused |
-| set | `--set params.floor=0.1`, `set` of a variation: only names that `params` gives. A map changes the names that it has and keeps the others |
-| evaluation | `eval.dataset` and the labels of evaluation are the base's, with the base's values |
-| hashes | all of `params` count for the spec hash; for the stream hash what an expression or a path became |
+| `${name}` | one constant of the value's type. Allowed in `dataset.path`, `dataset.where` (also of `eval`), tables of joins and vocabularies, labels and all expressions of recipes. A text stays one text literal, whatever it contains. Inside quotes nothing is replaced |
+| `${name-6}`, `${name+1}` | a date some days earlier or later; for a whole number, the difference or the sum |
+| a list | only after `in`: `item in ${ids}` |
+| around `${name}` | a blank, an operator, a comma or a bracket. It is an error if a letter, digit, quote, dot or another parameter is directly beside it |
+| in a path | the value's text. Rejected are an empty value, a list, and a value that contains `/`, `..` or a character of patterns (`*?[]{}`) |
+| set | `--set params.floor=0.1`, `set` of a variation: only names that `params` defines. A map changes the names that it has and keeps the others |
+| evaluation | `eval.dataset` and the labels of the evaluation are those of the base, with the base's values |
+| hashes | the spec hash covers all of `params`; the stream hash covers expressions and paths with their values |
 
-In YAML a `{` within braces or brackets needs quotes: `{where: "day = ${day}"}`. A script reads its parameters
-as [`millrace.params`](python.md). A name that filters would take for a key of the spec (`name`, a map `batch`) is refused.
+In YAML a `{` within braces or brackets needs quotes: `{where: "day = ${day}"}`. A script reads its
+parameters as [`millrace.params`](python.md). A name that filters would take for a key of the spec
+(`name`, a map `batch`) is rejected.
 
 ## Keys
 )";
@@ -159,8 +163,9 @@ as [`millrace.params`](python.md). A name that filters would take for a key of t
 constexpr std::string_view kExpressions = R"(
 ## Expressions
 
-SQL scalar syntax. Keywords and functions in any case; columns exactly as they are written, in double
-quotes where they are not a plain name. From weakest to strongest:
+Expressions use SQL's scalar syntax. Keywords and functions are case-insensitive. Columns are
+case-sensitive, and in double quotes if they are not a plain name. Operators from weakest to
+strongest:
 
 | operators | notes |
 |---|---|
@@ -170,46 +175,59 @@ quotes where they are not a plain name. From weakest to strongest:
 | `x is null`, `x is not null` | never null |
 | `=` `==` `<>` `!=` `<` `<=` `>` `>=` | cannot be chained |
 | `x in (a, b)`, `x between a and b`, `x like 'a%'` | also with `not`; `%` any text, `_` one character |
-| `a \|\| b` | joins strings (and integers); null when one is |
+| `a \|\| b` | joins strings (and integers); null if one is null |
 | `a + b`, `a - b` | an overflow of integers is an error with file and row |
-| `a * b`, `a / b`, `a // b`, `a % b` | `/` gives a float, `//` of integers an integer (of floats the same as `/`); by zero: null; `%` has the sign of `a` |
+| `a * b`, `a / b`, `a // b`, `a % b` | `/` gives a float; `//` gives an integer for integers, and the same as `/` for floats; division by zero gives null; `%` has the sign of `a` |
 | `a ^ b`, `a ** b` | power, as double |
 | `-a` | |
 | `x::type`, `list[i]`, `t at time zone 'Europe/Berlin'` | cast; element i, from 1; local time |
 
-Literals: `12`, `1.5`, `1e-3`, `'text'` (`''` for a quote), `true`, `false`, `null`, `date '2024-01-31'`,
-`timestamp '2024-01-31 12:00:00'`. `case when c then x else y end`, `case x when a then y end`, `if(c, x, y)`,
-`cast(x as type)`, `try_cast(x as type)` (null where it does not fit).
-Types: bool, int8 to int64 (tinyint, smallint, int, bigint), uint8 to uint64, float (real), double, string
-(varchar, text), date, timestamp; `type[]` for lists.
+Literals: `12`, `1.5`, `1e-3`, `'text'` (`''` for a quote), `true`, `false`, `null`, `date
+'2024-01-31'`, `timestamp '2024-01-31 12:00:00'`. `case when c then x else y end`, `case x when a
+then y end`, `if(c, x, y)`, `cast(x as type)`, `try_cast(x as type)` (null if it does not fit).
+Types: bool, int8 to int64 (tinyint, smallint, int, bigint), uint8 to uint64, float (real), double,
+string (varchar, text), date, timestamp; `type[]` for lists.
 
-Result types are DuckDB's: integers stay in the wider type of the two, a float with an integer stays a
-float, `/` of integers is a double; a literal takes the type of its partner where it fits. Other than
-DuckDB: a literal with a point is a double (a float beside a float), never a decimal; decimal columns are
-calculated as double, the nearest one; a text is never compared with a number without a cast; halves are
-rounded to even when a float is cast to an integer (of a decimal or a text, by all
-its digits and as in DuckDB, away from zero); uint64
-meets signed integers only by a cast (a literal beyond int64 is one), and cannot be a time of `as_of`.
-NaN equals itself and is greater than every number, as in DuckDB: `delay > 15` is true of it, in a label too. Where a
-label reads a column with NaN, `check`, `preview` and a submit say in how many rows; `where: not isnan(delay)` leaves
-them out. Conditionals of decimals alone stay decimal; beside a null or a number, and in `greatest` and `least`, they are double.
+Result types are DuckDB's: two integers give the wider type of the two, a float with an integer
+gives a float, and `/` of integers gives a double. A literal takes the type of the other operand if
+it fits. These rules differ from DuckDB's:
 
-Texts, other than DuckDB: as a number `1_000` and `0x10` do not fit; as a date or time fits only
-`2024-02-29`, alone or with `10:11`, `10:11:12` or up to six decimals of a second behind a blank or `T`, not
-`2024-2-29` or `2024/02/29`; an offset (`+02`) is applied; text behind a date does not fit. A whole double
-cast to a text has no `.0`, a timestamp has six decimals, always. `epoch_ms` rounds down.
-In texts that are not UTF-8 (binary columns) `lower` and `upper` change the ASCII letters, other bytes stay.
+- A literal with a point is a double (beside a float, a float), never a decimal.
+- Decimal columns are calculated as the nearest double. Conditionals of decimals alone stay decimal;
+  beside a null or a number, and in `greatest` and `least`, they are double.
+- A text is compared with a number only after a cast.
+- A cast of a float to an integer rounds halves to even. A cast of a decimal or a text uses all its
+  digits and rounds halves away from zero, as in DuckDB.
+- uint64 and signed integers are combined only after a cast. A literal beyond int64 is a uint64. A
+  time of `as_of` cannot be a uint64.
 
-A date beyond the years of a timestamp (292277), such as DuckDB's and Postgres' infinity, is later or earlier than every
-timestamp; its parts (`year`, `date_trunc`, ...) and its `try_cast` to a timestamp are null, and as a text it is
-`infinity` or `-infinity`.
+NaN equals itself and is greater than every number, as in DuckDB: `delay > 15` is true for it, also
+in a label. If a label reads a column with NaN, `check`, `preview` and a submit report the number of
+these rows; `where: not isnan(delay)` leaves them out.
 
-Times are UTC, those of columns without a zone too. `t at time zone 'Europe/Berlin'`, or `timezone('Europe/Berlin', t)`, is
-what clocks there show at `t`, as a timestamp: as DuckDB's of a `timestamptz`, not of a `timestamp`, which would be read as
-local time (there is no way back from local times). Where clocks are set forward no `t` shows the hour that is left out; where
-they are set back two show the same. The rules are the machine's (`$TZDIR`, else `/usr/share/zoneinfo`; Debian's package
-tzdata); a machine without them refuses the spec. The zone's file is pinned like a side table: it is in plan and receipt, the
-plan hash covers it, and a run does not go on by other rules.
+Texts also differ from DuckDB:
+
+- As a number, `1_000` and `0x10` do not fit.
+- As a date or time, only `2024-02-29` fits, alone or followed by a blank or `T` and `10:11`,
+  `10:11:12` or up to six decimals of a second. `2024-2-29` and `2024/02/29` do not fit, nor does
+  other text after a date. An offset (`+02`) is applied.
+- A whole double cast to a text has no `.0`; a timestamp always has six decimals.
+- `epoch_ms` rounds down.
+- In texts that are not UTF-8 (binary columns), `lower` and `upper` change the ASCII letters; other
+  bytes stay.
+
+A date beyond the years of a timestamp (292277), such as DuckDB's and Postgres' infinity, is later
+or earlier than every timestamp. Its parts (`year`, `date_trunc`, ...) and its `try_cast` to a
+timestamp are null. As a text it is `infinity` or `-infinity`.
+
+Times are UTC, also those of columns without a zone. `t at time zone 'Europe/Berlin'`, or
+`timezone('Europe/Berlin', t)`, is the local time there at `t`, as a timestamp. DuckDB gives the
+same for a `timestamptz`, but reads a `timestamp` as local time. Local times cannot be converted
+back. When clocks are set forward, no `t` gives the hour that is left out; when they are set back,
+two give the same local time. The rules are the machine's (`$TZDIR`, else `/usr/share/zoneinfo`;
+Debian's package tzdata); a machine without them rejects the spec. The zone's file is pinned like a
+side table: it is in plan and receipt, the plan hash covers it, and a run does not resume with other
+rules.
 
 ## Formats of times
 
