@@ -42,39 +42,39 @@ using F = WordFormat;
 inline constexpr Word kRun{"id", "RUN", "run", "", F::kText, "the run's id"};
 inline constexpr Word kUid{"uid", "UID", "uid", "", F::kText, "the run's id in full"};
 inline constexpr Word kName{"name", "NAME", "name", "", F::kText, "the spec's `name`"};
-inline constexpr Word kVariation{"variation", "VARIATION", "variation", "", F::kText, "what was varied; empty for the base"};
-inline constexpr Word kState{"state", "STATE", "state", "", F::kText, "what the run does now"};
-inline constexpr Word kReason{"reason", "REASON", "reason", "", F::kText, "why it waits, failed or was cancelled; what is wrong"};
-inline constexpr Word kOwner{"owner", "OWNER", "owner", "", F::kText, "the user that submitted it"};
-inline constexpr Word kProject{"project", "PROJECT", "project", "", F::kText, "where it is filed"};
-inline constexpr Word kTags{"tags", "TAGS", "tags", "", F::kText, "its tags"};
+inline constexpr Word kVariation{"variation", "VARIATION", "variation", "", F::kText, "the variation's name; empty for the base"};
+inline constexpr Word kState{"state", "STATE", "state", "", F::kText, "current state of the run"};
+inline constexpr Word kReason{"reason", "REASON", "reason", "", F::kText, "why the run waits, failed or was cancelled; what is wrong"};
+inline constexpr Word kOwner{"owner", "OWNER", "owner", "", F::kText, "the user who submitted the run"};
+inline constexpr Word kProject{"project", "PROJECT", "project", "", F::kText, "project that the run belongs to"};
+inline constexpr Word kTags{"tags", "TAGS", "tags", "", F::kText, "the run's tags"};
 inline constexpr Word kNote{"note", "NOTE", "note", "", F::kText, "free text, Markdown"};
 inline constexpr Word kModel{"model", "MODEL", "model", "", F::kText, "`model.type` of the spec"};
 inline constexpr Word kDataset{"dataset", "DATASET", "dataset", "", F::kText, "the dataset's paths as written"};
-inline constexpr Word kNode{"host", "NODE", "node", "", F::kText, "the node of rank 0; of a worker, its node"};
+inline constexpr Word kNode{"host", "NODE", "node", "", F::kText, "the node of rank 0; for a worker, the worker's node"};
 
 // Its times.
 inline constexpr Word kCreated{"created", "CREATED", "created", "", F::kTime, "when the run was submitted"};
 inline constexpr Word kStarted{"started", "STARTED", "started", "", F::kTime, "when the first worker was started"};
 inline constexpr Word kEnded{"ended", "ENDED", "ended", "", F::kTime, "when the run ended"};
 inline constexpr Word kDeleted{"deleted", "DELETED", "deleted", "", F::kTime, "when the run was deleted; `rm --undo` restores it"};
-inline constexpr Word kDuration{"duration", "DURATION", "duration", "", F::kDuration, "from the start to the end, or to now"};
-inline constexpr Word kTimeLeft{"seconds_left", "TIME LEFT", "time left", "", F::kDuration, "how long the steps that are left will take"};
-inline constexpr Word kAttempt{"attempt", "ATTEMPT", "attempt", "", F::kCount, "number of the newest start, from 1"};
-inline constexpr Word kRestarts{"restarts", "RESTARTS", "restarts", "", F::kCount, "how often it was restarted by itself"};
+inline constexpr Word kDuration{"duration", "DURATION", "duration", "", F::kDuration, "time from the start to the end, or until now"};
+inline constexpr Word kTimeLeft{"seconds_left", "TIME LEFT", "time left", "", F::kDuration, "estimated time for the remaining steps"};
+inline constexpr Word kAttempt{"attempt", "ATTEMPT", "attempt", "", F::kCount, "number of the newest attempt, from 1"};
+inline constexpr Word kRestarts{"restarts", "RESTARTS", "restarts", "", F::kCount, "number of automatic restarts"};
 
 // Its progress.
-inline constexpr Word kProgress{"progress", "PROGRESS", "progress", "", F::kPercent, "the share of the steps that are done"};
+inline constexpr Word kProgress{"progress", "PROGRESS", "progress", "", F::kPercent, "share of the steps that are done"};
 inline constexpr Word kStep{"step", "STEP", "step", "", F::kCount, "the last optimizer step"};
 inline constexpr Word kEpoch{"epoch", "EPOCH", "epoch", "", F::kCount, "from 0; \"epoch 2 of 8\" in sentences counts from 1"};
-inline constexpr Word kRate{"samples_per_second", "SAMPLES/S", "samples/s", "rows/s", F::kFigure, "rows trained a second: the mean of a run that has ended, else at the last report"};
+inline constexpr Word kRate{"samples_per_second", "SAMPLES/S", "samples/s", "rows/s", F::kFigure, "rows trained per second: the mean for a run that has ended, else the value of the last report"};
 inline constexpr Word kStall{"input_stall_percent", "STALL", "input stall", "", F::kPercent, "share of the time that the ranks waited for data: \"now\" over the last seconds, \"run\" over the whole run"};
 
 // Its rows.
 inline constexpr Word kRowsScanned{"rows_scanned", "SCANNED", "rows scanned", "rows", F::kCount, "rows of the files that the plan names"};
 inline constexpr Word kRowsPruned{"rows_pruned", "PRUNED", "rows pruned", "rows", F::kCount, "rows that were not read, because a file's statistics exclude them"};
 inline constexpr Word kRowsRead{"rows_read", "ROWS READ", "rows read", "rows", F::kCount, "rows read from the dataset"};
-inline constexpr Word kRowsKept{"rows_kept", "KEPT", "rows kept", "rows", F::kCount, "rows that left the recipe"};
+inline constexpr Word kRowsKept{"rows_kept", "KEPT", "rows kept", "rows", F::kCount, "rows that the recipe kept"};
 inline constexpr Word kRowsTrained{"rows_trained", "TRAINED", "rows trained", "rows", F::kCount, "rows of committed steps, all epochs"};
 
 // Hashes: two runs with an equal one have the same.
@@ -86,9 +86,9 @@ inline constexpr Word kEvaluationHash{"eval_order_hash", "EVALUATION HASH", "eva
 inline constexpr Word kWeightsHash{"weights_hash", "WEIGHTS HASH", "weights hash", "", F::kHash, "equal if the final weights are equal"};
 
 // A node and a worker on it.
-inline constexpr Word kCpu{"cpu_percent", "CPU", "CPU", "", F::kPercent, "of a node: share of all its cores; of a worker: share of one core"};
-inline constexpr Word kMemory{"memory_bytes", "MEMORY", "memory", "", F::kBytes, "memory in use, and that of the node in all"};
-inline constexpr Word kGpu{"gpus", "GPU", "GPU", "", F::kPercent, "a GPU and how busy it is"};
+inline constexpr Word kCpu{"cpu_percent", "CPU", "CPU", "", F::kPercent, "for a node, share of all its cores; for a worker, share of one core"};
+inline constexpr Word kMemory{"memory_bytes", "MEMORY", "memory", "", F::kBytes, "memory in use, and the node's total memory"};
+inline constexpr Word kGpu{"gpus", "GPU", "GPU", "", F::kPercent, "a GPU and its utilization"};
 inline constexpr Word kCores{"cores", "CORES", "cores", "", F::kCount, "the node's processor cores"};
 
 // A metric, a checkpoint, and a column of a dataset.
@@ -106,7 +106,7 @@ inline constexpr Word kDecoded{"decoded_bytes", "DECODED", "decoded", "", F::kBy
 inline constexpr Word kMin{"min", "MIN", "min", "", F::kText, "the smallest value, if the files have statistics"};
 inline constexpr Word kMax{"max", "MAX", "max", "", F::kText, "the largest value, if the files have statistics"};
 inline constexpr Word kEncoding{"encoding", "ENCODING", "encoding", "", F::kText, "how the file writes the column's values"};
-inline constexpr Word kCodec{"codec", "CODEC", "codec", "", F::kText, "how the file compresses them"};
+inline constexpr Word kCodec{"codec", "CODEC", "codec", "", F::kText, "how the file compresses the column's values"};
 }  // namespace word
 // clang-format on
 
