@@ -74,12 +74,12 @@ struct SharedRows {
 // conditions that exclude each other, such as days.
 Result<SharedRows> findSharedRows(const ResolvedRun& run) {
     constexpr std::int64_t kMostSplits = 64, kMostBytes = 50'000'000;
-    MemoryBudget budget(std::int64_t{4} << 30);
+    MemoryBudget noTables(0);
     stream::Plan single = run.plan;
     single.segmentSplits = 1;
     ASSIGN_OR_RETURN(const auto input,
                      segment::StreamInput::open(rowsOfBoth(run.spec), std::move(single),
-                                                recipe::Part::kTrain, budget));
+                                                recipe::Part::kTrain, noTables));
     segment::BufferPool pool(run.spec.resources.memoryLimitMb * 1'000'000);
     segment::StageCounters counters;
     segment::SegmentRunner runner(input, pool, counters);
@@ -100,10 +100,15 @@ Result<SharedRows> findSharedRows(const ResolvedRun& run) {
 
 }  // namespace
 
+// Side tables are not read for this: loading them may take longer than a submit should.
 void noteTrainedEvaluation(ResolvedRun& run) {
-    const bool isOfSameFiles =
-        run.spec.eval.has_value() && run.spec.eval->dataset.path == run.spec.dataset.path;
-    const Result<SharedRows> rows = isOfSameFiles ? findSharedRows(run) : SharedRows();
+    const bool hasTables = std::ranges::any_of(run.spec.recipe, [](const spec::Step& step) {
+        return step.enabled && step.lookup() != nullptr;
+    });
+    if (hasTables || !run.spec.eval || run.spec.eval->dataset.path != run.spec.dataset.path) {
+        return;
+    }
+    const Result<SharedRows> rows = findSharedRows(run);
     if (rows.ok() && rows->shared > 0) {
         run.warnings.push_back(strCat(
             "eval.dataset: ", formatCount(rows->shared), " of the ", formatCount(rows->looked),

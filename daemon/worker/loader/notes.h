@@ -9,7 +9,8 @@
 namespace millrace::loader {
 
 /// Warns if rows of the evaluation are also trained on, as far as a bounded look at the first
-/// splits finds any. Reads rows; wrong values are reported by the check of the labels.
+/// splits finds any; does not look if the recipe has side tables. Reads rows; wrong values are
+/// reported by the check of the labels.
 void noteTrainedEvaluation(ResolvedRun& run);
 
 /// Adds the others to `run.warnings`. `place`: where relative paths of side tables begin, and the
