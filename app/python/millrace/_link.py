@@ -48,6 +48,22 @@ def current() -> Link | None:
     return link if link is None or link.run.pid == os.getpid() else None
 
 
+def _last_frame(trace: Any) -> Any:
+    """The innermost frame of a traceback: where the exception was raised. None without a traceback."""
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace
+
+
+def _own_frame(trace: Any) -> Any:
+    """The innermost frame outside of this package: the script's line that misused it. None if there is none."""
+    package, own = os.path.dirname(os.path.abspath(__file__)) + os.sep, None
+    while trace is not None:
+        is_inside = os.path.abspath(trace.tb_frame.f_code.co_filename).startswith(package)
+        own, trace = own if is_inside else trace, trace.tb_next
+    return own
+
+
 def _numbers(values: dict[str, Any]) -> dict[str, Any]:
     told = {}
     for name, value in values.items():
@@ -317,9 +333,7 @@ class Link:
 
     def _failed(self, kind: Any, value: Any, trace: Any) -> None:
         place = ""
-        last = trace
-        while last is not None and last.tb_next is not None:
-            last = last.tb_next
+        last = _own_frame(trace) if issubclass(kind, MisuseError) else _last_frame(trace)
         if last is not None:
             place = f" ({os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno})"
         said = str(value).strip().splitlines()

@@ -183,6 +183,11 @@ class Bare(RunCase):
         ended = self.wait(self.submit(spec)[0], "failed", "finished")
         self.assertRegex(ended["exit_reason"], "MisuseError: the run's spec has no dataset, so it has no stream")
 
+    def test_a_misuse_is_placed_at_the_line_of_the_script(self):
+        spec = self.prepare("import millrace\n\n\ndef report():\n    millrace.log(step=1, loss=\"high\")\n\n\nreport()\n")
+        ended = self.wait(self.submit(spec)[0], "failed", "finished")
+        self.assertRegex(ended["exit_reason"], r"MisuseError: millrace\.log\(loss='high'\).* \(script\.py:5\)")
+
     def test_a_daemon_that_is_killed_finds_it_again(self):
         spec = self.prepare_shell()
         self.hold()
