@@ -126,7 +126,9 @@ int reportErrors(CliContext& context, const ParsedArgs& args, const values::Subm
                             {"errors", jsonList(reply.errors)},
                             {"runs", Json::array()}});
     } else if (args.isJson()) {
-        printDocument(context, {{"runs", Json::array()}, {"errors", jsonList(reply.errors)}});
+        printDocument(context, {{"runs", Json::array()},
+                                {"errors", jsonList(reply.errors)},
+                                {"warnings", jsonList(reply.warnings)}});
     }
     return kExitFailed;
 }
@@ -214,9 +216,18 @@ Result<int> runSubmit(CliContext& context, const ParsedArgs& args) {
     if (!reply.errors.empty()) {
         return reportErrors(context, args, *request, reply);
     }
-    RETURN_IF_ERROR(checkKnownName(args, reply));
-    context.err << describe(reply.warnings, request->fileName, request->specText, "warning",
+    const Result<values::SubmitReply> reply = session::submitSurely(**daemon, *request);
+    if (!reply.ok()) {
+        return fail(context, reply.status());
+    }
+    context.err << describe(reply->warnings, request->fileName, request->specText, "warning",
                             context.errorTerminal);
+    if (!reply->errors.empty()) {
+        return reportErrors(context, args, *request, *reply);
+    }
+    if (const Status named = checkKnownName(args, *reply); !named.ok()) {
+        return fail(context, named);
+    }
     const bool isWatching = wantsToWatch(context, args);
     if (args.isJson()) {
         Json document = {{"runs", jsonList(reply.runs)},

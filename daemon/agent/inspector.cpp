@@ -68,6 +68,15 @@ Result<std::shared_ptr<const std::string>> planOf(std::string_view run,
     return earlier[number].plan;
 }
 
+std::vector<std::string> textsOf(const Json& warnings) {
+    std::vector<std::string> texts;
+    for (const Json& warning : warnings) {
+        texts.push_back(warning.is_string() ? warning.get<std::string>()
+                                            : jsonString(warning, "message"));
+    }
+    return texts;
+}
+
 Result<InspectedRun> runOf(std::string_view text, const std::vector<InspectedRun>& earlier) {
     ASSIGN_OR_RETURN(const Json json,
                      parseJson(withJsonMember(text, "plan", "null"), "inspect's reply"));
@@ -85,10 +94,7 @@ Result<InspectedRun> runOf(std::string_view text, const std::vector<InspectedRun
     if (!run.spec.is_object()) {
         return internalError("inspect: a run without spec");
     }
-    for (const Json& warning : listOf(json, "warnings")) {
-        run.warnings.push_back(warning.is_string() ? warning.get<std::string>()
-                                                   : jsonString(warning, "message"));
-    }
+    run.warnings = textsOf(listOf(json, "warnings"));
     return run;
 }
 
@@ -118,6 +124,7 @@ Result<InspectReply> parseInspectReply(const std::string& text) {
         for (const Json& error : listOf(json, "errors")) {
             reply.errors.push_back(errorOf(error));
         }
+        reply.warnings = textsOf(listOf(json, "warnings"));
         if (reply.errors.empty()) {
             return internalError("inspect: refused the spec without a reason");
         }

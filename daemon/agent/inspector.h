@@ -42,7 +42,8 @@ struct InspectedRun {
 
 struct InspectReply {
     std::vector<InspectedRun> runs;
-    spec::SpecErrors errors;  ///< not empty: no runs
+    spec::SpecErrors errors;            ///< not empty: no runs
+    std::vector<std::string> warnings;  ///< beside errors: on how the files are read
 };
 
 /// Called several times a second while a worker reads; returns true when the answer is no longer

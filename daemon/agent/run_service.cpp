@@ -265,12 +265,9 @@ Result<values::SubmitReply> RunService::submit(const values::SubmitRequest& requ
         refuse(checkInitFrom(spec.train), "train.init_from");
         specs.push_back(std::make_shared<const spec::RunSpec>(std::move(spec)));
     }
-    if (!reply.errors.empty()) {
-        return reply;
-    }
+    std::set<std::string> warnings(inspected.warnings.begin(), inspected.warnings.end());
     std::vector<runs::RunRecord> records;
-    std::set<std::string> warnings;
-    for (std::size_t i = 0; i < specs.size(); ++i) {
+    for (std::size_t i = 0; reply.errors.empty() && i < specs.size(); ++i) {
         const InspectedRun& run = inspected.runs[i];
         ASSIGN_OR_RETURN(runs::RunRecord record, recordOf(request, run, *specs[i]));
         records.push_back(std::move(record));
@@ -278,6 +275,9 @@ Result<values::SubmitReply> RunService::submit(const values::SubmitRequest& requ
     }
     for (const std::string& warning : warnings) {
         reply.warnings.emplace_back().message = warning;
+    }
+    if (!reply.errors.empty()) {
+        return reply;
     }
     ASSIGN_OR_RETURN(std::vector<runs::RunStore::Created> group,
                      store_.createGroup(std::move(records)));

@@ -17,13 +17,16 @@ namespace {
 using tui::Tone;
 
 int reportErrors(CliContext& context, const ParsedArgs& args,
-                 const std::vector<values::SpecError>& errors, const std::string& fileName,
-                 const std::string& text) {
+                 const std::vector<values::SpecError>& errors,
+                 const std::vector<values::SpecError>& warnings, const std::string& text) {
+    const std::string& fileName = args.words.front();
     context.err << describe(errors, fileName, text, "error", context.errorTerminal,
                             args.has("--set"));
     if (args.isJson()) {
-        printDocument(context,
-                      {{"ok", false}, {"errors", jsonList(errors)}, {"runs", Json::array()}});
+        printDocument(context, {{"ok", false},
+                                {"errors", jsonList(errors)},
+                                {"warnings", jsonList(warnings)},
+                                {"runs", Json::array()}});
     }
     return kExitFailed;
 }
@@ -135,14 +138,18 @@ Result<int> runCheck(CliContext& context, const ParsedArgs& args) {
     if (!jsonBool(answer, "ok")) {
         return reportErrors(context, args, loaderErrors(jsonMember(answer, "errors")), path, text);
     }
-    std::vector<values::SpecError> errors, warnings = loaderErrors(jsonMember(answer, "warnings"));
-    checkInitFrom(context, jsonMember(answer, "runs"), errors, warnings);
+    std::vector<values::SpecError> errors, warnings = loaderErrors(jsonMember(*answer, "warnings"));
+    checkInitFrom(context, jsonMember(*answer, "runs"), errors, warnings);
     context.err << describe(warnings, path, text, "warning", context.errorTerminal);
     for (const values::SpecError& note : loaderErrors(jsonMember(answer, "notes"))) {
         context.err << "note: " << note.message << '\n';
     }
     if (!errors.empty()) {
-        return reportErrors(context, args, errors, path, text);
+    if (!jsonBool(*answer, "ok")) {
+        return reportErrors(context, args, loaderErrors(jsonMember(*answer, "errors")), warnings,
+                            text);
+    }
+        return reportErrors(context, args, errors, warnings, text);
     }
     if (!args.isJson()) {
         printChecked(context, jsonMember(answer, "runs"));

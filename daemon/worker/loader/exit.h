@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "backend/core/exit_codes.h"
 #include "backend/core/standard_output.h"
@@ -15,6 +16,13 @@ inline int fail(const Status& status) {
     const std::string text(messageOf(status));
     std::fprintf(stderr, "millrace-loader: %s\n", text.c_str());
     return workerExitOf(status);
+}
+
+/// Prints remarks on how the files were read on stderr, before the error that they explain.
+inline void printNotes(const std::vector<std::string>& notes) {
+    for (const std::string& note : notes) {
+        std::fprintf(stderr, "note: %s\n", note.c_str());
+    }
 }
 
 /// The end of a worker by SIGTERM or by the daemon's order. The worker does not know the reason;

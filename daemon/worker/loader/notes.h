@@ -17,4 +17,13 @@ void noteTrainedEvaluation(ResolvedRun& run);
 /// cache.
 void addNotes(ResolvedRun& run, const dataset::TablePlace& place);
 
+/// Adds the dataset's notes on how its files were read, each once. It may be null.
+void noteFiles(const std::shared_ptr<const dataset::Dataset>& dataset,
+               std::vector<std::string>& notes);
+
+/// Adds what binding found. Columns of a dataset without rows have no types: that there are none
+/// comes before the errors that follow from it.
+void addBindErrors(const spec::SpecErrors& found, const dataset::Dataset& dataset,
+                   const spec::RunSpec& spec, spec::SpecErrors& errors);
+
 }  // namespace millrace::loader

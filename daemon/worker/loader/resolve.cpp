@@ -18,6 +18,7 @@
 #include "backend/text/json.h"
 #include "backend/text/text.h"
 #include "daemon/worker/loader/counting.h"
+#include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/labels.h"
 #include "daemon/worker/loader/memory.h"
 #include "daemon/worker/loader/mixing.h"
@@ -152,6 +153,7 @@ bool Resolver::openAll(ResolvedRun& run, DatasetPtr& train, DatasetPtr& eval, Re
         eval = *opened;
         run.warnings.insert(run.warnings.end(), eval->notes().begin(), eval->notes().end());
         run.evalBadRows = eval->badRows();
+    noteFiles(train, reply.fileNotes);
     }
     return true;
 }
@@ -162,6 +164,7 @@ Status Resolver::plan(ResolvedRun& run, const dataset::Dataset& train,
     if (isOfBase) {
         run.spec.batch.segmentSplits = baseSegments_.splits;
     }
+        noteFiles(eval, reply.fileNotes);
     if (request_.pinned && run.spec.batch.segmentSplits == 0) {
         run.spec.batch.segmentSplits = request_.pinned->segmentSplits;
     }
@@ -372,7 +375,7 @@ bool Resolver::resolve(const std::string& variation, ResolveReply& reply) {
         reply.columns = bound.columns;
     }
     if (!bound.ok()) {
-        reply.errors.insert(reply.errors.end(), bound.errors.begin(), bound.errors.end());
+        addBindErrors(bound.errors, *train, run.spec, reply.errors);
         return false;
     }
     const Status mixed =
@@ -485,6 +488,7 @@ ResolveReply resolveSpec(const ResolveRequest& request) {
     Resolver resolver(request, *reader);
     // The base always comes first: variations use its segments and columns too.
     const bool wantsBase = std::find(wanted.begin(), wanted.end(), "") != wanted.end();
+        noteFiles(reply.dataset, reply.fileNotes);
     ResolveReply base;
     resolver.resolve("", wantsBase ? reply : base);
     if (!wantsBase) {
@@ -506,6 +510,7 @@ ResolveReply resolveSpec(const ResolveRequest& request) {
         reply.runs.clear();
     }
     return reply;
+    noteFiles(reply.dataset, reply.fileNotes);
 }
 
 Result<ResolvedRun> resolveFile(const SpecChoice& choice) {
@@ -531,3 +536,4 @@ Result<ResolvedRun> resolveFile(const SpecChoice& choice) {
 }
 
 }  // namespace millrace::loader
+        printNotes(reply.fileNotes);

@@ -59,6 +59,8 @@ struct ResolvedRun {
 struct ResolveReply {
     std::vector<ResolvedRun> runs;  ///< empty exactly when there are errors
     spec::SpecErrors errors;
+    std::vector<std::string>
+        fileNotes;  ///< on how the files are read, each once; also beside errors
     /// The base's dataset if it could be opened, with `wantsColumns` even if there are errors.
     std::shared_ptr<const dataset::Dataset> dataset;
     expr::Schema columns;  ///< after the valid steps of the base's recipe; empty: unknown

@@ -135,6 +135,42 @@ TEST_F(QuestionsTest, CheckJsonHasTheResolvedSpecAsADocument) {
     EXPECT_FALSE(document["runs"][0].contains("resolved_spec"));
 }
 
+TEST_F(QuestionsTest, NotesOnTheFilesComeBeforeTheErrorsThatTheyExplain) {
+    std::ofstream(dir_ / "rows.csv") << "user;value;label;word\n1;2;1;a\n2;3;0;b\n";
+    const std::string note = "rows.csv: the header is one field, 'user;value;label;word'";
+    const SubprocessOutput init = run({"init", "rows.csv"});
+    EXPECT_EQ(init.exitCode, 1);
+    EXPECT_LT(init.err.find(note), init.err.find("no column looks like a label")) << init.err;
+    for (const char* command : {"check", "stream"}) {
+        const SubprocessOutput output = run({command, "spec.yaml"});
+        EXPECT_EQ(output.exitCode, 1);
+        EXPECT_LT(output.err.find("the header is one field"), output.err.find("unknown column"))
+            << output.err;
+    }
+    const Json document = json({"check", "spec.yaml", "--json"}, 1);
+    ASSERT_EQ(document["warnings"].size(), 1U) << document.dump();
+    EXPECT_THAT(document["warnings"][0]["message"].get<std::string>(),
+                HasSubstr("--delimiter \";\""));
+}
+
+TEST_F(QuestionsTest, AColumnThatIsTextInOneFileIsExplainedBesideTheErrorThatFollows) {
+    std::ofstream(dir_ / "a.csv") << "user,value,label\n1,2.5,1\n2,3.5,0\n";
+    std::ofstream(dir_ / "b.csv") << "user,value,label\n1,$15.81,1\n2,3.5,0\n";
+    const SubprocessOutput output =
+        run({"check", "spec.yaml", "--set", "dataset.path=[a.csv, b.csv]"});
+    EXPECT_EQ(output.exitCode, 1);
+    EXPECT_THAT(output.err, HasSubstr("b.csv:2: column 'value' is text because of '$15.81', but "
+                                      "double in "));
+}
+
+TEST_F(QuestionsTest, ADatasetWithoutRowsSaysSoBeforeTypeErrors) {
+    std::ofstream(dir_ / "rows.csv") << "user,value,label,word\n";
+    const SubprocessOutput output = run({"check", "spec.yaml"});
+    EXPECT_EQ(output.exitCode, 1);
+    EXPECT_EQ(output.err.substr(0, output.err.find('\n')),
+              "spec.yaml:2:17: dataset.path: the dataset has no rows");
+}
+
 TEST_F(QuestionsTest, DatasetTakesSeveralPaths) {
     std::ofstream(dir_ / "more rows.csv") << "user,value,label,word\n1,2,1,a\n";
     const SubprocessOutput text = run({"dataset", "rows.csv", "more rows.csv"});

@@ -14,10 +14,13 @@ TEST_F(AgentTest, ErrorsInTheSpecQueueNothing) {
     error.column = 5;
     error.message = "unknown key";
     inspector.reply->errors = {error};
+    inspector.reply->warnings = {"a.csv: the header is one field"};
     const Result<values::SubmitReply> outcome = service->submit(order());
     ASSERT_TRUE(outcome.ok()) << outcome.status();
     ASSERT_EQ(outcome->errors.size(), 1u);
     EXPECT_EQ(outcome->errors[0].line, 3);
+    ASSERT_EQ(outcome->warnings.size(), 1u);
+    EXPECT_EQ(outcome->warnings[0].message, "a.csv: the header is one field");
     EXPECT_TRUE(service->list({})->runs.empty());
 }
 

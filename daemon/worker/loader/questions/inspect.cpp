@@ -153,7 +153,9 @@ std::string resolveAnswer(const Json& request) {
     resolve.isForTraining = true;
     const ResolveReply reply = resolveSpec(resolve);
     if (!reply.errors.empty()) {
-        return dumpJson({{"ok", false}, {"errors", errorsJson(reply.errors, resolve.fileName)}});
+        return dumpJson({{"ok", false},
+                         {"errors", errorsJson(reply.errors, resolve.fileName)},
+                         {"warnings", reply.fileNotes}});
     }
     std::string text = R"({"ok":true,"runs":[)";
     for (std::size_t i = 0; i < reply.runs.size(); ++i) {
@@ -266,6 +268,18 @@ Json textsOf(const ResolveReply& reply, const std::string& fileName, Texts kind)
     return warnings;
 }
 
+// Warnings of all runs, each once. Beside errors there are no runs: remarks on the files.
+Json warningsOf(const ResolveReply& reply, const std::string& fileName) {
+    if (reply.errors.empty()) {
+        return textsOf(reply, fileName, &ResolvedRun::warnings);
+    }
+    Json list = Json::array();
+    for (const std::string& note : reply.fileNotes) {
+        list.push_back({{"message", note}, {"file", fileName}});
+    }
+    return list;
+}
+
 Json checkAnswer(const Json& request) {
     ResolveRequest resolve = resolveRequestOf(request);
     resolve.isForTraining = true;
@@ -282,7 +296,7 @@ Json checkAnswer(const Json& request) {
     }
     Json answer = {{"ok", reply.errors.empty()},
                    {"errors", errorsJson(reply.errors, resolve.fileName)},
-                   {"warnings", textsOf(reply, resolve.fileName, &ResolvedRun::warnings)},
+                   {"warnings", warningsOf(reply, resolve.fileName)},
                    {"notes", textsOf(reply, resolve.fileName, &ResolvedRun::countedValues)},
                    {"runs", std::move(runs)}};
     addColumns(reply, answer);

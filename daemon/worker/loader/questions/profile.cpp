@@ -245,8 +245,12 @@ int runInit(const ProfileRequest& given) {
     spec::DatasetSpec section;
     std::vector<std::string> notes;
     const auto profiled = profileOf(watch, request, section, "", notes);
+    const auto failed = [&notes](const Status& status) {
+        printNotes(notes);
+        return fail(status);
+    };
     if (!profiled.ok()) {
-        return fail(profiled.status());
+        return failed(profiled.status());
     }
     profile::FirstSpecOptions options;
     options.name = request.name;
@@ -259,7 +263,7 @@ int runInit(const ProfileRequest& given) {
     options.csv = written.hasUsualCsv() ? "" : spec::csvText(written);
     auto made = makeSpec(watch, request, *profiled, std::move(options));
     if (!made.ok()) {
-        return fail(made.status());
+        return failed(made.status());
     }
     profile::FirstSpec* const spec = &made->spec;
     spec->notes.insert(spec->notes.end(), notes.begin(), notes.end());
@@ -267,7 +271,7 @@ int runInit(const ProfileRequest& given) {
     if (canTrain()) {
         const auto trial = tryOut(watch, made->run, spec->notes);
         if (!trial.ok()) {
-            return fail(trial.status());
+            return failed(trial.status());
         }
         tried = trialJson(*trial);
     }
