@@ -261,7 +261,8 @@ CommandSpec initCommand() {
         withReading(
             {text("-o,--output", "FILE", "where the spec is written (else it is printed)"),
              flag("--force", "replaces the file"),
-             text("--label", "COLUMN", "what is to be predicted (guessed by name and values)"),
+             text("--label", "COLUMN",
+                  "what is to be predicted: a column, or a condition (guessed by name and values)"),
              text("--request", "COLUMN", "the column that tells requests apart (guessed)"),
              integer("--seconds", "N", "time for reading (4)"),
              flag("--explain", "prints what was seen of each column, and the rules")}),

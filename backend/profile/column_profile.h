@@ -23,7 +23,7 @@ namespace millrace::profile {
 
 class ColumnProfile {
  public:
-    static constexpr std::size_t kTextsMost = 8, kTextBytesMost = 64, kExamplesMost = 4;
+    static constexpr std::size_t kTextsMost = 20, kTextBytesMost = 64, kExamplesMost = 4;
 
     ColumnProfile(std::string name, expr::DataType type)
         : name_(std::move(name)), type_(std::move(type)) {}

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "backend/profile/date_note.h"
+#include "backend/profile/first_label.h"
 #include "backend/profile/first_training.h"
 #include "backend/profile/spec_split.h"
 #include "backend/text/json.h"
@@ -20,19 +21,6 @@ namespace {
 
 constexpr double kUsualTable = 65536;
 constexpr std::int64_t kLeastTable = 16, kMostTable = std::int64_t{1} << 24;
-
-std::string percent(double share) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.2g", 100 * share);
-    return text;
-}
-
-// All digits: a border of the label must be exact.
-std::string exactly(double value) {
-    char text[40];
-    std::snprintf(text, sizeof text, "%.15g", value);
-    return text;
-}
 
 // The next power of two that is large enough.
 std::int64_t tableRows(double least) {
@@ -65,10 +53,13 @@ class Writer {
         : profile_(profile), options_(options) {}
 
     Result<FirstSpec> write() {
-        RETURN_IF_ERROR(chooseLabel());
+        ASSIGN_OR_RETURN(label_, FirstLabel::choose(profile_, options_));
+        spec_.label = label_.text();
+        spec_.notes = label_.notes();
         for (const ColumnProfile& column : profile_.columns) {
-            guesses_.push_back(&column == label_ ? Guess{&column, Use::kLabel, whyLabel(), false}
-                                                 : guessOf(column));
+            guesses_.push_back(label_.reads(column)
+                                   ? Guess{&column, Use::kLabel, label_.why(), false}
+                                   : guessOf(column));
         }
         alignSiblings();
         leaveOutRequest();
@@ -112,71 +103,6 @@ class Writer {
 
     std::size_t numFeatures() const {
         return count(Use::kDense) + count(Use::kId) + count(Use::kList) + count(Use::kVector);
-    }
-
-    Status chooseLabel() {
-        int best = 0;
-        for (const ColumnProfile& column : profile_.columns) {
-            const int score = options_.label.empty() ? labelScore(column)
-                                                     : (column.name() == options_.label ? 1000 : 0);
-            if (score > 0 && score >= best) {
-                best = score;
-                label_ = &column;
-            }
-        }
-        if (profile_.rowsRead == 0) {
-            return invalidArgument(options_.paths.front(), ": the dataset has no rows");
-        }
-        if (label_ == nullptr) {
-            std::vector<std::string> names;
-            for (const ColumnProfile& column : profile_.columns) {
-                names.push_back(column.name());
-            }
-            return options_.label.empty()
-                       ? invalidArgument(options_.paths.front(),
-                                         ": no column looks like a label; --label COLUMN says "
-                                         "what is to be predicted",
-                                         candidates())
-                       : invalidArgument("--label: the dataset has no column '", options_.label,
-                                         "'", nameHint(options_.label, names));
-        }
-        if (label_->type().isTemporal()) {
-            return invalidArgument("--label: column '", label_->name(),
-                                   "' is a time; a model predicts a class or a number");
-        }
-        if (!label_->hasNumbers() && positiveText(*label_).empty()) {
-            return invalidArgument("--label: column '", label_->name(), "' of type ",
-                                   label_->type().name(),
-                                   " has neither numbers nor two texts to predict", textsSeen(),
-                                   "; take another "
-                                   "one, and write `labels: {NAME: EXPRESSION}` into its spec");
-        }
-        if (label_->hasNumbers() && !label_->isZeroOne() && label_->min() == label_->max()) {
-            return invalidArgument("--label: column '", label_->name(), "' is ",
-                                   shortNumber(label_->min()), " in every row that was read");
-        }
-        spec_.label = label_->name();
-        return okStatus();
-    }
-
-    // " (its texts are 'a', 'b', 'c')", of a label with few texts.
-    std::string textsSeen() const {
-        std::string seen;
-        for (const auto& [text, count] : label_->texts()) {
-            strAppend(&seen, seen.empty() ? " (its texts are '" : ", '", text, "'");
-        }
-        return seen.empty() ? "" : seen + ")";
-    }
-
-    // "; columns of two classes: a, b", among which the user has to choose.
-    std::string candidates() const {
-        std::string names;
-        for (const ColumnProfile& column : profile_.columns) {
-            if (hasTwoClasses(column) && column.name() != spec_.label) {
-                strAppend(&names, names.empty() ? "" : ", ", column.name());
-            }
-        }
-        return names.empty() ? "" : strCat("; columns of two classes: ", names);
     }
 
     // s00, s01, ...: what most of such a family is, all of it is.
@@ -316,16 +242,13 @@ class Writer {
     void recipe() {
         line("recipe:");
         line("  # Steps run in this order. Variations switch them on, or change their numbers.");
-        const bool hasNone = label_->nulls() > 0 || label_->nans() > 0;
-        std::string labelled =
-            hasNone ? strCat(sqlName(label_->name()), " is not null") : std::string();
-        const std::string known = knownLabel();
-        strAppend(&labelled, labelled.empty() || known.empty() ? "" : " and ", known);
+        const std::string labelled = label_.labelled();
         if (!labelled.empty()) {
             line("  - {name: labelled, filter: ", yamlQuoted(labelled), "}");
         }
         line("  - {name: negatives, sample: {where: ",
-             yamlQuoted(strCat("not (", labelExpr(), ")")), ", keep: 1.0, weight: inverse}}");
+             yamlQuoted(strCat("not (", label_.expression(), ")")),
+             ", keep: 1.0, weight: inverse}}");
         if (count(Use::kTime) > 0) {
             line(
                 "  # Raw times are not features: what matters is the hour, the day, an "
@@ -333,90 +256,12 @@ class Writer {
         }
     }
 
-    // The condition for a label that is a value, beyond not null; "": all are. NaN is greater than
-    // every number and would be positive; a text such as NA would be negative.
-    std::string knownLabel() const {
-        const std::string name = sqlName(label_->name());
-        if (label_->nans() > 0) {
-            return strCat("not isnan(", name, ")");
-        }
-        std::string words;
-        for (const std::string& word : missingTexts(*label_)) {
-            strAppend(&words, words.empty() ? "" : ", ", yamlQuoted(word));
-        }
-        return words.empty() ? "" : strCat(name, " not in (", words, ")");
-    }
-
-    // The condition for a positive label.
-    std::string labelExpr() const {
-        const std::string name = sqlName(label_->name());
-        if (label_->type().isBool()) {
-            return name;
-        }
-        if (const std::string text = positiveText(*label_); !text.empty()) {
-            return strCat(name, " = ", yamlQuoted(text));
-        }
-        if (label_->isZeroOne()) {
-            return strCat(name, " = 1");
-        }
-        // The upper half; where most rows have the least value, all others.
-        const double median = label_->quantile(0.5);
-        return median > label_->min() ? strCat(name, " >= ", exactly(median))
-                                      : strCat(name, " > ", exactly(median));
-    }
-
-    std::string whyLabel() {
-        if (!options_.label.empty()) {
-            return "--label names it";
-        }
-        if (labelScore(*label_) >= kNamedLabel) {
-            return "named like what is to be predicted";
-        }
-        const std::string others = candidates();
-        if (others.empty()) {
-            return "the only column of two classes";
-        }
-        spec_.notes.push_back(strCat("label: '", label_->name(),
-                                     "' is the last column of 0 and 1; --label names another",
-                                     others));
-        return "the last column of 0 and 1";
-    }
-
     void labels() {
-        if (label_->isZeroOne()) {
-            line("# ", percent(label_->onesShare()), " % of the rows are positive.");
-        } else if (const std::string text = positiveText(*label_); !text.empty()) {
-            std::int64_t labelled = label_->rows() - label_->nulls();
-            for (const std::string& word : missingTexts(*label_)) {
-                labelled -= label_->texts().at(word);
-                spec_.notes.push_back(strCat("label: the rows whose '", label_->name(), "' is '",
-                                             word, "' (", formatCount(label_->texts().at(word)),
-                                             ") are neither trained on nor evaluated"));
-            }
-            const double share =
-                static_cast<double>(label_->texts().at(text)) / static_cast<double>(labelled);
-            line("# '", label_->name(), "' has two texts; '", text, "' is positive, ",
-                 percent(share), " % of the rows.");
-            spec_.notes.push_back(strCat("label: positive is ", labelExpr(),
-                                         ", one of two texts; change it to what you mean"));
-        } else {
-            line("# '", label_->name(), "' goes from ", shortNumber(label_->min()), " to ",
-                 shortNumber(label_->max()), "; positive is ", labelExpr(),
-                 ". Change it to what you mean.");
-            spec_.notes.push_back(
-                strCat("label: positive is ", labelExpr(), "; change it to what you mean"));
+        if (!label_.comment().empty()) {
+            line("# ", label_.comment());
         }
         line("labels:");
-        line("  ", yamlText(headName()), ": ", yamlQuoted(labelExpr()));
-    }
-
-    std::string headName() const {
-        std::string name;
-        for (const char c : label_->name()) {
-            name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-        }
-        return name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0 ? "label"
-                                                                                           : name;
+        line("  ", yamlText(label_.head()), ": ", yamlQuoted(label_.expression()));
     }
 
     void list(const char* key, Use use) {
@@ -513,10 +358,7 @@ class Writer {
 
     TrainingShape trainingShape() const {
         TrainingShape shape;
-        const double share = label_->rows() > 0 ? 1.0 - static_cast<double>(label_->nulls()) /
-                                                            static_cast<double>(label_->rows())
-                                                : 1.0;
-        shape.rows = std::llround(static_cast<double>(profile_.rows) * share);
+        shape.rows = std::llround(static_cast<double>(profile_.rows) * label_.labelledShare());
         for (const Guess& guess : guesses_) {
             const bool isVector = guess.use == Use::kVector;
             if (guess.use == Use::kDense || isVector) {
@@ -541,7 +383,7 @@ class Writer {
         line("train: ", training.train);
         line("eval:");
         // The recipe's filters are for training: rows without a label are left out here, too.
-        const std::string known = knownLabel();
+        const std::string& known = label_.known();
         line("  dataset: {where: ",
              yamlQuoted(known.empty() ? split_.eval : strCat(split_.eval, " and ", known)), "}");
         line("  metrics: [auc, normalized_entropy, calibration]");
@@ -551,7 +393,7 @@ class Writer {
 
     const DatasetProfile& profile_;
     const FirstSpecOptions& options_;
-    const ColumnProfile* label_ = nullptr;
+    FirstLabel label_;
     std::vector<Guess> guesses_;
     SpecSplit split_;
     FirstSpec spec_;

@@ -22,7 +22,7 @@ struct FirstSpecOptions {
     std::vector<std::string> paths;              ///< as the spec is to have them
     std::string format;                          ///< where the path's ending does not say it
     std::string csv;                             ///< YAML of dataset.csv, where it is not as usual
-    std::string label;                           ///< column; "": it is guessed
+    std::string label;                           ///< column or condition; "": it is guessed
     bool splitsByTime = true;                    ///< where there is a time; false: a hash decides
     double evalShare = 0.1;                      ///< of the rows, where a hash decides
     std::map<std::string, std::string> remarks;  ///< by column: what its comment says besides
@@ -38,7 +38,7 @@ struct ColumnUse {
 struct FirstSpec {
     std::string text;                ///< YAML
     std::vector<ColumnUse> uses;     ///< by column of the profile, then those that are not read
-    std::string label;               ///< the column behind the label
+    std::string label;               ///< the column or condition behind the label
     std::vector<std::string> notes;  ///< what a user should look at first
 };
 

@@ -33,6 +33,20 @@ class QuestionsTest : public ::testing::Test {
                "model: {type: mlp, hidden: [4]}\nbatch: {rows: 64, micro_rows: 16}\n"
                "variations:\n  - {name: all, set: {recipe.thirds.enabled: false}}\n";
     }
+    // Texts of three values, a label that is 1 or null, and numbers as people write them.
+    void writeSizes() const {
+        std::ofstream rows(dir_ / "sizes.csv");
+        rows << "size,shop,weight,sold,thousands,share,dollars,euros\n";
+        for (int r = 0; r < 400; ++r) {
+            const char* const size = r % 5 < 2 ? "L" : r % 5 < 4 ? "M" : "S";
+            rows << (r % 5 == 4   ? "S"
+                     : r % 9 == 0 ? "L"
+                                  : size)
+                 << ',' << r % 7 << ',' << r * 37 % 101 << ".5," << (r % 2 == 0 ? "1" : "")
+                 << ",\"1," << 200 + r % 50 << ".56\"," << r % 90 << ".3%,$" << r % 60 << ".81,\"1 "
+                 << 100 + r % 70 << ",5 EUR\"\n";
+        }
+    }
     SubprocessOutput run(std::vector<std::string> words) const {
         SubprocessOptions options;
         options.argv = {std::string(MILLRACE_BIN_DIR) + "/millrace"};
@@ -169,6 +183,35 @@ TEST_F(QuestionsTest, ADatasetWithoutRowsSaysSoBeforeTypeErrors) {
     EXPECT_EQ(output.exitCode, 1);
     EXPECT_EQ(output.err.substr(0, output.err.find('\n')),
               "spec.yaml:2:17: dataset.path: the dataset has no rows");
+}
+
+TEST_F(QuestionsTest, AConditionIsALabelWhoseColumnsAreNotFeatures) {
+    writeSizes();
+    const SubprocessOutput refused = run({"init", "sizes.csv", "--label", "size"});
+    EXPECT_EQ(refused.exitCode, 1);
+    EXPECT_THAT(refused.err, HasSubstr("(its texts are 'L', 'M', 'S'); --label \"size = 'L'\" "
+                                       "predicts whether it is this text"));
+    EXPECT_THAT(run({"init", "sizes.csv"}).err,
+                HasSubstr("a condition on a text can be one: --label \"size = 'L'\""));
+    const SubprocessOutput made =
+        run({"init", "sizes.csv", "--label", "size = 'L'", "-o", "sizes.yaml"});
+    ASSERT_EQ(made.exitCode, 0) << made.err;
+    EXPECT_THAT(made.out, HasSubstr("(label: size = 'L',"));
+    const Json spec = json({"check", "sizes.yaml", "--json"})["runs"][0]["spec"];
+    ASSERT_TRUE(spec["labels"].contains("size_L")) << spec["labels"].dump();
+    EXPECT_EQ(spec["features"].dump().find("\"size\""), std::string::npos) << spec["features"];
+    EXPECT_THAT(run({"init", "sizes.csv", "--label", "sise = 'L'"}).err,
+                HasSubstr("--label: 1:1: unknown column 'sise'; did you mean 'size'"));
+    EXPECT_THAT(run({"init", "sizes.csv", "--label", "shop + 1"}).err,
+                HasSubstr("must be true or false"));
+}
+
+TEST_F(QuestionsTest, ALabelOfOneValueAndNullsIsToldFromAConstant) {
+    writeSizes();
+    EXPECT_THAT(run({"init", "sizes.csv", "--label", "sold"}).err,
+                HasSubstr("column 'sold' is 1 or null (in 200 of 400 rows that were read); "
+                          "--label \"sold is not null\" predicts whether it has a value"));
+    EXPECT_EQ(run({"init", "sizes.csv", "--label", "sold is not null"}).exitCode, 0);
 }
 
 TEST_F(QuestionsTest, DatasetTakesSeveralPaths) {
