@@ -11,6 +11,7 @@
 #include "backend/profile/date_note.h"
 #include "backend/profile/first_label.h"
 #include "backend/profile/first_training.h"
+#include "backend/profile/number_note.h"
 #include "backend/profile/spec_split.h"
 #include "backend/text/json.h"
 #include "backend/text/text.h"
@@ -70,8 +71,10 @@ class Writer {
         RETURN_IF_ERROR(splitRows());
         for (const Guess& guess : guesses_) {
             spec_.uses.push_back({guess.column->name(), nameOfUse(guess.use), guess.why});
-            if (std::string note = dateNote(*guess.column); !note.empty()) {
-                spec_.notes.push_back(std::move(note));
+            for (std::string note : {dateNote(*guess.column), numberNote(*guess.column)}) {
+                if (!note.empty()) {
+                    spec_.notes.push_back(std::move(note));
+                }
             }
         }
         for (const expr::RefusedColumn& column : profile_.refused) {

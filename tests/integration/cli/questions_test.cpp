@@ -214,6 +214,29 @@ TEST_F(QuestionsTest, ALabelOfOneValueAndNullsIsToldFromAConstant) {
     EXPECT_EQ(run({"init", "sizes.csv", "--label", "sold is not null"}).exitCode, 0);
 }
 
+TEST_F(QuestionsTest, TextsThatAreNumbersAreNotedWithAnExpressionThatCheckAccepts) {
+    writeSizes();
+    const SubprocessOutput init =
+        run({"init", "sizes.csv", "--label", "size = 'L'", "-o", "sizes.yaml"});
+    ASSERT_EQ(init.exitCode, 0) << init.err;
+    const std::pair<const char*, const char*> kRead[] = {
+        {"thousands", "try_cast(replace(thousands, ',', '') as double)"},
+        {"share", "try_cast(replace(share, '%', '') as double)"},
+        {"dollars", "try_cast(replace(dollars, '$', '') as double)"},
+        {"euros",
+         "try_cast(replace(replace(replace(euros, 'EUR', ''), ' ', ''), ',', '.') as double)"}};
+    for (const auto& [column, expression] : kRead) {
+        EXPECT_THAT(init.err, HasSubstr(std::string("'") + column + "' looks like a number"));
+        EXPECT_THAT(init.err, HasSubstr(std::string("`") + expression + "` in a derive step"));
+        const SubprocessOutput check =
+            run({"check", "sizes.yaml", "--set",
+                 std::string("recipe=[{derive: {number: \"") + expression + "\"}}]", "--set",
+                 "features.dense=[number]"});
+        EXPECT_EQ(check.exitCode, 0) << check.err;
+    }
+    EXPECT_THAT(init.err, Not(HasSubstr("'size' looks like a number")));
+}
+
 TEST_F(QuestionsTest, DatasetTakesSeveralPaths) {
     std::ofstream(dir_ / "more rows.csv") << "user,value,label,word\n1,2,1,a\n";
     const SubprocessOutput text = run({"dataset", "rows.csv", "more rows.csv"});
