@@ -77,6 +77,17 @@ std::string keyIn(std::string_view message) {
     return std::string(hasKey ? message.substr(0, message.find(": ")) : "");
 }
 
+// The label of an error about a row, as in "a.csv: row 1: labels.click: ..."; "" if there is none.
+std::string labelIn(std::string_view message, const spec::RunSpec& spec) {
+    for (const auto& [head, label] : spec.labels) {
+        std::string key = strCat("labels.", head);
+        if (message.find(strCat(": ", key, ": ")) != std::string_view::npos) {
+            return key;
+        }
+    }
+    return "";
+}
+
 // "1 rank", "2 ranks".
 std::string counted(std::int64_t count, std::string_view noun) {
     return strCat(count, " ", noun, count == 1 ? "" : "s");
@@ -142,6 +153,7 @@ bool Resolver::openAll(ResolvedRun& run, DatasetPtr& train, DatasetPtr& eval, Re
     }
     train = *opened;
     run.warnings.insert(run.warnings.end(), train->notes().begin(), train->notes().end());
+    noteFiles(train, reply.fileNotes);
     run.badRows = run.evalBadRows = train->badRows();
     if (run.spec.eval && run.spec.eval->dataset.path != run.spec.dataset.path) {
         opened = open(run.spec.eval->dataset, pinned.evalFiles);
@@ -152,8 +164,8 @@ bool Resolver::openAll(ResolvedRun& run, DatasetPtr& train, DatasetPtr& eval, Re
         }
         eval = *opened;
         run.warnings.insert(run.warnings.end(), eval->notes().begin(), eval->notes().end());
+        noteFiles(eval, reply.fileNotes);
         run.evalBadRows = eval->badRows();
-    noteFiles(train, reply.fileNotes);
     }
     return true;
 }
@@ -164,7 +176,6 @@ Status Resolver::plan(ResolvedRun& run, const dataset::Dataset& train,
     if (isOfBase) {
         run.spec.batch.segmentSplits = baseSegments_.splits;
     }
-        noteFiles(eval, reply.fileNotes);
     if (request_.pinned && run.spec.batch.segmentSplits == 0) {
         run.spec.batch.segmentSplits = request_.pinned->segmentSplits;
     }
@@ -304,9 +315,10 @@ void Resolver::checkLabelsOf(ResolvedRun& run, ResolveReply& reply) {
         }
         const auto findings = checkLabels(run.spec, run.plan, part, {kCheckBytes, &run.columns});
         if (!findings.ok()) {
-            spec::SpecError error = errorOf(findings.status(), "", "file", &run.spec);
-            error.path = !error.path.empty() ? error.path : isEval ? "eval.dataset" : "dataset";
-            reply.errors.push_back(std::move(error));
+            const std::string label = labelIn(messageOf(findings.status()), run.spec);
+            const char* const rows = isEval ? "eval.dataset" : "dataset";
+            reply.errors.push_back(
+                errorOf(findings.status(), label.empty() ? rows : label, "file", &run.spec));
             return;
         }
         for (const LabelFinding& finding : *findings) {
@@ -476,6 +488,7 @@ ResolveReply resolveSpec(const ResolveRequest& request) {
         reply.errors);
     if (!reader) {
         reply.dataset = request.wantsColumns ? openSection(request, factsCache()) : nullptr;
+        noteFiles(reply.dataset, reply.fileNotes);
         return reply;
     }
     std::vector<std::string> wanted = request.variations;
@@ -488,7 +501,6 @@ ResolveReply resolveSpec(const ResolveRequest& request) {
     Resolver resolver(request, *reader);
     // The base always comes first: variations use its segments and columns too.
     const bool wantsBase = std::find(wanted.begin(), wanted.end(), "") != wanted.end();
-        noteFiles(reply.dataset, reply.fileNotes);
     ResolveReply base;
     resolver.resolve("", wantsBase ? reply : base);
     if (!wantsBase) {
@@ -498,6 +510,7 @@ ResolveReply resolveSpec(const ResolveRequest& request) {
     if (reply.dataset == nullptr && request.wantsColumns) {
         reply.dataset = openSection(request, factsCache());
     }
+    noteFiles(reply.dataset, reply.fileNotes);
     for (const std::string& variation : wanted) {
         if (!variation.empty()) {
             const std::size_t first = reply.errors.size();
@@ -510,7 +523,6 @@ ResolveReply resolveSpec(const ResolveRequest& request) {
         reply.runs.clear();
     }
     return reply;
-    noteFiles(reply.dataset, reply.fileNotes);
 }
 
 Result<ResolvedRun> resolveFile(const SpecChoice& choice) {
@@ -529,6 +541,7 @@ Result<ResolvedRun> resolveFile(const SpecChoice& choice) {
     request.valuesOf = choice.valuesOf;
     ResolveReply reply = resolveSpec(request);
     if (!reply.errors.empty()) {
+        printNotes(reply.fileNotes);
         return reply.errors.front().code == kCancelledCode ? cancelled("stopped")
                                                            : spec::toStatus(reply.errors, given);
     }
@@ -536,4 +549,3 @@ Result<ResolvedRun> resolveFile(const SpecChoice& choice) {
 }
 
 }  // namespace millrace::loader
-        printNotes(reply.fileNotes);

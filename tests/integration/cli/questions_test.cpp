@@ -237,6 +237,16 @@ TEST_F(QuestionsTest, TextsThatAreNumbersAreNotedWithAnExpressionThatCheckAccept
     EXPECT_THAT(init.err, Not(HasSubstr("'size' looks like a number")));
 }
 
+TEST_F(QuestionsTest, AWrongLabelIsPlacedAtItsKey) {
+    std::ofstream(dir_ / "wrong.yaml") << "name: wrong\ndataset: {path: rows.csv}\n"
+                                          "labels:\n  high: value\nfeatures: {ids: [user]}\n"
+                                          "embeddings: {user: {rows: 16}}\nbatch: {rows: 16}\n"
+                                          "model: {type: mlp}\n";
+    const SubprocessOutput wrong = run({"check", "wrong.yaml"});
+    EXPECT_EQ(wrong.exitCode, 1);
+    EXPECT_THAT(wrong.err, HasSubstr("wrong.yaml:4:9: "));
+}
+
 TEST_F(QuestionsTest, DatasetTakesSeveralPaths) {
     std::ofstream(dir_ / "more rows.csv") << "user,value,label,word\n1,2,1,a\n";
     const SubprocessOutput text = run({"dataset", "rows.csv", "more rows.csv"});
