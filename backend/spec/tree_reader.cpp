@@ -161,15 +161,16 @@ Json TreeReader::section(std::string_view prefix, const YamlNode* node, const Wh
 
 void TreeReader::unknownKey(const YamlNode::Member& member, const std::vector<const Key*>& known,
                             const Where& where) {
-    for (const Key* key : known) {
-        if (key->name() == member.key) {
-            return;
-        }
+    if (std::ranges::find(known, member.key, &Key::name) != known.end()) {
+        return;
     }
-    const std::vector<std::string> names = namesOf(known);
-    errorAt(member.keyPosition, where.below(member.key), "unknown_key", "unknown key '",
-            member.key.substr(0, 60), "'", where.shown.empty() ? "" : strCat(" in ", where.shown),
-            nameHint(member.key, names));
+    // Within {}, a comma of an unquoted expression ends its value: `where: f(a, b) < 1`.
+    const bool isRest = member.value.isNull() && member.key.find(')') < member.key.find('(');
+    errorAt(member.keyPosition, where.below(member.key), "unknown_key",
+            strCat("unknown key '", member.key.substr(0, 60), "'",
+                   where.shown.empty() ? "" : strCat(" in ", where.shown),
+                   isRest ? "; a comma within {} ends a value: put that value in quotes"
+                          : nameHint(member.key, namesOf(known))));
 }
 
 Json TreeReader::member(const Key& key, const YamlNode* node, const Where& where,

@@ -300,12 +300,16 @@ std::optional<YamlNode> parseYaml(std::string_view text, bool isSet, SpecErrors&
         const expr::Position at = isSet ? expr::Position{} : lines.position(e.mark);
         // Inside braces and brackets, YAML ends a plain value at the { of ${name}.
         const bool isParamUse = lines.lineOf(e.mark).find("${") != std::string_view::npos;
-        errors.push_back({at.line, at.column,
-                          strCat(kNotYaml, e.msg,
-                                 isParamUse ? "; within {} and [] put a value that holds ${...} "
-                                              "in double quotes"
-                                            : ""),
-                          "", "syntax"});
+        errors.push_back(
+            {at.line, at.column,
+             strCat(kNotYaml, e.msg,
+                    isParamUse ? "; within {} and [] put a value that holds ${...} "
+                                 "in double quotes"
+                    : e.msg.starts_with("end of ")
+                        ? "; within {} and [] put a value that holds a comma, a bracket "
+                          "or a quote in single quotes"
+                        : ""),
+             "", "syntax"});
     } catch (const std::exception& e) {
         errors.push_back({0, 0, strCat(kNotYaml, e.what()), "", "syntax"});
     }

@@ -247,6 +247,16 @@ TEST_F(QuestionsTest, AWrongLabelIsPlacedAtItsKey) {
     EXPECT_THAT(wrong.err, HasSubstr("wrong.yaml:4:9: "));
 }
 
+TEST_F(QuestionsTest, AFlowMapThatBreaksAtACommaSaysToQuoteTheValue) {
+    for (const char* where : {"hash01(user, value) < 0.8", "hash01(user, \"value\") < 0.8"}) {
+        std::ofstream(dir_ / "flow.yaml") << "dataset: {path: rows.csv, where: " << where << "}\n";
+        const SubprocessOutput output = run({"check", "flow.yaml"});
+        EXPECT_EQ(output.exitCode, 1);
+        EXPECT_THAT(output.err, HasSubstr("quotes")) << output.err;
+        EXPECT_THAT(output.err, HasSubstr("comma")) << output.err;
+    }
+}
+
 TEST_F(QuestionsTest, DatasetTakesSeveralPaths) {
     std::ofstream(dir_ / "more rows.csv") << "user,value,label,word\n1,2,1,a\n";
     const SubprocessOutput text = run({"dataset", "rows.csv", "more rows.csv"});
