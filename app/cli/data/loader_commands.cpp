@@ -54,6 +54,10 @@ void printChecked(CliContext& context, const Json& runs) {
         const bool isKnown = jsonMember(run, key).is_number();
         return isKnown ? formatCount(jsonInt(run, key)) : std::string("-");  // without a dataset
     };
+    const auto hash = [](const Json& run, std::string_view key) {
+        const std::string text = jsonString(run, key).substr(0, 12);
+        return TableCell{text.empty() ? "-" : text, Tone::kDim};
+    };
     for (const Json& run : runs) {
         const std::string variation = jsonString(run, "variation");
         table.add({{jsonString(run, "name"), Tone::kStrong},
@@ -61,8 +65,8 @@ void printChecked(CliContext& context, const Json& runs) {
                    count(run, "rows"),
                    count(run, "files"),
                    count(run, "splits"),
-                   {jsonString(run, "spec_hash").substr(0, 12), Tone::kDim},
-                   {jsonString(run, "stream_hash").substr(0, 12), Tone::kDim}});
+                   hash(run, "spec_hash"),
+                   hash(run, "stream_hash")});
     }
     context.out << table.render(context.terminal);
     printOptimisation(context, runs);
@@ -141,14 +145,14 @@ Result<int> runCheck(CliContext& context, const ParsedArgs& args) {
     std::vector<values::SpecError> errors, warnings = loaderErrors(jsonMember(*answer, "warnings"));
     checkInitFrom(context, jsonMember(*answer, "runs"), errors, warnings);
     context.err << describe(warnings, path, text, "warning", context.errorTerminal);
-    for (const values::SpecError& note : loaderErrors(jsonMember(answer, "notes"))) {
-        context.err << "note: " << note.message << '\n';
-    }
-    if (!errors.empty()) {
     if (!jsonBool(*answer, "ok")) {
         return reportErrors(context, args, loaderErrors(jsonMember(*answer, "errors")), warnings,
                             text);
     }
+    for (const values::SpecError& note : loaderErrors(jsonMember(*answer, "notes"))) {
+        context.err << "note: " << note.message << '\n';
+    }
+    if (!errors.empty()) {
         return reportErrors(context, args, errors, warnings, text);
     }
     if (!args.isJson()) {

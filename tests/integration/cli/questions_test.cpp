@@ -10,6 +10,7 @@
 namespace millrace {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -255,6 +256,15 @@ TEST_F(QuestionsTest, AFlowMapThatBreaksAtACommaSaysToQuoteTheValue) {
         EXPECT_THAT(output.err, HasSubstr("quotes")) << output.err;
         EXPECT_THAT(output.err, HasSubstr("comma")) << output.err;
     }
+}
+
+TEST_F(QuestionsTest, HashesThatCountedValuesWillChangeAreNotShown) {
+    const SubprocessOutput output =
+        run({"check", "spec.yaml", "--set", "embeddings={user: {vocabulary: auto}}"});
+    EXPECT_EQ(output.exitCode, 0) << output.err;
+    EXPECT_THAT(output.out, ContainsRegex("small +base +40 +1 +1 +- +-\n"));
+    EXPECT_THAT(output.err, HasSubstr("vocabularies counted when the run starts"));
+    EXPECT_THAT(run({"check", "spec.yaml"}).out, Not(ContainsRegex("1 +- +-\n")));
 }
 
 TEST_F(QuestionsTest, DatasetTakesSeveralPaths) {
