@@ -213,21 +213,12 @@ Result<int> runSubmit(CliContext& context, const ParsedArgs& args) {
     }
     ASSIGN_OR_RETURN(const Daemon daemon, openDaemon(context));
     ASSIGN_OR_RETURN(const values::SubmitReply reply, session::submitSurely(*daemon, *request));
+    context.err << describe(reply.warnings, request->fileName, request->specText, "warning",
+                            context.errorTerminal);
     if (!reply.errors.empty()) {
         return reportErrors(context, args, *request, reply);
     }
-    const Result<values::SubmitReply> reply = session::submitSurely(**daemon, *request);
-    if (!reply.ok()) {
-        return fail(context, reply.status());
-    }
-    context.err << describe(reply->warnings, request->fileName, request->specText, "warning",
-                            context.errorTerminal);
-    if (!reply->errors.empty()) {
-        return reportErrors(context, args, *request, *reply);
-    }
-    if (const Status named = checkKnownName(args, *reply); !named.ok()) {
-        return fail(context, named);
-    }
+    RETURN_IF_ERROR(checkKnownName(args, reply));
     const bool isWatching = wantsToWatch(context, args);
     if (args.isJson()) {
         Json document = {{"runs", jsonList(reply.runs)},

@@ -139,17 +139,14 @@ Result<int> runCheck(CliContext& context, const ParsedArgs& args) {
     }
     const std::string text = jsonString(question, "text");
     ASSIGN_OR_RETURN(const Json answer, askLoader(context, question));
-    if (!jsonBool(answer, "ok")) {
-        return reportErrors(context, args, loaderErrors(jsonMember(answer, "errors")), path, text);
-    }
-    std::vector<values::SpecError> errors, warnings = loaderErrors(jsonMember(*answer, "warnings"));
-    checkInitFrom(context, jsonMember(*answer, "runs"), errors, warnings);
+    std::vector<values::SpecError> errors, warnings = loaderErrors(jsonMember(answer, "warnings"));
+    checkInitFrom(context, jsonMember(answer, "runs"), errors, warnings);
     context.err << describe(warnings, path, text, "warning", context.errorTerminal);
-    if (!jsonBool(*answer, "ok")) {
-        return reportErrors(context, args, loaderErrors(jsonMember(*answer, "errors")), warnings,
+    if (!jsonBool(answer, "ok")) {
+        return reportErrors(context, args, loaderErrors(jsonMember(answer, "errors")), warnings,
                             text);
     }
-    for (const values::SpecError& note : loaderErrors(jsonMember(*answer, "notes"))) {
+    for (const values::SpecError& note : loaderErrors(jsonMember(answer, "notes"))) {
         context.err << "note: " << note.message << '\n';
     }
     if (!errors.empty()) {

@@ -7,6 +7,7 @@
 #include "backend/segment/stream_input.h"
 #include "backend/text/text.h"
 #include "daemon/worker/loader/bare_spec.h"
+#include "daemon/worker/loader/spec_error.h"
 
 namespace millrace::loader {
 namespace {
@@ -53,6 +54,51 @@ void noteCompressed(ResolvedRun& run) {
     }
 }
 
+// The training stream of the rows that evaluation reads too, without its labels and features.
+spec::RunSpec rowsOfBoth(const spec::RunSpec& spec) {
+    spec::RunSpec both = bareSpec(spec, {});
+    const std::string &train = spec.dataset.where, &eval = spec.eval->dataset.where;
+    both.dataset.where = train.empty()  ? eval
+                         : eval.empty() ? train
+                                        : strCat("(", train, ") and (", eval, ")");
+    both.embeddings.clear();
+    both.eval.reset();
+    both.batch.order = "as_is";
+    return both;
+}
+
+struct SharedRows {
+    std::int64_t looked = 0, shared = 0;
+};
+
+// Looks at splits until one has such rows. Statistics of the files rule out most splits of
+// conditions that exclude each other, such as days.
+Result<SharedRows> findSharedRows(const ResolvedRun& run) {
+    constexpr std::int64_t kMostSplits = 64, kMostBytes = 50'000'000;
+    MemoryBudget noTables(0);
+    stream::Plan single = run.plan;
+    single.segmentSplits = 1;
+    ASSIGN_OR_RETURN(const auto input,
+                     segment::StreamInput::open(rowsOfBoth(run.spec), std::move(single),
+                                                recipe::Part::kTrain, noTables));
+    segment::BufferPool pool(run.spec.resources.memoryLimitMb * 1'000'000);
+    segment::StageCounters counters;
+    segment::SegmentRunner runner(input, pool, counters);
+    SharedRows rows;
+    std::int64_t bytes = 0;
+    for (std::int64_t split = 0;
+         split < std::min(input->numSegments(), kMostSplits) && rows.shared == 0; ++split) {
+        bytes += input->decodedBytes(0, split);
+        if (split > 0 && bytes > kMostBytes) {
+            break;
+        }
+        ASSIGN_OR_RETURN(const segment::SegmentOutput output, runner.run(0, split));
+        rows.looked += output.counts.rowsScanned;
+        rows.shared += output.rowsKept();
+    }
+    return rows;
+}
+
 bool hasNoRows(const dataset::Dataset& dataset) {
     for (std::size_t i = 0; i < dataset.files().size(); ++i) {
         const auto facts = dataset.facts(i);
@@ -64,6 +110,24 @@ bool hasNoRows(const dataset::Dataset& dataset) {
 }
 
 }  // namespace
+
+// Side tables are not read for this: loading them may take longer than a submit should.
+void noteTrainedEvaluation(ResolvedRun& run) {
+    const bool hasTables = std::ranges::any_of(run.spec.recipe, [](const spec::Step& step) {
+        return step.enabled && step.lookup() != nullptr;
+    });
+    if (hasTables || !run.spec.eval || run.spec.eval->dataset.path != run.spec.dataset.path) {
+        return;
+    }
+    const Result<SharedRows> rows = findSharedRows(run);
+    if (rows.ok() && rows->shared > 0) {
+        run.warnings.push_back(strCat(
+            "eval.dataset: ", formatCount(rows->shared), " of the ", formatCount(rows->looked),
+            " rows looked at are evaluated and also trained on, so figures of the evaluation do "
+            "not hold for new rows; let `dataset.where` and `eval.dataset.where` exclude each "
+            "other"));
+    }
+}
 
 void noteFiles(const std::shared_ptr<const dataset::Dataset>& dataset,
                std::vector<std::string>& notes) {

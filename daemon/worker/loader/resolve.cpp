@@ -77,17 +77,6 @@ std::string keyIn(std::string_view message) {
     return std::string(hasKey ? message.substr(0, message.find(": ")) : "");
 }
 
-// The label of an error about a row, as in "a.csv: row 1: labels.click: ..."; "" if there is none.
-std::string labelIn(std::string_view message, const spec::RunSpec& spec) {
-    for (const auto& [head, label] : spec.labels) {
-        std::string key = strCat("labels.", head);
-        if (message.find(strCat(": ", key, ": ")) != std::string_view::npos) {
-            return key;
-        }
-    }
-    return "";
-}
-
 // "1 rank", "2 ranks".
 std::string counted(std::int64_t count, std::string_view noun) {
     return strCat(count, " ", noun, count == 1 ? "" : "s");
@@ -315,10 +304,9 @@ void Resolver::checkLabelsOf(ResolvedRun& run, ResolveReply& reply) {
         }
         const auto findings = checkLabels(run.spec, run.plan, part, {kCheckBytes, &run.columns});
         if (!findings.ok()) {
-            const std::string label = labelIn(messageOf(findings.status()), run.spec);
-            const char* const rows = isEval ? "eval.dataset" : "dataset";
-            reply.errors.push_back(
-                errorOf(findings.status(), label.empty() ? rows : label, "file", &run.spec));
+            spec::SpecError error = errorOf(findings.status(), "", "file", &run.spec);
+            error.path = !error.path.empty() ? error.path : isEval ? "eval.dataset" : "dataset";
+            reply.errors.push_back(std::move(error));
             return;
         }
         for (const LabelFinding& finding : *findings) {
