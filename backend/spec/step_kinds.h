@@ -16,9 +16,6 @@
 
 namespace millrace::spec {
 
-/// The words of `as`, of steps that make a column from another one.
-inline constexpr std::string_view kAsDoc = "name of the new column; default: replaces `column`";
-
 struct FilterStep : StepDefaults {
     static constexpr std::string_view kKind = "filter";
     static constexpr bool kDropsOrWeighs = true, kKeepsColumns = true, kIsPlain = true;
@@ -161,7 +158,7 @@ struct ColumnStep : StepDefaults {
 
     static void listKeys(auto& a, std::string_view columnDoc) {
         a("column", &ColumnStep::column, columnDoc, {.isRequired = true});
-        a("as", &ColumnStep::as, "the column made; default: `column` itself");
+        a("as", &ColumnStep::as, "name of the new column; default: replaces `column`");
     }
     StepReads reads() const { return {{}, {}, {column}}; }
     std::vector<MadeColumn> makes() const { return {{as, "", false}}; }
@@ -177,8 +174,7 @@ struct HashStep : ColumnStep {
 
     static void listKeys(auto& a) {
         using S = HashStep;
-        a("column", &S::column, "column to hash; for a list, its elements", {.isRequired = true});
-        a("as", &S::as, kAsDoc);
+        ColumnStep::listKeys(a, "column to hash; for a list, its elements");
         a("buckets", &S::buckets, "number of ids", {.min = 2, .max = 1e12, .isRequired = true});
         a("seed", &S::seed, "seed of the hash; other seeds give other ids");
     }
@@ -196,8 +192,7 @@ struct BucketizeStep : ColumnStep {
 
     static void listKeys(auto& a) {
         using S = BucketizeStep;
-        a("column", &S::column, "a column of numbers", {.isRequired = true});
-        a("as", &S::as, kAsDoc);
+        ColumnStep::listKeys(a, "a column of numbers");
         a("boundaries", &S::boundaries, "the boundaries, in ascending order", {.isRequired = true});
     }
     std::int64_t idCount() const { return static_cast<std::int64_t>(boundaries.size()) + 2; }
@@ -209,14 +204,12 @@ struct BucketizeStep : ColumnStep {
 struct TruncateStep : ColumnStep {
     static constexpr std::string_view kKind = "truncate";
     static constexpr std::string_view kDoc = "shortens lists to at most `length` elements";
-    std::string column, as;
     std::int64_t length = 0;
     std::string from = "first";
 
     static void listKeys(auto& a) {
         using S = TruncateStep;
-        a("column", &S::column, "a column of lists", {.isRequired = true});
-        a("as", &S::as, kAsDoc);
+        ColumnStep::listKeys(a, "a column of lists");
         a("length", &S::length, "maximum number of elements",
           {.min = 0, .max = 1e9, .isRequired = true});
         a("from", &S::from, "which elements are kept", {.choices = {"first", "last"}});
