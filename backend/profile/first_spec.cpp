@@ -224,6 +224,11 @@ class Writer {
         std::ranges::stable_partition(times, [](const ColumnProfile* time) {
             return lower(time->name()).find("birth") == std::string::npos;
         });
+        if (!options_.splitsByTime && !times.empty()) {
+            spec_.notes.push_back(strCat("split: by '", times.front()->name(),
+                                         "' one part has a single value of the label, so a hash "
+                                         "decides what is kept for evaluation"));
+        }
         auto split = chooseSplit(profile_, options_.splitsByTime ? times : decltype(times)(), keys,
                                  options_.evalShare);
         RETURN_IF_ERROR(annotate(split.status(), options_.paths.front()));

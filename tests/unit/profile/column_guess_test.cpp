@@ -294,6 +294,24 @@ TEST(ColumnGuess, ALabelWhoseLeastValueIsTheMostFrequentOneHasTwoClasses) {
                 HasSubstr("'same' is 3 in every row"));
 }
 
+TEST(ColumnGuess, ATimeThatSplitsBadlyIsNamed) {
+    const auto day = columnOf(
+        "day", {expr::TypeKind::kTimestamp},
+        rowsOf(arrow::Int64Builder(), [](std::int64_t r) { return std::optional(r * 1'000'000); })
+            ->View(arrow::timestamp(arrow::TimeUnit::MICRO))
+            .ValueOrDie());
+    DatasetProfile profile;
+    profile.columns = {label(), age(), day};
+    profile.rows = profile.rowsRead = kRows;
+    FirstSpecOptions options;
+    options.name = "first";
+    options.paths = {"rows.parquet"};
+    const auto isNamed = Contains(HasSubstr("by 'day' one part has a single value of the label"));
+    EXPECT_THAT(firstSpec(profile, options)->notes, Not(isNamed));
+    options.splitsByTime = false;
+    EXPECT_THAT(firstSpec(profile, options)->notes, isNamed);
+}
+
 TEST(ColumnGuess, NanOfALabelIsFilteredAndTimesWithNullsDoNotSplit) {
     const auto delay = columnOf(
         "delay", {expr::TypeKind::kDouble}, rowsOf(arrow::DoubleBuilder(), [](std::int64_t r) {
