@@ -229,7 +229,8 @@ void LogView::refreshStatus() {
                   : tr("%1 of %2")
                         .arg(countText(static_cast<double>(rows)), lines(model_->numLines())));
     // The number of lines is never cut; the title and the search field leave it the room.
-    label->setMinimumWidth(label->fontMetrics().horizontalAdvance(parts.back()));
+    label->ensurePolished();  // else the width is that of another font
+    label->setMinimumWidth(label->fontMetrics().horizontalAdvance(parts.back()) + kSpaceMedium);
     if (model_->isFiltering()) {
         parts << tr("looking at older lines");
     }
