@@ -235,9 +235,10 @@ TEST(SpecReader, RequiredKeysAreAskedFor) {
         errorsOf("label: y\nfeatures: {dense: [x]}\n"),
         "1:1 dataset is missing: name the files, as in `dataset: {path: log/*.parquet}`; only "
         "a spec with `command` may have none");
-    EXPECT_EQ(errorsOf(withLine("recipe:\n  - join: {table: a.csv, on: x}")),
-              "5:11 recipe[0].join.take is missing: what is added: a list of the table's columns, "
-              "or `name: expression` over them");
+    EXPECT_EQ(
+        errorsOf(withLine("recipe:\n  - join: {table: a.csv, on: x}")),
+        "5:11 recipe[0].join.take is missing: the columns to add: a list of the table's columns, "
+        "or `name: expression` over them");
     EXPECT_NE(errorsOf("dataset: {path: a}\nfeatures: {dense: [x]}\n").find("labels is missing"),
               std::string::npos);
     EXPECT_NE(errorsOf("dataset: {path: a}\nlabel: y\n").find("features is empty"),
