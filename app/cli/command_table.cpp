@@ -73,6 +73,26 @@ CommandSpec logsCommand() {
         &runLogs};
 }
 
+CommandSpec listCommand() {
+    return {
+        "ls",
+        "Runs",
+        "list runs, newest first",
+        "The runs of one submit are shown together, the base first. All of the filters: "
+        "docs/reference/filters.md.",
+        {},
+        {text("-f,--filter", "EXPR", "only runs that match"),
+         text("--order-by", "KEY", "\"metrics.eval.auc DESC\", \"start_time\"", true),
+         options::count("-n,--limit", "N", "at most N runs (50)"),
+         flag("--deleted", "deleted runs instead"), flag("--all", "deleted runs too"),
+         text("--columns", "NAMES", "comma-separated: id,name,state,loss,params.batch.seed,..."),
+         flag("-q,--quiet", "ids only"), csvFlag("one row per run; with --columns only these")},
+        {"millrace ls --filter \"metrics.eval.auc > 0.79\" --order-by \"metrics.eval.auc DESC\"",
+         "millrace ls --filter \"since 7d and (tags.team = 'ads' or not state = 'finished')\"",
+         "millrace ls --csv --columns id,loss,params.train.learning_rate"},
+        &runList};
+}
+
 // The order of commands and options is that of help, completion and docs/reference/cli.md, which is
 // generated: `millrace help --markdown`.
 std::vector<CommandSpec> runCommands() {
@@ -133,22 +153,7 @@ std::vector<CommandSpec> runCommands() {
           flag("-y,--yes", "with --purge: asks nothing; needed where there is no terminal")},
          {"millrace rm r-abc23", "millrace rm --undo r-abc23", "millrace rm --purge r-abc23"},
          &runRemove},
-        {"ls",
-         "Runs",
-         "list runs, newest first",
-         "The runs of one submit are shown together, the base first. All of the filters: "
-         "docs/reference/filters.md.",
-         {},
-         {text("-f,--filter", "EXPR", "only runs that match"),
-          text("--order-by", "KEY", "\"metrics.eval.auc DESC\", \"start_time\"", true),
-          options::count("-n,--limit", "N", "at most N runs (50)"),
-          flag("--deleted", "deleted runs instead"), flag("--all", "deleted runs too"),
-          text("--columns", "NAMES", "comma-separated: id,name,state,loss,params.batch.seed,..."),
-          flag("-q,--quiet", "ids only"), csvFlag("one row per run; with --columns only these")},
-         {"millrace ls --filter \"metrics.eval.auc > 0.79\" --order-by \"metrics.eval.auc DESC\"",
-          "millrace ls --filter \"since 7d and (tags.team = 'ads' or not state = 'finished')\"",
-          "millrace ls --csv --columns id,loss,params.train.learning_rate"},
-         &runList},
+        listCommand(),
         {"show",
          "Runs",
          "everything about one run",

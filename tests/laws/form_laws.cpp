@@ -51,7 +51,7 @@ std::string words(const std::string& comment) {
 
 const std::vector<Debt>& longFunctions() {
     static const std::vector<Debt> kTables = {
-        {"app/cli/command_table.cpp", "runCommands", 117},
+        {"app/cli/command_table.cpp", "runCommands", 105},
         {"backend/expr/functions.cpp", "numberFunctions", 138},
         {"backend/expr/functions.cpp", "stringFunctions", 170},
         // Hand-written anchors of the bench: what is measured is their one loop.
