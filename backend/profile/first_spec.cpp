@@ -8,6 +8,8 @@
 #include <span>
 #include <utility>
 
+#include <absl/strings/str_join.h>
+
 #include "backend/profile/date_note.h"
 #include "backend/profile/first_label.h"
 #include "backend/profile/first_training.h"
@@ -64,18 +66,16 @@ class Writer {
         }
         alignSiblings();
         leaveOutRequest();
+        const std::vector<std::string> notes = textNotes();
         if (numFeatures() == 0) {
             return invalidArgument(options_.paths.front(),
-                                   ": no column that a model could learn from");
+                                   ": no column that a model could learn from",
+                                   notes.empty() ? "" : strCat("; ", absl::StrJoin(notes, "; ")));
         }
         RETURN_IF_ERROR(splitRows());
+        spec_.notes.insert(spec_.notes.end(), notes.begin(), notes.end());
         for (const Guess& guess : guesses_) {
             spec_.uses.push_back({guess.column->name(), nameOfUse(guess.use), guess.why});
-            for (std::string note : {dateNote(*guess.column), numberNote(*guess.column)}) {
-                if (!note.empty()) {
-                    spec_.notes.push_back(std::move(note));
-                }
-            }
         }
         for (const expr::RefusedColumn& column : profile_.refused) {
             if (!column.hasFields) {
@@ -97,6 +97,18 @@ class Writer {
         std::string text = strCat(parts...);
         std::replace(text.begin(), text.end(), '\n', ' ');  // of a name, in a comment
         strAppend(&spec_.text, text, "\n");
+    }
+    // Notes on texts that are dates or numbers.
+    std::vector<std::string> textNotes() const {
+        std::vector<std::string> notes;
+        for (const Guess& guess : guesses_) {
+            for (std::string note : {dateNote(*guess.column), numberNote(*guess.column)}) {
+                if (!note.empty()) {
+                    notes.push_back(std::move(note));
+                }
+            }
+        }
+        return notes;
     }
     std::size_t count(Use use) const {
         return static_cast<std::size_t>(

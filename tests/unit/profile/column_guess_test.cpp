@@ -294,6 +294,16 @@ TEST(ColumnGuess, ALabelWhoseLeastValueIsTheMostFrequentOneHasTwoClasses) {
                 HasSubstr("'same' is 3 in every row"));
 }
 
+TEST(ColumnGuess, WithoutAFeatureTheErrorNamesWhatADateIsReadWith) {
+    const auto day = texts("day", [](std::int64_t r) {
+        return strCat("2010/0", 1 + r % 9, "/", 10 + r / 250, " 0", r % 9, ":", 10 + r % 50);
+    });
+    const Status refused = specOf({label(), day}).status();
+    EXPECT_THAT(std::string(messageOf(refused)),
+                AllOf(HasSubstr("no column that a model could learn from; 'day' looks like a date"),
+                      HasSubstr("strptime(day, '%Y/%m/%d %H:%M')")));
+}
+
 TEST(ColumnGuess, ATimeThatSplitsBadlyIsNamed) {
     const auto day = columnOf(
         "day", {expr::TypeKind::kTimestamp},
