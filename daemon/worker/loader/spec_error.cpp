@@ -38,11 +38,13 @@ std::string stepPath(const spec::SourceMap& source, const std::string& step,
     return step;
 }
 
-// The key at the start of an error or behind its row, as in "recipe.hash_user: ..."; "" if the text
-// has no such key. Steps are named in errors and numbered in the text.
+// The key at the start of an error or behind its row, as in "recipe.hash_user: ..." and
+// "recipe.young (age < 20): ..."; "" if the text has no such key. Steps are named in errors and
+// numbered in the text.
 std::string keyOf(std::string_view message, const spec::RunSpec& spec) {
     message = behindRow(message);
-    std::string key(message.substr(0, std::min(message.find(": "), message.find(", row "))));
+    std::string key(message.substr(
+        0, std::min({message.find(": "), message.find(", row "), message.find(" (")})));
     for (std::size_t i = 0; i < spec.recipe.size() && key.starts_with("recipe."); ++i) {
         const std::string step = strCat("recipe.", spec.recipe[i].name);
         if (key == step || key.starts_with(step + ".")) {

@@ -116,8 +116,8 @@ TEST_F(QuestionsTest, AnErrorInDataNamesItsRowAndTheKeyThatAskedForIt) {
     writeSpec("cast(word as bigint) > 0");
     const SubprocessOutput filter = run({"check", "spec.yaml"});
     EXPECT_EQ(filter.exitCode, 1);
-    EXPECT_THAT(filter.err, HasSubstr("spec.yaml:4:28: rows.csv: row 1, column 'word': "
-                                      "recipe.thirds: cannot cast 'null' to int64\n"));
+    EXPECT_THAT(filter.err, HasSubstr("spec.yaml:4:29: rows.csv: row 1, column 'word': "
+                                      "recipe.thirds (cast(word as bigint) > 0): cannot cast"));
     writeSpec("true");
     const SubprocessOutput derived =
         run({"check", "spec.yaml", "--set", "labels.label=cast(word as double)", "--json"});
@@ -125,7 +125,7 @@ TEST_F(QuestionsTest, AnErrorInDataNamesItsRowAndTheKeyThatAskedForIt) {
     EXPECT_THAT(derived.out, HasSubstr("\"line\":null")) << "the key is not in the text";
     std::ofstream(dir_ / "derive.yaml")
         << "name: small\ndataset: {path: rows.csv}\nrecipe:\n  - derive:\n      a: value + 1\n"
-           "      b: cast(word as double) + a\nlabels: {label: label}\n"
+           "      b: cast(word as double) + value\nlabels: {label: label}\n"
            "features: {dense: [b]}\nmodel: {type: mlp, hidden: [4]}\n"
            "batch: {rows: 64, micro_rows: 16}\n";
     EXPECT_THAT(run({"check", "derive.yaml"}).err, HasSubstr("derive.yaml:6:10: rows.csv: row 1"));
