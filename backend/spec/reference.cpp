@@ -150,7 +150,7 @@ dataset:
 | around `${name}` | a blank, an operator, a comma or a bracket. It is an error if a letter, digit, quote, dot or another parameter is directly beside it |
 | in a path | the value's text. Rejected are an empty value, a list, and a value that contains `/`, `..` or a character of patterns (`*?[]{}`) |
 | set | `--set params.floor=0.1`, `set` of a variation: only names that `params` defines. A map changes the names that it has and keeps the others |
-| evaluation | `eval.dataset` and the labels of the evaluation are those of the base, with the base's values |
+| evaluation | `eval.dataset` and the labels of the evaluation are those of the base, with the base's values; a variation that adds a label is evaluated with its own labels |
 | hashes | the spec hash covers all of `params`; the stream hash covers expressions and paths with their values |
 
 In YAML a `{` within braces or brackets needs quotes: `{where: "day = ${day}"}`. A script reads its

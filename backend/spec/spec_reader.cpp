@@ -303,6 +303,19 @@ void completeJson(Json& json, Problems& problems) {
     resolveBatch(json, problems);
 }
 
+// A variation's heads are evaluated with the base's labels. If it has a head that the base lacks,
+// it is evaluated with its own.
+void evaluateLabelsOf(const std::map<std::string, LabelSpec>& labels,
+                      const std::vector<Step>& recipe, EvalSpec& eval) {
+    const auto isOfBase = [&](const auto& label) { return labels.contains(label.first); };
+    if (std::ranges::all_of(eval.labels, isOfBase)) {
+        for (auto& [head, label] : eval.labels) {
+            label = labels.at(head);
+        }
+        eval.labelRecipe = recipe;
+    }
+}
+
 void completeEval(RunSpec& spec, bool hasOwnRecipe) {
     if (!spec.eval) {
         return;
@@ -472,8 +485,8 @@ ResolvedSpec SpecReader::resolve(std::string_view variation) const {
         out.spec->variation = chosen->name;
         if (base.spec->eval && out.spec->eval) {
             out.spec->eval->dataset = base.spec->eval->dataset;
-            out.spec->eval->labels = base.spec->eval->labels;
-            out.spec->eval->labelRecipe = base.spec->eval->labelRecipe;
+            evaluateLabelsOf(base.spec->eval->labels, base.spec->eval->labelRecipe,
+                             *out.spec->eval);
         }
     }
     return out;

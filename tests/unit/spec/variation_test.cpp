@@ -1,5 +1,8 @@
 #include "backend/spec/variation.h"
 
+#include <map>
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "tests/unit/spec/movielens_spec.h"
@@ -49,6 +52,26 @@ TEST(Variations, OfTheLabelEvaluateWithTheBasesLabel) {
     EXPECT_EQ(spec.labels.at("liked").expr, "rating >= 3.5");
     EXPECT_EQ(spec.eval->labels.at("liked").expr, "rating >= 4.0");
     EXPECT_EQ(spec.eval->dataset.where, movieLensVariation("").eval->dataset.where);
+}
+
+TEST(Variations, EvaluateTheHeadsThatTheyHave) {
+    const std::string text =
+        "name: two\ndataset: {path: d.csv}\nlabels: {click: a > 1, buy: b > 1}\n"
+        "features: {dense: [a]}\nmodel: {type: logistic}\neval: {dataset: {where: a > 2}}\n"
+        "variations:\n  - {name: fewer, set: {labels.buy: null, labels.click: a > 3}}\n"
+        "  - {name: more, set: {labels.like: a > 4}}\n";
+    const auto evaluated = [&](const std::string& variation) {
+        const ResolvedSpec read = readSpec(text, {}, variation);
+        EXPECT_TRUE(read.spec) << (read.errors.empty() ? "" : read.errors.front().message);
+        std::map<std::string, std::string> labels;
+        for (const auto& [head, label] : read.spec->eval->labels) {
+            labels[head] = label.expr;
+        }
+        return labels;
+    };
+    EXPECT_EQ(evaluated("fewer"), (std::map<std::string, std::string>{{"click", "a > 1"}}));
+    EXPECT_EQ(evaluated("more"), (std::map<std::string, std::string>{
+                                     {"buy", "b > 1"}, {"click", "a > 1"}, {"like", "a > 4"}}));
 }
 
 TEST(Variations, OfTheDatasetEvaluateOnTheBasesFiles) {
