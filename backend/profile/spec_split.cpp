@@ -17,7 +17,7 @@ constexpr double kTrainShare = 0.9;
 // Times with many rows each: the latest of them may be this much of the rows, not more.
 constexpr double kMostEval = 0.25;
 // A tenth of fewer keys than this may be none of them; enough are nearly as many as there are rows.
-constexpr double kFewestKeys = 20, kEnoughShare = 0.98;
+constexpr double kFewestKeys = 20, kEnoughShare = 0.98, kManyTimes = 1000;
 constexpr std::size_t kMostKeys = 4;
 constexpr std::int64_t kSecondUs = 1'000'000, kDaySeconds = 86'400;
 
@@ -94,7 +94,10 @@ Hash hashOf(const DatasetProfile& profile, const std::vector<const ColumnProfile
     std::vector<std::string> used;
     double values = 1;
     for (const ColumnProfile* column : keys) {
-        if (values < enough && used.size() < kMostKeys && isKey(*column)) {
+        // One of several columns may follow from another, such as a customer's age from the
+        // customer: their product says little until it is far beyond the rows.
+        const double needed = used.size() > 1 ? kManyTimes * enough : enough;
+        if (values < needed && used.size() < kMostKeys && isKey(*column)) {
             strAppend(&names, names.empty() ? "" : ", ", sqlName(column->name()));
             values *= column->distinct();
             used.push_back(column->name());

@@ -347,6 +347,15 @@ TEST(SpecSplit, AConstantColumnIsNeverAKeyAndAConstantTimeNoBorder) {
     EXPECT_EQ(split->eval, "hash01(value) >= 0.9");
 }
 
+TEST(SpecSplit, SeveralKeysAreMoreThanTheirProductAsksFor) {
+    const DatasetProfile profile =
+        profileWith({integers("customer", 300), integers("age", 60), integers("item", 200)}, 1000);
+    const auto split =
+        chooseSplit(profile, {}, {&profile.columns[0], &profile.columns[1], &profile.columns[2]});
+    ASSERT_TRUE(split.ok()) << split.status();
+    EXPECT_EQ(split->train, "hash01(customer, age, item) < 0.9") << "age may follow from customer";
+}
+
 TEST(SpecSplit, RowsThatNothingTellsApartAreRefused) {
     const DatasetProfile profile = profileWith({integers("a", 1), integers("b", 3)}, 1000);
     const auto split = chooseSplit(profile, {}, {&profile.columns[0], &profile.columns[1]});
