@@ -26,7 +26,7 @@ constexpr MetricEntry kEntries[] = {
     {metric::kEvalAuc, "AUC", "AUC", Unit::kNone, Origin::kEvaluation, Show::kAlways, Chart::kOwn, "",
      "area under the ROC curve"},
     {metric::kEvalNormalizedEntropy, "normalised entropy", "NE", Unit::kNone, Origin::kEvaluation, Show::kAlways, Chart::kOwn, "",
-     "log loss divided by the log loss of predicting the mean label: 1 is no better than the mean"},
+     "log loss divided by the log loss of predicting the mean label: 1 equals that prediction"},
     {"eval.log_loss", "log loss", "LOGLOSS", Unit::kNone, Origin::kEvaluation, Show::kAlways, Chart::kOwn, "",
      "mean log loss, natural logarithm"},
     {"eval.calibration", "calibration", "CALIB", Unit::kNone, Origin::kEvaluation, Show::kAlways, Chart::kOwn, "",

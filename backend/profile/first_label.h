@@ -35,7 +35,7 @@ class FirstLabel {
     double labelledShare() const;
     /// Says in the spec what is positive; "" where the expression says it.
     const std::string& comment() const { return comment_; }
-    /// What a user should look at.
+    /// Notes for the user.
     const std::vector<std::string>& notes() const { return notes_; }
 
  private:

@@ -250,9 +250,9 @@ does not exist, or a format without any, is an error of the spec.
 
 Numbers may have leading zeros or not, in `%d` as in `%-d`; names may be in upper or lower case. Blanks of the format match
 one or more blanks. Blanks around the text are skipped; other text behind the last field does not match. What a format lacks
-is taken from 1900-01-01 00:00:00. There is no hour 24 and no second 60. Other than DuckDB: day 366 of a shorter year and the
-words `infinity` and `epoch` give null; there are no names of zones (`%Z`), weeks (`%U`, `%V`, `%W`, `%G`, `%u`, `%w`) and
-compounds (`%c`, `%x`, `%X`).
+is taken from 1900-01-01 00:00:00. Hour 24 and second 60 give null. DuckDB differs in these cases: here, day 366 of a shorter
+year and the words `infinity` and `epoch` give null, and a format may not contain names of zones (`%Z`), weeks (`%U`, `%V`, `%W`,
+`%G`, `%u`, `%w`) or compounds (`%c`, `%x`, `%X`).
 
 ## Functions
 

@@ -52,7 +52,7 @@ def offences(root):
                 target = (path.parent / name).resolve() if name else path.resolve()
                 where = f"{path.relative_to(root)}:{number}: {link}"
                 if not target.exists():
-                    yield f"{where}: there is no such file"
+                    yield f"{where}: this file does not exist"
                 elif anchor and target.suffix == ".md" and anchor not in known.setdefault(target, anchors(target.read_text(encoding="utf-8"))):
                     yield f"{where}: no heading makes this anchor"
 

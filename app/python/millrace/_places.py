@@ -53,7 +53,7 @@ def spec(given: str) -> str:
     path = os.path.abspath(given)
     own = os.environ.get("MILLRACE_SPEC", "")
     if not os.path.exists(path):
-        missing = f"{path}: there is no such file"
+        missing = f"{path}: this file does not exist"
         if os.path.isabs(given):
             raise SpecError(f"{missing}; the spec is a YAML file")
         raise SpecError(f"{missing}, as {given!r} is relative to the working directory; "
@@ -68,7 +68,7 @@ def spec(given: str) -> str:
 
 def _existing(path: str, variable: str) -> str:
     if not os.path.exists(path):
-        raise MillraceError(f"{path}: there is no such file; {variable} of the environment names it")
+        raise MillraceError(f"{path}: this file does not exist; {variable} of the environment names it")
     return path
 
 

@@ -96,7 +96,7 @@ class Misuse(Case):
                 millrace.stream(spec, as_numpy=True, **how)
         with self.refused(r'changes are a dict of keys and values, as in set=\{"batch.seed": 8\}'):
             millrace.stream(spec, set=["batch.seed=8"])
-        with self.refused("there is no such file", millrace.SpecError):
+        with self.refused("this file does not exist", millrace.SpecError):
             millrace.stream(spec + ".yaml")
         with self.refused("is relative to the working directory; os.path.join", millrace.SpecError):
             millrace.stream("elsewhere/spec.yaml")
@@ -172,7 +172,7 @@ class Misuse(Case):
         code = "import millrace, sys\nnext(iter(millrace.stream(sys.argv[1], as_numpy=True)))"
         spec = self.spec()
         done = self.run_script(code, spec, MILLRACE_FEED_LIBRARY="/srv/none.so")
-        self.assertIn("/srv/none.so: there is no such file; MILLRACE_FEED_LIBRARY", done.stderr)
+        self.assertIn("/srv/none.so: this file does not exist; MILLRACE_FEED_LIBRARY", done.stderr)
         done = self.run_script(code, spec, MILLRACE_BIN_DIR="", PATH="/srv/none")
         self.assertIn("millrace-exec is not installed: `pip install millrace-loader`", done.stderr)
 

@@ -81,7 +81,7 @@ told(length=len(stream), steps=stream.step, estimate=stream.estimate.steps,
         run = self.submit(spec, cwd=work)[0]
         ended = self.wait(run, "finished", "failed", "cancelled")
         self.assertEqual((ended["state"], ended["attempt"]), ("failed", 1))
-        self.assertIn(f"SpecError: {work}/spec.yaml: there is no such file, as 'spec.yaml' is relative to the working "
+        self.assertIn(f"SpecError: {work}/spec.yaml: this file does not exist, as 'spec.yaml' is relative to the working "
                       f"directory; the spec of this run is {spec}, which os.environ['MILLRACE_SPEC'] names",
                       ended["exit_reason"])
 
