@@ -126,7 +126,7 @@ constexpr MetricEntry kEntries[] = {
     {"system.loader.<stage>.bytes_per_second", "", "", Unit::kBytesPerSecond, Origin::kLoader, Show::kAlways, Chart::kOwn, "",
      "bytes that the stage took in: for `read` bytes of the files, for `collate` and `sink` bytes of frames"},
     {"system.loader.<stage>.ns_per_row", "", "", Unit::kNanoseconds, Origin::kLoader, Show::kAlways, Chart::kOwn, "",
-     "busy time per row; absent if there was no row"},
+     "busy time per row; absent without rows"},
 };
 
 // Name endings that imply a unit. An ending must precede any shorter ending of itself.

@@ -63,7 +63,7 @@ class Params:
         return value[rest]
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The value, or `default` if there is no such parameter."""
+        """The value, or `default` if the run has no parameter of this name."""
         return self[name] if name in self else default
 
     def keys(self) -> Iterator[str]:

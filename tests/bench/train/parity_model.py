@@ -1,4 +1,4 @@
-"""What docs/reference/models.md says, in plain PyTorch: the scale of inputs, the networks, the optimizers, a training."""
+"""The definitions of docs/reference/models.md in plain PyTorch: the scale of inputs, the networks, the optimizers, a training."""
 import math
 
 import torch

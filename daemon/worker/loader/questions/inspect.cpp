@@ -268,7 +268,7 @@ Json textsOf(const ResolveReply& reply, const std::string& fileName, Texts kind)
     return warnings;
 }
 
-// Warnings of all runs, each once. Beside errors there are no runs: remarks on the files.
+// Warnings of all runs, each once. A spec with errors has no runs: then the remarks on its files.
 Json warningsOf(const ResolveReply& reply, const std::string& fileName) {
     if (reply.errors.empty()) {
         return textsOf(reply, fileName, &ResolvedRun::warnings);
