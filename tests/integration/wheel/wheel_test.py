@@ -6,6 +6,7 @@ import importlib.machinery
 import importlib.util
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import unittest
@@ -88,6 +89,25 @@ class Wheels(unittest.TestCase):
             program.chmod(0o755)
         with self.assertRaisesRegex(SystemExit, "is of other sources .*build 0000000000000000.* are of build [0-9a-f]{16}"):
             module.check_build("0.1.0")
+
+    def test_the_build_id_counts_the_programs_sources_and_no_python(self):
+        tree = WORK / "sources"
+        shutil.rmtree(tree, ignore_errors=True)
+        for name in ("app", "backend", "daemon", "proto", "packaging"):
+            shutil.copytree(SOURCES / name, tree / name)
+        for name in ("CMakeLists.txt", "CMakePresets.json"):
+            shutil.copy(SOURCES / name, tree / name)
+
+        def build_id():
+            return subprocess.run([tree / "packaging/build-id"], check=True, capture_output=True, text=True).stdout
+        before = build_id()
+        compiled = tree / "app/python/millrace/__pycache__"
+        compiled.mkdir(exist_ok=True)
+        (compiled / "_new.cpython-311.pyc").write_bytes(b"compiled")
+        self.assertEqual(build_id(), before)
+        with open(tree / "app/main/main.cpp", "a") as source:
+            source.write("\n")
+        self.assertNotEqual(build_id(), before)
 
     def test_work_where_nothing_of_this_tree_is(self):
         done = subprocess.run([SOURCES / "packaging/wheel/try", "--no-torch", "--here", "--dist", DIST],
