@@ -286,7 +286,7 @@ void EmbeddedJob::replaceFailed() {
         worker.record.peakMemoryBytes =
             std::max(worker.record.peakMemoryBytes, worker.exit->peakMemoryBytes);
         record_.workers[i] = worker.record;
-        save();
+        (void)save();
         const Status aside = setGuardianAside(worker.directory, worker.record.numReplaced);
         if (!aside.ok()) {
             return end(Cause::kEngineFailed, std::string(messageOf(aside)), record_.grace);
@@ -336,7 +336,7 @@ void EmbeddedJob::end(Cause cause, std::string reason, Milliseconds grace) {
     if (isFirst) {
         record_.cause = cause;
         record_.reason = std::move(reason);
-        save();
+        (void)save();
     }
     for (Worker& worker : workers_) {
         stop(worker, grace);
@@ -397,11 +397,17 @@ void EmbeddedJob::finish() {
                                       // stopped
         }
     }
-    if (!isLeft) {
-        record_.isEnded = true;
-        save();
-        removeLivingMark(root_, record_.key);
+    if (isLeft) {
+        return;
     }
+    // An end that a full disk could not store is not told: the engine forgets a gang that it has
+    // told as ended, and would read from the files that it lives. The next advance() tries again.
+    record_.isEnded = true;
+    if (absl::IsResourceExhausted(save())) {
+        record_.isEnded = false;
+        return;
+    }
+    removeLivingMark(root_, record_.key);
 }
 
 void EmbeddedJob::renewLeases() {
@@ -422,11 +428,15 @@ void EmbeddedJob::renewLeases() {
     }
 }
 
-void EmbeddedJob::save() {
-    if (const Status written = writeGangRecord(directory_, record_); !written.ok()) {
+// Reports the first of several failures in a row.
+Status EmbeddedJob::save() {
+    const Status written = writeGangRecord(directory_, record_);
+    if (!written.ok() && isSaved_) {
         logWarn("engine: gang.json not written",
                 {{"gang", record_.key}, {"error", messageOf(written)}});
     }
+    isSaved_ = written.ok();
+    return written;
 }
 
 State EmbeddedJob::state() const {

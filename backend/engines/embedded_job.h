@@ -74,7 +74,7 @@ class EmbeddedJob {
     static bool isSilent(const Worker& worker);
     bool isLiving(const Worker& worker) const { return worker.guardian && !worker.exit; }
     bool isEnding() const { return record_.cause != Cause::kNone; }
-    void save();
+    Status save();
     std::int64_t steadyMs() const { return clock_.steadyNs() / 1'000'000; }
 
     const std::string root_, directory_;
@@ -84,6 +84,7 @@ class EmbeddedJob {
     std::vector<Worker> workers_;
     std::chrono::milliseconds endGrace_{0};
     std::int64_t renewedMs_ = 0;  // steady; 0: never
+    bool isSaved_ = true;         // the last save() worked
 };
 
 }  // namespace millrace::engines

@@ -10,6 +10,7 @@
 #include "backend/system/pipe.h"
 #include "backend/system/unix_socket.h"
 #include "backend/system/worker_group.h"
+#include "tests/support/file_size_limit.h"
 #include "tests/support/no_descriptors.h"
 #include "tests/unit/engines/fixture.h"
 
@@ -87,6 +88,26 @@ TEST_F(EmbeddedEngineTest, TheFirstFailureIsNamedAndEndsTheOthers) {
     EXPECT_EQ(end.reason, "rank0 ended with exit code 7");
     EXPECT_EQ(workerOf(end, "feed").signal, SIGKILL);
     EXPECT_TRUE(nothingLeft());
+}
+
+// The engine forgets a gang that it has listed as ended; from then on only the files tell its end.
+TEST_F(EmbeddedEngineTest, AnEndThatAFullDiskCannotStoreIsToldOnceItIsStored) {
+    const std::string id = submit(gang({group("rank", "exit 7", true)}));
+    {
+        const tests::FileSizeLimit limit(16);
+        ASSERT_TRUE(eventually([&] { return workerOf(stateOf(id), "rank0").exitCode == 7; }));
+        for (int i = 0; i < 3; ++i) {
+            const auto all = engine->list();
+            ASSERT_TRUE(all.ok()) << all.status();
+            ASSERT_EQ(all->size(), 1u);
+            EXPECT_EQ(all->front().second.phase, Phase::kStopping);
+        }
+    }
+    ASSERT_TRUE(engine->list().ok());
+    EXPECT_EQ(stateOf(id).phase, Phase::kEnded);
+    EXPECT_EQ(stateOf(id).reason, "rank0 ended with exit code 7");
+    restart();
+    EXPECT_EQ(stateOf(id).phase, Phase::kEnded);
 }
 
 TEST_F(EmbeddedEngineTest, AKilledWorkerIsAFailureWithItsSignal) {
