@@ -83,6 +83,17 @@ class Parser {
         return false;
     }
     std::string hintForTail() const {
+        if (at_ > 0 && tokens_[at_ - 1].kind == TokenKind::kName &&
+            tokens_[at_ - 1].lower == "interval") {
+            return "; expressions have no intervals: date_diff('day', a, b) counts days, and "
+                   "make_timestamp(epoch_us(t) + 7 * 86400000000) is a week after t";
+        }
+        const bool isSecondName =
+            at_ > 0 && tokens_[at_ - 1].kind == TokenKind::kName && peek().kind == TokenKind::kName;
+        if (isSecondName) {
+            return "; expected an operator (and, or, =, +, ...) before it, or double quotes around "
+                   "a name with a space";
+        }
         if (peek().kind == TokenKind::kString || peek().kind == TokenKind::kName ||
             peek().kind == TokenKind::kInteger || peek().kind == TokenKind::kQuotedName) {
             return "; expected an operator (and, or, =, +, ...) before it";

@@ -128,7 +128,10 @@ class Typer {
     Expr column(const Expr& expr) {
         const Field* field = schema_.find(expr->name);
         if (field == nullptr) {
-            return fail(expr, schema_.whyUnknown(expr->name));
+            const std::string why = schema_.whyUnknown(expr->name);
+            const bool mayBeText = schema_.findRefused(expr->name) == nullptr &&
+                                   why.find("did you mean") == std::string::npos;
+            return fail(expr, strCat(why, mayBeText ? "; a text is written in single quotes" : ""));
         }
         return withType(expr, field->type);
     }

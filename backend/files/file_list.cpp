@@ -332,14 +332,21 @@ Result<Entry> listDirectory(const std::string& path, const std::string& written,
     std::vector<std::string> all;
     GlobWalk walk(all);
     RETURN_IF_ERROR(walk.walk(path, "", {"**"}, 0));
+    std::string other;  // a format that the directory has files of
     for (std::string& name : all) {
-        if (isDataName(name, format)) {
+        const std::string found = spec::formatOfName(name);
+        if (found == format) {
             entry.names.push_back(std::move(name));
+        } else if (!found.empty()) {
+            other = found;
         }
     }
     std::sort(entry.names.begin(), entry.names.end());
     if (entry.names.empty()) {
-        return notFound(written, ": the directory has no ", format, " files");
+        return notFound(written, ": the directory has no ", format, " files",
+                        other.empty() ? ""
+                                      : strCat("; dataset.format: ", other, " (--format ", other,
+                                               ") reads its ", other, " files"));
     }
     return entry;
 }

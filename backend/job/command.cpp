@@ -39,8 +39,10 @@ Result<std::string> findProgram(const std::string& program, const CommandPlace& 
             return path;
         }
     }
-    return notFound("command: there is no program '", program, "' in PATH (", place.searchPath,
-                    ")");
+    const bool isLine = program.find(' ') != std::string::npos;
+    return notFound(
+        "command: there is no program '", program, "' in PATH (", place.searchPath, ")",
+        isLine ? "; a command is a list, one item for each word: [python3, train.py]" : "");
 }
 
 }  // namespace

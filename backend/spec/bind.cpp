@@ -158,37 +158,44 @@ class Binder {
         }
     }
 
-    /// Replaces patterns by the columns that they match, in the columns' order.
-    std::vector<std::string> expand(const std::vector<std::string>& names,
-                                    const expr::Schema& columns, const std::string& path) {
-        std::vector<std::string> out;
-        const auto addOnce = [&](const std::string& name) {
-            if (std::find(out.begin(), out.end(), name) == out.end()) {
-                out.push_back(name);
-            }
-        };
-        for (const std::string& name : names) {
-            if (!isPattern(name) || columns.find(name) != nullptr) {
-                addOnce(name);
+    /// A column that a list of features names or matches, with number and path of the list's item.
+    struct ListedColumn {
+        std::string name, path;
+        std::size_t item = 0;
+    };
+
+    /// Replaces patterns by the columns that they match, in the columns' order. A column that
+    /// several items name is of the first.
+    std::vector<ListedColumn> expand(const std::vector<std::string>& items,
+                                     const expr::Schema& columns, const std::string& path) {
+        std::vector<ListedColumn> out;
+        std::set<std::string> known;
+        for (std::size_t i = 0; i < items.size(); ++i) {
+            const std::string& item = items[i];
+            const std::string at = strCat(path, "[", i, "]");
+            const auto addOnce = [&](const std::string& name) {
+                known.insert(name).second ? out.push_back({name, at, i}) : void();
+            };
+            if (!isPattern(item) || columns.find(item) != nullptr) {
+                addOnce(item);
                 continue;
             }
-            const std::size_t before = out.size();
             bool hasMatch = false;
             for (const expr::Field& field : columns.fields) {
-                if (matchesPattern(field.name, name)) {
+                if (matchesPattern(field.name, item)) {
                     hasMatch = true;
                     addOnce(field.name);
                 }
             }
             for (const expr::RefusedColumn& column : columns.refused) {
-                if (column.differs && matchesPattern(column.name, name)) {
+                if (column.differs && matchesPattern(column.name, item)) {
                     hasMatch = true;  // skipping it would lose a feature with each such file
-                    problems_.add(path, "type", path, ": '", name, "' matches column '",
-                                  column.name, "', which ", column.why);
+                    problems_.add(at, "type", path, ": '", item, "' matches column '", column.name,
+                                  "', which ", column.why);
                 }
             }
-            if (!hasMatch && out.size() == before) {
-                problems_.add(path, "unknown_column", path, ": no column matches '", name, "'");
+            if (!hasMatch) {
+                problems_.add(at, "unknown_column", path, ": no column matches '", item, "'");
             }
         }
         return out;
@@ -197,20 +204,29 @@ class Binder {
     template <class Fits>
     void columnList(StepTyper& typer, const std::string& path, std::vector<std::string>& names,
                     std::string_view wanted, Fits fits) {
-        names = expand(names, typer.columns(), path);
-        for (const std::string& name : names) {
-            check(typer, path, name, wanted, fits);
+        const std::vector<ListedColumn> columns = expand(names, typer.columns(), path);
+        names.clear();
+        for (const ListedColumn& column : columns) {
+            names.push_back(column.name);
+            check(typer, path, column, wanted, fits);
         }
     }
 
     template <class Fits>
     void check(StepTyper& typer, const std::string& path, const std::string& name,
                std::string_view wanted, Fits fits) {
-        typer.setSink(sink(path, strCat(path, ": ")));
-        const std::optional<expr::DataType> type = typer.column("", name);
+        check(typer, path, ListedColumn{name, path}, wanted, fits);
+    }
+
+    /// The message names `path`; the error points to the column's own path.
+    template <class Fits>
+    void check(StepTyper& typer, const std::string& path, const ListedColumn& column,
+               std::string_view wanted, Fits fits) {
+        typer.setSink(sink(column.path, strCat(path, ": ")));
+        const std::optional<expr::DataType> type = typer.column("", column.name);
         if (type && !fits(*type)) {
-            problems_.add(path, "type", path, ": column '", name, "' is ", type->name(),
-                          "; needed is ", wanted);
+            problems_.add(column.path, "type", path, ": column '", column.name, "' is ",
+                          type->name(), "; needed is ", wanted);
         }
     }
 
@@ -244,13 +260,16 @@ class Binder {
 
     void vectors(StepTyper& typer) {
         FeaturesSpec& f = spec_.features;
-        f.vectors = expand(f.vectors, typer.columns(), "features.vectors");
-        for (const std::string& name : f.vectors) {
-            const auto given = f.vectorSizes.find(name);
+        const std::string path = "features.vectors";
+        const std::vector<ListedColumn> columns = expand(f.vectors, typer.columns(), path);
+        f.vectors.clear();
+        for (const ListedColumn& column : columns) {
+            f.vectors.push_back(column.name);
+            const auto given = f.vectorSizes.find(column.name);
             const std::int64_t size = given == f.vectorSizes.end() ? 0 : given->second;
-            const std::string wanted =
-                strCat("a float list of fixed size, or one with {column: ", name, ", size: N}");
-            check(typer, "features.vectors", name, wanted, [size](const expr::DataType& t) {
+            const std::string wanted = strCat(
+                "a float list of fixed size, or one with {column: ", column.name, ", size: N}");
+            check(typer, path, column, wanted, [size](const expr::DataType& t) {
                 return t.isList && t.element().isFloat() &&
                        (t.listSize == 0 ? size > 0 : size == 0 || size == t.listSize);
             });
@@ -362,19 +381,16 @@ class Binder {
     }
 
     void dense(StepTyper& typer) {
-        std::vector<DenseFeature> out;
-        std::set<std::string> seen;
-        for (const DenseFeature& feature : spec_.features.dense) {
-            for (const std::string& name :
-                 expand({feature.column}, typer.columns(), "features.dense")) {
-                if (seen.insert(name).second) {
-                    out.push_back({name, feature.fill});
-                    check(typer, "features.dense", name, "a number or a bool",
-                          [](const expr::DataType& t) { return t.isNumber() || t.isBool(); });
-                }
-            }
+        const std::vector<DenseFeature> given = std::exchange(spec_.features.dense, {});
+        std::vector<std::string> items;
+        for (const DenseFeature& feature : given) {
+            items.push_back(feature.column);
         }
-        spec_.features.dense = std::move(out);
+        for (const ListedColumn& column : expand(items, typer.columns(), "features.dense")) {
+            spec_.features.dense.push_back({column.name, given[column.item].fill});
+            check(typer, "features.dense", column, "a number or a bool",
+                  [](const expr::DataType& t) { return t.isNumber() || t.isBool(); });
+        }
     }
 
     std::vector<std::string> idColumnsAndNames(std::vector<std::string>& columns) const {

@@ -166,11 +166,16 @@ void TreeReader::unknownKey(const YamlNode::Member& member, const std::vector<co
     }
     // Within {}, a comma of an unquoted expression ends its value: `where: f(a, b) < 1`.
     const bool isRest = member.value.isNull() && member.key.find(')') < member.key.find('(');
+    // YAML 1.1 reads `on` as true; a program that read the spec so writes it back as `true`.
+    const bool wasOn =
+        member.key == "true" && std::ranges::find(known, "on", &Key::name) != known.end();
     errorAt(member.keyPosition, where.below(member.key), "unknown_key",
             strCat("unknown key '", member.key.substr(0, 60), "'",
                    where.shown.empty() ? "" : strCat(" in ", where.shown),
-                   isRest ? "; a comma within {} ends a value: put that value in quotes"
-                          : nameHint(member.key, namesOf(known))));
+                   isRest  ? "; a comma within {} ends a value: put that value in quotes"
+                   : wasOn ? "; PyYAML and other YAML 1.1 writers make `true` of the key `on`: "
+                             "write `\"on\"`, or give it quotes before they read the spec"
+                           : nameHint(member.key, namesOf(known))));
 }
 
 Json TreeReader::member(const Key& key, const YamlNode* node, const Where& where,

@@ -299,12 +299,16 @@ std::optional<YamlNode> parseYaml(std::string_view text, bool isSet, SpecErrors&
     } catch (const YAML::Exception& e) {
         const expr::Position at = isSet ? expr::Position{} : lines.position(e.mark);
         // Inside braces and brackets, YAML ends a plain value at the { of ${name}.
-        const bool isParamUse = lines.lineOf(e.mark).find("${") != std::string_view::npos;
+        const std::string_view line = lines.lineOf(e.mark);
+        const bool isParamUse = line.find("${") != std::string_view::npos;
+        const bool hasTab =
+            line.substr(0, line.find_first_not_of(" \t")).find('\t') != std::string_view::npos;
         errors.push_back(
             {at.line, at.column,
              strCat(kNotYaml, e.msg,
-                    isParamUse ? "; within {} and [] put a value that holds ${...} "
-                                 "in double quotes"
+                    hasTab       ? "; indent lines with spaces, which YAML needs, not with tabs"
+                    : isParamUse ? "; within {} and [] put a value that holds ${...} "
+                                   "in double quotes"
                     : e.msg.starts_with("end of ")
                         ? "; within {} and [] put a value that holds a comma, a bracket "
                           "or a quote in single quotes"

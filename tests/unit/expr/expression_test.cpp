@@ -108,7 +108,13 @@ TEST(ExpressionParser, SaysWhereAndWhatIsWrong) {
     const Case cases[] = {
         {"a +", "1:4: expected a value, not the end"},
         {"(a", "1:3: expected ')' to close '(', not the end"},
-        {"a b", "1:3: unexpected 'b'; expected an operator (and, or, =, +, ...) before it"},
+        {"a b",
+         "1:3: unexpected 'b'; expected an operator (and, or, =, +, ...) before it, or double "
+         "quotes around a name with a space"},
+        {"a 2", "1:3: unexpected number 2; expected an operator (and, or, =, +, ...) before it"},
+        {"day - interval '7 days'",
+         "1:16: unexpected text '7 days'; expressions have no intervals: date_diff('day', a, b) "
+         "counts days, and make_timestamp(epoch_us(t) + 7 * 86400000000) is a week after t"},
         {"", "1:1: the expression is empty"},
         {"a = 'x", "1:5: this text has no closing '"},
         {"a\n  = = b", "2:5: expected a value, not '='"},
@@ -211,6 +217,9 @@ TEST(ExpressionTyper, GivesFunctionsTheTypesOfDuckDb) {
 TEST(ExpressionTyper, NamesTheNearestColumnAndFunction) {
     const Result<Expr> column = compileExpression("ratin >= 4", ratingsSchema());
     EXPECT_EQ(messageOf(column.status()), "1:1: unknown column 'ratin'; did you mean 'rating'?");
+    const Result<Expr> text = compileExpression("rating = NA", ratingsSchema());
+    EXPECT_NE(messageOf(text.status()).find("1:10: unknown column 'NA'"), std::string::npos);
+    EXPECT_TRUE(messageOf(text.status()).ends_with("; a text is written in single quotes"));
     EXPECT_EQ(typeOf("1 + flor(d)"), "1:5: unknown function flor(); did you mean 'floor'?");
 }
 

@@ -185,6 +185,10 @@ TEST(FileList, MissingThingsAreNamed) {
               "*.parquet: no file matches this pattern");
     EXPECT_EQ(messageOf(listFiles({"empty"}, dir.path(), "parquet").status()),
               "empty: the directory has no parquet files");
+    dir.text("empty/a.csv", "x\n1\n");
+    EXPECT_EQ(messageOf(listFiles({"empty"}, dir.path(), "parquet").status()),
+              "empty: the directory has no parquet files; dataset.format: csv (--format csv) reads "
+              "its csv files");
     EXPECT_THAT(messageOf(listFiles({"gs://x/y"}, dir.path(), "csv").status()),
                 HasSubstr("only local paths"));
 }

@@ -42,6 +42,8 @@ TEST_F(Command, ABareNameIsLookedForInThePathAndAnotherFromTheSpecsDirectory) {
     EXPECT_THAT(resolved({inPath}), ElementsAre(inPath));
     file("bin/text", 0600);
     EXPECT_THAT(resolved({"text"}), ElementsAre(HasSubstr("there is no program 'text' in PATH")));
+    EXPECT_THAT(resolved({"python3 train.py"}),
+                ElementsAre(HasSubstr("; a command is a list, one item for each word")));
     EXPECT_THAT(resolved({"./none"}),
                 ElementsAre(HasSubstr("spec/none is not a program that can be started")));
     EXPECT_THAT(resolved({""}), ElementsAre(HasSubstr("there is no program ''")));

@@ -76,6 +76,25 @@ TEST(BindSchema, TypesItsVariationsToo) {
     }
 }
 
+TEST(BindSchema, AnErrorOfAListedColumnPointsToItsItem) {
+    const auto errorsOf = [](const std::string& features) {
+        return boundOf("dataset: {path: r.csv}\nlabel: rating >= 4\nfeatures:\n" + features)
+            .errors();
+    };
+    EXPECT_NE(
+        errorsOf("  dense: [rating, timestmap]\n").find("4:19 features.dense: unknown column"),
+        std::string::npos)
+        << errorsOf("  dense: [rating, timestmap]\n");
+    EXPECT_NE(errorsOf("  dense: [rating, 'x*']\n").find("4:20 features.dense: no column matches"),
+              std::string::npos);
+    EXPECT_NE(errorsOf("  dense:\n  - rating\n  - {column: usrId, fill: 1}\n")
+                  .find("6:5 features.dense: unknown column 'usrId'"),
+              std::string::npos);
+    const std::string ids =
+        errorsOf("  ids: [userId, rating]\nembeddings: {userId: {rows: 9}, rating: {rows: 9}}\n");
+    EXPECT_NE(ids.find("4:17 features.ids: column 'rating' is double"), std::string::npos) << ids;
+}
+
 TEST(BindSchema, OrderByNamesAColumnOfTheFiles) {
     const auto errorsOf = [](const std::string& column) {
         return boundOf(

@@ -214,6 +214,13 @@ TEST(Params, WithoutQuotesInBracesAreExplained) {
               "holds ${...} in double quotes]");
 }
 
+TEST(Params, ATabBeforeAKeyIsExplained) {
+    const ResolvedSpec read = readSpec("dataset:\n\tpath: a.parquet\n");
+    ASSERT_FALSE(read.errors.empty());
+    EXPECT_NE(read.errors[0].message.find("indent lines with spaces"), std::string::npos)
+        << read.errors[0].message;
+}
+
 TEST(Params, StandInEveryExpressionOfASpec) {
     const ResolvedSpec read = readSpec(
         "params: {k: 3, t: items}\ndataset: {path: a.parquet}\nlabels:\n  y: {expr: \"y > ${k}\", "
