@@ -168,8 +168,10 @@ class Columns:
                        for role, width in zip(self.roles, self.widths)]
 
     def describe(self) -> list[dict[str, Any]]:
-        """Name, role, dtype and width of each column."""
-        return [{"name": name, "role": role, "dtype": dtype, "width": width}
+        """Name, role, dtype, width and rows of each column, as Stream.schema says."""
+        rows = {one["name"]: one.get("rows", 0) for one in json.loads(self.inputs or "[]")}
+        return [{"name": name, "role": role, "dtype": dtype, "width": width, "rows": rows.get(name, 0)
+                 if role in _FEATURES else 0}
                 for name, role, dtype, width in zip(self.names, self.roles, self.dtypes, self.widths)]
 
 

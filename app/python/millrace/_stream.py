@@ -440,7 +440,9 @@ class Stream(_Rows):
 
     @property
     def schema(self) -> list[dict[str, Any]]:
-        """The columns of the batches: name, role, dtype, width. Waits until all ranks have connected to the feed."""
+        """The columns of the batches: name, role, dtype, width and rows, the size of a feature's embedding table (counted
+        values and the unknown one, for `vocabulary: auto`; 0 without a table). Waits until all ranks have connected to the
+        feed."""
         self._check_process()
         return self._connection().schema().describe()
 

@@ -73,15 +73,19 @@ class CountedStream(VocabularyCase):
         out = self.run_script(f"""
             import json, millrace
             seen = {{}}
-            for batch in millrace.stream({alone!r}, as_numpy=True):
+            stream = millrace.stream({alone!r}, as_numpy=True)
+            rows = {{column["name"]: column["rows"] for column in stream.schema}}
+            for batch in stream:
                 for number, user in zip(batch.carry["number"], batch["user"]):
                     seen[int(number)] = int(user)
-            print(json.dumps(seen))
+            print(json.dumps([rows, seen]))
         """)
         self.assertEqual(out.returncode, 0, out.stderr)
-        ids = {int(number): user for number, user in json.loads(out.stdout).items()}
+        rows, seen = json.loads(out.stdout)
+        ids = {int(number): user for number, user in seen.items()}
         counts = collections.Counter(int(user) for user in USERS[:KEPT] if user)
         order = sorted(counts, key=lambda user: (-counts[user], user))
+        self.assertEqual((rows["user"], rows["tags"], rows["dense"], rows["word"]), (len(order) + 1, 256, 0, 0))
         self.assertEqual(len(ids), KEPT)
         self.assertEqual(ids, {n: order.index(int(USERS[n])) + 1 if USERS[n] else 0 for n in range(KEPT)})
 
