@@ -209,6 +209,9 @@ void CsvSniffer::lookAtColumn(CsvBlock& block, std::size_t column, std::string& 
         if (look.isInexact) {
             mark(Form::kInexact);
         }
+        if (value[0] == '0' && look.form == Form::kInt && value.size() > 2) {
+            mark(Form::kZeros);
+        }
     }
 }
 

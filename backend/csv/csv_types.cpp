@@ -144,8 +144,8 @@ Status badValue(const std::vector<files::DataFile>& files, const files::ReadOpti
         "; correct it, or say in ", options.csvKey, csvOption(options, "KEY=VALUE"),
         " what it is: ",
         isCommaNumber(options, &first) ? "{decimal_comma: true} reads it as a number, " : "",
-        "{on_bad_row: drop} leaves the row out, ", asNull(totals, first.value), "{types: {", name,
-        ": string}} reads all as text");
+        "{on_bad_row: drop} leaves the row out, ", asNull(totals, first.value), "{types: {",
+        yamlScalar(name, true), ": string}} reads all as text");
 }
 
 /// Why a column is text although most of its values, or all in some of its files, are not.
@@ -168,7 +168,7 @@ void noteMixture(const std::vector<files::DataFile>& files, const files::ReadOpt
         notes.push_back(strCat(
             shown(files, totals, *text), ": column '", name, "' is text because of '", text->value,
             "', but ", expr::DataType{typed->first}.name(), " in ", files[typed->second].path, "; ",
-            options.csvKey, ".types: {", name, ": string}",
+            options.csvKey, ".types: {", yamlScalar(name, true), ": string}",
             csvOption(options, strCat("types.", name, "=string")), " says that it is meant"));
     } else if (most.hasManyGood()) {
         const files::CsvPlace& first = firstBad(totals, *most.candidate);
@@ -176,7 +176,7 @@ void noteMixture(const std::vector<files::DataFile>& files, const files::ReadOpt
             shown(files, totals, first), ": column '", name, "' is text because of '", first.value,
             "': ", formatCount(most.bad), " of ", formatCount(most.good + most.bad),
             " values are not of type ", expr::DataType{most.candidate->kind}.name(), "; ",
-            options.csvKey, ": ", asNull(totals, first.value), "{types: {", name,
+            options.csvKey, ": ", asNull(totals, first.value), "{types: {", yamlScalar(name, true),
             ": string}} says that it is meant"));
     }
 }
@@ -194,6 +194,19 @@ void noteWords(const std::vector<files::DataFile>& files, const files::ReadOptio
                            options.csvKey, ".null_values: ['", word->value, "'] reads it as null"));
 }
 
+/// Zip codes and the like, whose zeros are lost when they are numbers.
+void noteZeros(const std::vector<files::DataFile>& files, const files::ReadOptions& options,
+               const std::string& name, const Totals& totals, std::vector<std::string>& notes) {
+    if (const files::CsvPlace* code = totals.sum.first(F::kZeros)) {
+        notes.push_back(strCat(shown(files, totals, *code), ": column '", name, "': '", code->value,
+                               "' is read as a number, without its leading zero (",
+                               formatCount(totals.sum.count(F::kZeros)), " such values); ",
+                               options.csvKey, ".types: {", yamlScalar(name, true), ": string}",
+                               csvOption(options, strCat("types.", name, "=string")),
+                               " keeps it as text"));
+    }
+}
+
 Result<K> resolve(const std::vector<files::DataFile>& files, const files::ReadOptions& options,
                   const std::string& name, const Totals& totals, std::vector<std::string>& notes) {
     const auto given = options.csvTypes.find(name);
@@ -208,6 +221,9 @@ Result<K> resolve(const std::vector<files::DataFile>& files, const files::ReadOp
     }
     if (!isGiven && kind == K::kString) {
         noteMixture(files, options, name, totals, notes);
+    }
+    if (!isGiven && kind == K::kInt64) {
+        noteZeros(files, options, name, totals, notes);
     }
     if (isGiven ? given->second == "string" : kind == K::kString) {
         noteWords(files, options, name, totals, notes);

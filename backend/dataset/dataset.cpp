@@ -179,11 +179,11 @@ void Dataset::noteMixed(const FactsOfFiles& facts) {
                 canHaveOtherText(own.type) ? schema_.find(own.name) : nullptr;
             if (field != nullptr && hasOtherText(own.type, field->type) &&
                 !given.contains(own.name)) {
-                mixed_.emplace(
-                    own.name,
-                    strCat("is ", own.type.name(), " in ", files_[i].path, " and ",
-                           field->type.name(), " in other files; `dataset.types: {", own.name, ": ",
-                           own.type.name(), "}` reads it as one type in all files"));
+                mixed_.emplace(own.name,
+                               strCat("is ", own.type.name(), " in ", files_[i].path, " and ",
+                                      field->type.name(), " in other files; `dataset.types: {",
+                                      yamlScalar(own.name, true), ": ", own.type.name(),
+                                      "}` reads it as one type in all files"));
             }
         }
     }

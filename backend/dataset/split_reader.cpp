@@ -46,13 +46,14 @@ Result<std::shared_ptr<arrow::Array>> pinStored(const DecoderInput& input,
         return pinned;
     }
     const std::string name = type.name(), own = stored->type.name();
-    return invalidArgument(
-        messageOf(pinned.status()), "; the column is ", own, " here and is read as ", name, ", ",
-        input.options->types.contains(column)
-            ? strCat("as dataset.types.", column,
-                     " says: give it another type, or correct the value")
-            : strCat("as in other files of the dataset; `dataset.types: {", column, ": ", own,
-                     "}` reads it as ", own, " in all of them"));
+    return invalidArgument(messageOf(pinned.status()), "; the column is ", own,
+                           " here and is read as ", name, ", ",
+                           input.options->types.contains(column)
+                               ? strCat("as dataset.types.", column,
+                                        " says: give it another type, or correct the value")
+                               : strCat("as in other files of the dataset; `dataset.types: {",
+                                        yamlScalar(column, true), ": ", own, "}` reads it as ", own,
+                                        " in all of them"));
 }
 
 SplitReader::SplitReader(std::shared_ptr<const Dataset> dataset, arrow::MemoryPool* pool,

@@ -22,9 +22,10 @@ enum class CsvForm {
     // Counted in addition to these.
     kNegative,  ///< kInt below 0
     kInexact,   ///< kInt that no double can hold
+    kZeros,     ///< kInt of three or more digits that begins with a 0, as codes do
     kWord       ///< null, unless the column is text
 };
-inline constexpr std::size_t kCsvForms = 11, kCsvValueForms = 8;
+inline constexpr std::size_t kCsvForms = 12, kCsvValueForms = 8;
 
 /// A value and the line of its record, from 1.
 struct CsvPlace {

@@ -5,7 +5,7 @@
 namespace millrace::files {
 namespace {
 
-constexpr int kVersion = 6;  ///< of the facts on disk; another one is read anew
+constexpr int kVersion = 7;  ///< of the facts on disk; another one is read anew
 
 }  // namespace
 

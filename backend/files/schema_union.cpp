@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "backend/text/text.h"
+
 namespace millrace::files {
 namespace {
 
@@ -111,8 +113,8 @@ std::string fixFor(std::string_view name, const expr::DataType& a, const expr::D
     for (const K kind : {K::kString, K::kDouble}) {
         const expr::DataType type{kind, a.isList, 0, true};
         if (canRead(a, type) && canRead(b, type)) {
-            return strCat("; `dataset.types: {", name, ": ", type.name(),
-                          "}` reads it as one type in all files");
+            return strCat("; `dataset.types: {", yamlScalar(std::string(name), true), ": ",
+                          type.name(), "}` reads it as one type in all files");
         }
     }
     return "; write these files anew with one type";

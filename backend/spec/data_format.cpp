@@ -34,11 +34,11 @@ std::string formatOfName(std::string_view path) {
     if (endsInOneOf(path, {".arrow", ".arrows", ".feather", ".ipc"})) {
         return "arrow";
     }
-    return endsInOneOf(uncompressed(path), {".csv", ".tsv", ".txt"}) ? "csv" : "";
+    return endsInOneOf(uncompressed(path), {".csv", ".tsv", ".tab", ".txt"}) ? "csv" : "";
 }
 
 char delimiterOfName(std::string_view path) {
-    return endsInOneOf(uncompressed(path), {".tsv"}) ? '\t' : ',';
+    return endsInOneOf(uncompressed(path), {".tsv", ".tab"}) ? '\t' : ',';
 }
 
 std::string_view csvNullsDoc() {

@@ -11,7 +11,7 @@ namespace millrace::spec {
 /// behind its own ending. Upper and lower case are the same.
 std::string formatOfName(std::string_view path);
 
-/// The default delimiter of a CSV file: a tab for .tsv files.
+/// The default delimiter of a CSV file: a tab for .tsv and .tab files.
 char delimiterOfName(std::string_view path);
 
 /// The texts that are null in columns of numbers, times and bools, beside an empty field: those of

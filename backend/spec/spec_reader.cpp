@@ -30,7 +30,7 @@ void fillFormat(Json& dataset) {
     }
 }
 
-/// A default that the key table cannot express: a tab for .tsv files.
+/// A default that the key table cannot express: a tab for .tsv and .tab files.
 void fillDelimiter(Json& dataset) {
     Json& delimiter = dataset["csv"]["delimiter"];
     if (delimiter == "") {

@@ -6,16 +6,6 @@
 
 namespace millrace::spec {
 
-std::string yamlScalar(const std::string& text, bool isInBraces) {
-    const bool isPlain =
-        !text.empty() && text.find(": ") == std::string::npos &&
-        text.find(" #") == std::string::npos && text.find('\n') == std::string::npos &&
-        std::string_view("\"'!&*|>%@`-?[]{}, ").find(text.front()) == std::string_view::npos &&
-        text.back() != ':' && text.back() != ' ' &&
-        (!isInBraces || text.find_first_of(",[]{}") == std::string::npos);
-    return isPlain ? text : dumpJson(text);
-}
-
 std::string yamlList(const std::vector<std::string>& items) {
     std::string out = "[";
     for (const std::string& item : items) {

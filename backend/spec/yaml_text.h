@@ -9,13 +9,11 @@
 #include "backend/spec/key_table.h"
 #include "backend/spec/table_ref.h"
 #include "backend/text/json.h"
+#include "backend/text/text.h"
 
 namespace millrace::spec {
 
 struct NamedExpr;
-
-/// A plain scalar if YAML allows it (`isInBraces`: inside braces), else in double quotes.
-std::string yamlScalar(const std::string& text, bool isInBraces);
 
 /// Whole numbers below 1e15 have no decimal point.
 std::string plainNumber(double number);

@@ -9,6 +9,7 @@
 #include <absl/strings/str_join.h>
 
 #include "backend/core/status.h"
+#include "backend/text/json.h"
 
 namespace millrace {
 namespace {
@@ -84,6 +85,16 @@ std::string formatCount(std::int64_t count) {
         digits.insert(static_cast<std::size_t>(at), ",");
     }
     return digits;
+}
+
+std::string yamlScalar(const std::string& text, bool isInBraces) {
+    const bool isPlain =
+        !text.empty() && text.find(": ") == std::string::npos &&
+        text.find(" #") == std::string::npos && text.find('\n') == std::string::npos &&
+        std::string_view("\"'!&*|>%@`-?[]{}, ").find(text.front()) == std::string_view::npos &&
+        text.back() != ':' && text.back() != ' ' &&
+        (!isInBraces || text.find_first_of(",[]{}") == std::string::npos);
+    return isPlain ? text : dumpJson(text);
 }
 
 int displayWidth(std::string_view text) {

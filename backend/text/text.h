@@ -17,6 +17,8 @@ std::string nameHint(std::string_view name, const std::vector<std::string>& cand
 std::string formatBytes(double bytes);
 /// 1234567 -> "1,234,567".
 std::string formatCount(std::int64_t count);
+/// A plain YAML scalar if YAML allows it (`isInBraces`: inside braces), else in double quotes.
+std::string yamlScalar(const std::string& text, bool isInBraces);
 /// Number of terminal columns that UTF-8 `text` takes (wide East Asian characters count two).
 int displayWidth(std::string_view text);
 

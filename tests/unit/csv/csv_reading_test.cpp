@@ -223,7 +223,9 @@ void checkFacts(const std::string& text, const RandomCsv& csv, int threads) {
             const std::pair<files::CsvForm, bool> forms[] = {
                 {look.form, !value.empty()},
                 {files::CsvForm::kNegative, look.isNegative},
-                {files::CsvForm::kInexact, look.isInexact}};
+                {files::CsvForm::kInexact, look.isInexact},
+                {files::CsvForm::kZeros,
+                 look.form == files::CsvForm::kInt && value.size() > 2 && value[0] == '0'}};
             for (const auto& [form, isSeen] : forms) {
                 if (isSeen && columns[c].counts[static_cast<std::size_t>(form)]++ == 0) {
                     columns[c].firsts.push_back({form, record.line, ""});

@@ -52,6 +52,20 @@ TEST(CsvNotes, WhatPandasReadsAsMissingIsNull) {
     }
 }
 
+TEST(CsvNotes, CodesThatLoseTheirZerosAreNamed) {
+    DataDirectory dir;
+    dir.text("a.csv", "zip code,month,rate\n10115,01,0.5\n01067,12,0.25\n00119,02,0.75\n");
+    const auto dataset = openAt(dir, csv());
+    EXPECT_EQ(typeOf(dataset, "zip code"), "int64");
+    EXPECT_THAT((*dataset)->notes(),
+                ElementsAre(AllOf(HasSubstr("a.csv:3: column 'zip code': '01067' is read as a "
+                                            "number, without its leading zero (2 such values)"),
+                                  HasSubstr("--csv 'types.zip code=string'"))));
+    files::ReadOptions asText = csv();
+    asText.csvTypes["zip code"] = "string";
+    EXPECT_THAT((*openAt(dir, asText))->notes(), IsEmpty());
+}
+
 TEST(CsvNotes, NumbersMayHaveAPlus) {
     DataDirectory dir;
     dir.text("a.csv",

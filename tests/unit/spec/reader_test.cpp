@@ -56,6 +56,7 @@ TEST(SpecReader, TheDelimiterOfTsvIsATab) {
         return read ? read->csv.delimiter : "nothing";
     };
     EXPECT_EQ(delimiterOf("{path: a.tsv}"), "\t");
+    EXPECT_EQ(delimiterOf("{path: a.tab}"), "\t");
     EXPECT_EQ(delimiterOf("{path: [a.tsv.gz, b.csv]}"), "\t");
     EXPECT_EQ(delimiterOf("{path: a.tsv, csv: {delimiter: '|'}}"), "|");
     EXPECT_EQ(delimiterOf("{path: a.csv}"), ",");
@@ -121,10 +122,10 @@ TEST(SpecReader, ATextInAnotherEncodingIsRefused) {
 
 TEST(SpecReader, TheFormatComesFromTheEnding) {
     const std::pair<const char*, const char*> cases[] = {
-        {"a.parquet", "parquet"}, {"a.pq", "parquet"},     {"a.arrow", "arrow"},
-        {"a.arrows", "arrow"},    {"a.feather", "arrow"},  {"a.csv", "csv"},
-        {"a.tsv", "csv"},         {"a.txt", "csv"},        {"a.csv.gz", "csv"},
-        {"a.tsv.zst", "csv"},     {"some/dir", "parquet"},
+        {"a.parquet", "parquet"}, {"a.pq", "parquet"},    {"a.arrow", "arrow"},
+        {"a.arrows", "arrow"},    {"a.feather", "arrow"}, {"a.csv", "csv"},
+        {"a.tsv", "csv"},         {"a.tab.gz", "csv"},    {"a.txt", "csv"},
+        {"a.csv.gz", "csv"},      {"a.tsv.zst", "csv"},   {"some/dir", "parquet"},
     };
     for (const auto& [path, format] : cases) {
         const auto read = readDataset(std::string("dataset: {path: ") + path + "}\n", {});
