@@ -26,6 +26,8 @@ constexpr double kSmallNumber = 1000;
 constexpr double kFewRepeats = 5;
 // A column of almost only distinct values identifies rows and is useless as a feature.
 constexpr double kRowKeyShare = 0.98, kFreeTextShare = 0.5;
+// An id of more values than this that rarely repeat costs a table of gigabytes and teaches nothing.
+constexpr double kMostRareIds = 500'000;
 // Among fewer values, many that differ say little.
 constexpr std::int64_t kEnoughValues = 100;
 constexpr double kLongText = 64;  // bytes on average
@@ -146,7 +148,8 @@ Guess ofText(const ColumnProfile& column) {
     }
     const bool isRare = column.rows() - column.nulls() > kEnoughValues &&
                         column.distinct() > kFreeTextShare * valuesOf(column);
-    if (!isNamedLikeId(column.name()) && (isRare || column.meanLength() > kLongText)) {
+    if ((isRare && column.distinct() > kMostRareIds) ||
+        (!isNamedLikeId(column.name()) && (isRare || column.meanLength() > kLongText))) {
         return leftOut(column, strCat("free text: ", different(column), " in ",
                                       counted(valuesOf(column)), " texts"));
     }
@@ -159,7 +162,7 @@ Guess ofFloat(const ColumnProfile& column) {
     }
     if (isNamedLikeId(column.name()) && column.isWhole()) {
         return leftOut(column, strCat("named like an id, but stored as ", column.type().name(),
-                                      ": with `dataset.types: {", column.name(),
+                                      ": with `dataset.types: {", yamlScalar(column.name(), true),
                                       ": int64}` it can be one of features.ids"));
     }
     return {&column, Use::kDense,
@@ -263,7 +266,8 @@ Guess guessOf(const ColumnProfile& column) {
     if (column.rows() > 0 && column.nulls() == column.rows()) {
         return leftOut(column, "only nulls");
     }
-    if (column.name() == "row_names") {
+    // pandas stores an index without a name as __index_level_0__.
+    if (column.name() == "row_names" || column.name().starts_with("__index_level_")) {
         return leftOut(column, "the names of the rows");
     }
     if (!type.isList && column.rows() > 1 && column.nulls() == 0 && column.distinct() == 1) {

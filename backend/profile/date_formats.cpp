@@ -87,10 +87,14 @@ class FormOfText {
             return false;
         }
         const char before = at_ > 0 ? text_[at_ - 1] : '\0';
+        const char behind = end < text_.size() ? text_[end] : '\0';
+        const bool isDateWhole = numbers_.size() + (hasMonthName_ ? 1 : 0) == 3;
         const bool isHour = clockFields_ == 0 && digits.size() <= 2 &&
-                            text_.substr(end).starts_with(':') && isDigitAt(text_, end + 1);
+                            (behind == ':' || (behind == '.' && isDateWhole)) &&
+                            isDigitAt(text_, end + 1);
         at_ = end;
-        if (isHour || (clockFields_ > 0 && clockFields_ < 3 && before == ':')) {
+        clockMark_ = isHour ? behind : clockMark_;
+        if (isHour || (clockFields_ > 0 && clockFields_ < 3 && before == clockMark_)) {
             form_ += kClock[clockFields_++];
         } else if (clockFields_ == 3 && !hasFraction_ && (before == '.' || before == ',')) {
             hasFraction_ = true;
@@ -156,6 +160,7 @@ class FormOfText {
     std::string form_;
     std::vector<std::string_view> numbers_;  ///< of the date
     std::size_t clockFields_ = 0;
+    char clockMark_ = '\0';  ///< between hours and minutes: a colon, or a point behind the date
     bool hasMonthName_ = false, isHalfDays_ = false, hasFraction_ = false;
     bool isMay_ = false;  ///< the short and the whole name
 };

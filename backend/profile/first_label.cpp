@@ -184,9 +184,13 @@ Status FirstLabel::takeExpression(const DatasetProfile& profile) {
 Status FirstLabel::takeColumn(const DatasetProfile& profile, const FirstSpecOptions& options) {
     int best = 0;
     std::vector<std::string> names;
+    const auto quoted = expr::tryParseExpression(options.label);  // in quotes, as conditions need
+    const auto* tree = std::get_if<expr::Expr>(&quoted);
+    const bool isQuoted = tree != nullptr && (*tree)->op == expr::ExprOp::kColumn;
+    const std::string wanted = isQuoted ? (*tree)->name : options.label;
     for (const ColumnProfile& column : profile.columns) {
-        const int score = options.label.empty() ? labelScore(column)
-                                                : (column.name() == options.label ? 1000 : 0);
+        const bool isWanted = column.name() == wanted || column.name() == options.label;
+        const int score = options.label.empty() ? labelScore(column) : (isWanted ? 1000 : 0);
         if (score > 0 && score >= best) {
             best = score;
             columns_ = {&column};

@@ -66,11 +66,21 @@ class Writer {
         }
         alignSiblings();
         leaveOutRequest();
+        leaveOutNameOfBlock();
         const std::vector<std::string> notes = textNotes();
         if (numFeatures() == 0) {
+            std::vector<std::string> ways = notes;
+            for (const Guess& guess : guesses_) {
+                if (guess.use == Use::kTime) {
+                    ways.push_back(strCat("'", guess.column->name(),
+                                          "' is a time, and a spec that you write makes features "
+                                          "of it: `derive: {hour: hour(",
+                                          sqlName(guess.column->name()), ")}`"));
+                }
+            }
             return invalidArgument(options_.paths.front(),
                                    ": no column that a model could learn from",
-                                   notes.empty() ? "" : strCat("; ", absl::StrJoin(notes, "; ")));
+                                   ways.empty() ? "" : strCat("; ", absl::StrJoin(ways, "; ")));
         }
         RETURN_IF_ERROR(splitRows());
         spec_.notes.insert(spec_.notes.end(), notes.begin(), notes.end());
@@ -154,6 +164,20 @@ class Writer {
             if (isRequest && guess.use == Use::kId) {
                 guess.use = Use::kLeftOut;
                 guess.why = "the request: it says which rows belong together";
+            }
+        }
+    }
+
+    // Dense features are one block with this name in a batch.
+    void leaveOutNameOfBlock() {
+        for (Guess& guess : guesses_) {
+            const bool isFeature =
+                guess.use == Use::kId || guess.use == Use::kList || guess.use == Use::kVector;
+            if (guess.column->name() == "dense" && isFeature && count(Use::kDense) > 0) {
+                guess.use = Use::kLeftOut;
+                guess.why =
+                    "in a batch the block of dense features has this name: a derive step "
+                    "can copy the column under another";
             }
         }
     }
@@ -250,7 +274,8 @@ class Writer {
     }
 
     void addTime(const ColumnProfile& time, std::vector<const ColumnProfile*>& times) {
-        if (time.nulls() == 0) {
+        constexpr std::int64_t kMostNulls = 100;  // one in this many rows
+        if (time.nulls() * kMostNulls <= time.rows()) {
             times.push_back(&time);
             return;
         }

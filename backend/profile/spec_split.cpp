@@ -17,7 +17,8 @@ constexpr double kTrainShare = 0.9;
 // Times with many rows each: the latest of them may be this much of the rows, not more.
 constexpr double kMostEval = 0.25;
 // A tenth of fewer keys than this may be none of them; enough are nearly as many as there are rows.
-constexpr double kFewestKeys = 20, kEnoughShare = 0.98, kManyTimes = 1000;
+// The share of fewer keys than kRoughKeys is only roughly a tenth.
+constexpr double kFewestKeys = 20, kRoughKeys = 1000, kEnoughShare = 0.98, kManyTimes = 1000;
 constexpr std::size_t kMostKeys = 4;
 constexpr std::int64_t kSecondUs = 1'000'000, kDaySeconds = 86'400;
 
@@ -76,8 +77,9 @@ bool isKey(const ColumnProfile& column) {
 }
 
 struct Hash {
-    std::string text;  ///< "hash01(a, b)"; "" if no columns distinguish enough rows
-    std::string key;   ///< the column, if it is a single one
+    std::string text;      ///< "hash01(a, b)"; "" if no columns distinguish enough rows
+    std::string key;       ///< the column, if it is a single one
+    bool isRough = false;  ///< many rows have equal values of the columns, and share a part
 };
 
 Hash hashOf(const DatasetProfile& profile, const std::vector<const ColumnProfile*>& keys) {
@@ -105,7 +107,8 @@ Hash hashOf(const DatasetProfile& profile, const std::vector<const ColumnProfile
     }
     return values < kFewestKeys
                ? Hash()
-               : Hash{strCat("hash01(", names, ")"), used.size() == 1 ? used.front() : ""};
+               : Hash{strCat("hash01(", names, ")"), used.size() == 1 ? used.front() : "",
+                      values < std::min(enough, kRoughKeys)};
 }
 
 // Words such as `end` and `like` are names in some places and none in others: all uses are tried.
@@ -138,17 +141,21 @@ std::string sqlName(const std::string& name) {
 Result<SpecSplit> chooseSplit(const DatasetProfile& profile,
                               const std::vector<const ColumnProfile*>& times,
                               const std::vector<const ColumnProfile*>& keys, double evalShare) {
-    const auto [hash, key] = hashOf(profile, keys);
+    const auto [hash, key, isRough] = hashOf(profile, keys);
     for (const ColumnProfile* column : times) {
         if (const auto border = borderOf(*column)) {
             const std::string name = sqlName(column->name());
             const std::string literal = timeLiteral(*column, *border);
-            return SpecSplit{strCat(name, " < ", literal), strCat(name, " >= ", literal),
-                             strCat("The latest rows by ", column->name(), ", ",
-                                    shareText(1 - column->shareBelow(*border)),
-                                    " of all, are kept for evaluation: a model is judged on rows "
-                                    "that are later than those it learnt from."),
-                             hash, ""};
+            const bool hasNulls = column->nulls() > 0;
+            return SpecSplit{
+                strCat(name, " < ", literal, hasNulls ? strCat(" or ", name, " is null") : ""),
+                strCat(name, " >= ", literal),
+                strCat("The latest rows by ", column->name(), ", ",
+                       shareText(1 - column->shareBelow(*border)),
+                       " of all, are kept for evaluation: a model is judged on rows that are later "
+                       "than those it learnt from.",
+                       hasNulls ? " It also learns from rows without a time." : ""),
+                hash, ""};
         }
     }
     if (hash.empty()) {
@@ -158,8 +165,12 @@ Result<SpecSplit> chooseSplit(const DatasetProfile& profile,
     const double trainShare = 1 - evalShare;
     return SpecSplit{
         strCat(hash, " < ", trainShare), strCat(hash, " >= ", trainShare),
-        strCat(evalShare == 0.1 ? "A tenth" : shareText(evalShare),
-               " of the rows is kept for evaluation, by a hash: it stays the same rows."),
+        strCat(isRough ? "About " : "",
+               evalShare != 0.1 ? shareText(evalShare)
+               : isRough        ? "a tenth"
+                                : "A tenth",
+               " of the rows is kept for evaluation, by a hash: it stays the same rows.",
+               isRough ? " Rows with equal values of these columns are in one part." : ""),
         "", key};
 }
 

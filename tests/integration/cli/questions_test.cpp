@@ -201,10 +201,26 @@ TEST_F(QuestionsTest, AConditionIsALabelWhoseColumnsAreNotFeatures) {
     const Json spec = json({"check", "sizes.yaml", "--json"})["runs"][0]["spec"];
     ASSERT_TRUE(spec["labels"].contains("size_L")) << spec["labels"].dump();
     EXPECT_EQ(spec["features"].dump().find("\"size\""), std::string::npos) << spec["features"];
+    EXPECT_EQ(run({"init", "sizes.csv", "--label", "\"sold\""}).err.find("no column"),
+              std::string::npos)
+        << "a column in quotes, as conditions need them";
     EXPECT_THAT(run({"init", "sizes.csv", "--label", "sise = 'L'"}).err,
                 HasSubstr("--label: 1:1: unknown column 'sise'; did you mean 'size'"));
     EXPECT_THAT(run({"init", "sizes.csv", "--label", "shop + 1"}).err,
                 HasSubstr("must be true or false"));
+}
+
+TEST_F(QuestionsTest, AnEvaluationWithFewPositivesIsNoted) {
+    std::ofstream file(dir_ / "rare.csv");
+    file << "user,x,won\n";
+    for (int i = 0; i < 900; ++i) {
+        file << i % 97 << ',' << i * 7 % 31 << ',' << (i % 30 == 0 ? 1 : 0) << '\n';
+    }
+    file.close();
+    EXPECT_THAT(run({"init", "rare.csv", "--label", "won"}).err,
+                ContainsRegex(
+                    "evaluation: [0-9] of its [0-9]+ rows are positive; figures of fewer than ten "
+                    "are luck"));
 }
 
 TEST_F(QuestionsTest, ALabelOfOneValueAndNullsIsToldFromAConstant) {

@@ -23,6 +23,8 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::ContainsRegex;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -124,6 +126,21 @@ TEST(ColumnGuess, IntegersByTheirNameAndTheirShape) {
 TEST(ColumnGuess, NamesOfRowsAreNoFeature) {
     const auto names = integers("row_names", [](std::int64_t r) { return r % 90; });
     EXPECT_EQ(guessOf(names).use, Use::kLeftOut);
+    const auto index = integers("__index_level_0__", [](std::int64_t r) { return r * 3; });
+    EXPECT_EQ(guessOf(index).why, "the names of the rows") << "of pandas, in Parquet";
+}
+
+TEST(ColumnGuess, ASplitByFewKeysSaysThatItsShareIsRough) {
+    const auto user = integers("user_id", [](std::int64_t r) { return r % 90; });
+    const auto many = integers("user_id", [](std::int64_t r) { return r % 2500; });
+    EXPECT_THAT(specOf({label(), user, age()})->text,
+                HasSubstr("A tenth of the rows is kept for evaluation, by a hash"))
+        << "of user and age";
+    EXPECT_THAT(
+        specOf({label(), user, integers("size", [](std::int64_t r) { return r % 3; })})->text,
+        HasSubstr("About a tenth of the rows is kept for evaluation, by a hash: it stays the "
+                  "same rows. Rows with equal values of these columns are in one part."));
+    EXPECT_THAT(specOf({label(), many})->text, HasSubstr("A tenth of the rows"));
 }
 
 TEST(ColumnGuess, NullsDoNotCountAmongDifferentValues) {
@@ -304,6 +321,17 @@ TEST(ColumnGuess, WithoutAFeatureTheErrorNamesWhatADateIsReadWith) {
                       HasSubstr("strptime(day, '%Y/%m/%d %H:%M')")));
 }
 
+TEST(ColumnGuess, WithoutAFeatureTheErrorNamesWhatATimeGives) {
+    const auto at = columnOf(
+        "At time", {expr::TypeKind::kTimestamp},
+        rowsOf(arrow::Int64Builder(), [](std::int64_t r) { return std::optional(r * 1'000'000); })
+            ->View(arrow::timestamp(arrow::TimeUnit::MICRO))
+            .ValueOrDie());
+    EXPECT_THAT(std::string(messageOf(specOf({label(), at}).status())),
+                HasSubstr("'At time' is a time, and a spec that you write makes features of it: "
+                          "`derive: {hour: hour(\"At time\")}`"));
+}
+
 TEST(ColumnGuess, ATimeThatSplitsBadlyIsNamed) {
     const auto day = columnOf(
         "day", {expr::TypeKind::kTimestamp},
@@ -320,6 +348,31 @@ TEST(ColumnGuess, ATimeThatSplitsBadlyIsNamed) {
     EXPECT_THAT(firstSpec(profile, options)->notes, Not(isNamed));
     options.splitsByTime = false;
     EXPECT_THAT(firstSpec(profile, options)->notes, isNamed);
+}
+
+TEST(ColumnGuess, ATimeWithFewNullsSplitsAndItsNullsAreTrainedOn) {
+    const auto paid =
+        columnOf("paid_at", {expr::TypeKind::kTimestamp},
+                 rowsOf(arrow::Int64Builder(),
+                        [](std::int64_t r) {
+                            return r == 3 ? std::nullopt
+                                          : std::optional(1'700'000'000'000'000 + r * 1'000'000);
+                        })
+                     ->View(arrow::timestamp(arrow::TimeUnit::MICRO))
+                     .ValueOrDie());
+    const auto spec = specOf({label(), age(), paid});
+    ASSERT_TRUE(spec.ok()) << spec.status();
+    EXPECT_THAT(spec->text, ContainsRegex("where: 'paid_at < timestamp .* or paid_at is null'"));
+    EXPECT_THAT(spec->text, ContainsRegex("dataset: .where: 'paid_at >= timestamp [^o]*'.\n"));
+}
+
+TEST(ColumnGuess, AnIdWithTheNameOfTheDenseBlockIsLeftOut) {
+    const auto dense = integers("dense", [](std::int64_t r) { return r % 41; });
+    const auto spec = specOf({label(), dense, age()});
+    ASSERT_TRUE(spec.ok()) << spec.status();
+    EXPECT_THAT(spec->text, Not(HasSubstr("ids: [dense]")));
+    EXPECT_THAT(spec->uses, Contains(Field(&ColumnUse::why, HasSubstr("a derive step can copy"))));
+    EXPECT_THAT(specOf({label(), dense})->text, HasSubstr("dense"));
 }
 
 TEST(ColumnGuess, NanOfALabelIsFilteredAndTimesWithNullsDoNotSplit) {

@@ -24,6 +24,8 @@ TEST(DateFormats, FindsTheFormsOfSpreadsheetsAndLogs) {
         {"1/31/24", "%m/%d/%y"},
         {"31-Jan-2024", "%d-%b-%Y"},
         {"31-JAN-24", "%d-%b-%y"},
+        {"31-JAN-24 03.05.07 PM", "%d-%b-%y %I.%M.%S %p"},
+        {"31.1.2024 15.05.07.123", "%d.%m.%Y %H.%M.%S.%f"},
         {"01Feb2024", "%d%b%Y"},
         {"Feb 1, 2024 3:05 PM", "%b %d, %Y %I:%M %p"},
         {"1/31/2024 3:05:07pm", "%m/%d/%Y %I:%M:%S%p"},

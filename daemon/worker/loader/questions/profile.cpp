@@ -9,6 +9,7 @@
 #include "backend/spec/given_dataset.h"
 #include "backend/spec/yaml_text.h"
 #include "backend/text/json.h"
+#include "backend/values/metric_names.h"
 #include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/process.h"
 #include "daemon/worker/loader/progress.h"
@@ -156,6 +157,26 @@ Result<Made> makeSpec(const Watch& watch, const ProfileRequest& request,
     return internalError("no split of the rows was tried");
 }
 
+// Figures of a handful of rows are luck. "eval.positives" repeats those of the first head.
+void noteFewPositives(const Trial& trial, std::vector<std::string>& notes) {
+    constexpr std::string_view kPositives = ".positives";
+    constexpr double kFew = 10;
+    for (const auto& [name, positives] : trial.evaluation) {
+        const auto rows = trial.evaluation.find(strCat(
+            name.substr(0, name.size() - std::min(kPositives.size(), name.size())), ".rows"));
+        if (!name.ends_with(kPositives) || name == values::metric::kEvalPositives ||
+            rows == trial.evaluation.end() ||
+            std::min(positives, rows->second - positives) >= kFew) {
+            continue;
+        }
+        notes.push_back(strCat(
+            "evaluation: ", formatCount(static_cast<std::int64_t>(positives)), " of its ",
+            formatCount(static_cast<std::int64_t>(rows->second)),
+            " rows are positive; figures of fewer than ten are luck: keep other or more rows for "
+            "evaluation (dataset.where and eval.dataset.where)"));
+    }
+}
+
 // Trains the spec as it is written.
 Result<Trial> tryOut(const Watch& watch, const ResolvedRun& run, std::vector<std::string>& notes) {
     const TrialOptions options;
@@ -185,6 +206,7 @@ Result<Trial> tryOut(const Watch& watch, const ResolvedRun& run, std::vector<std
         notes.push_back(strCat("evaluation: not tried out to its end within ",
                                options.limit.count() / 1000, " s"));
     }
+    noteFewPositives(*trial, notes);
     return trial;
 }
 
