@@ -68,6 +68,10 @@ std::string progressText(const session::LiveRun& run, const session::LiveNode* n
     }
     const std::string stall = session::stallText(run.summary, old.has_value());
     text += stall == "-" ? "" : strCat("  ", session::word::kStall.label, " ", stall);
+    const values::Phase phase = progress.phase;
+    if (phase == values::Phase::kCheckpoint || phase == values::Phase::kEvaluating) {
+        strAppend(&text, "  ", nameOf(phase));
+    }
     text += nodeText(node);
     if (const auto left = run.secondsLeft(nowMs)) {
         strAppend(&text, "  ", session::word::kTimeLeft.label, " ", session::secondsText(left));

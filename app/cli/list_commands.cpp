@@ -132,14 +132,18 @@ const std::map<std::string, ListColumn>& knownColumns() {
     return kColumns;
 }
 
+// The names of a run in --json; lists and the file on its way have no column.
+Json csvRow(const RunSummary& run) {
+    Json row = jsonOf(run);
+    row.erase("ranks");
+    row.erase("hand_over");
+    return row;
+}
+
 Result<ListColumn> columnOf(const std::string& name) {
     const auto known = knownColumns().find(name);
     if (known != knownColumns().end()) {
-        ListColumn column = known->second;
-        if (column.names.empty()) {
-            column.names = {name};
-        }
-        return column;
+        return known->second;
     }
     const std::size_t dot = name.find('.');
     const std::string kind = name.substr(0, dot),
@@ -161,15 +165,26 @@ Result<ListColumn> columnOf(const std::string& name) {
                           {strCat(kind, ".", key)}};
     }
     std::vector<std::string> names;
-    for (const auto& [known2, column] : knownColumns()) {
-        names.push_back(known2);
+    for (const auto& [field, text] : csvFieldsOf(csvRow(RunSummary()))) {
+        if (field == name) {
+            return ListColumn{{name, Align::kLeft, 5, 9},
+                              [name](const RunSummary& run, const CliContext&) {
+                                  const auto fields = csvFieldsOf(csvRow(run));
+                                  const auto found = fields.find(name);
+                                  return TableCell(found == fields.end() ? "-" : found->second);
+                              }};
+        }
+        names.push_back(field);
+    }
+    for (const auto& [own, column] : knownColumns()) {
+        names.push_back(own);
     }
     const std::string near = nearestName(name, names);
     return invalidArgument(
         "--columns: no column '", name, "'",
-        near.empty() ? "; there are id, name, state, steps, loss, auc, best_auc, ne, rate, "
-                       "rows, owner, project, model, dataset, host, uid, created, "
-                       "reason, metrics.KEY, params.KEY, tags.KEY"
+        near.empty() ? "; known are id, name, state, steps, loss, auc, best_auc, ne, rate, rows, "
+                       "owner, project, model, dataset, host, uid, created, reason, metrics.KEY, "
+                       "params.KEY, tags.KEY and the names of `millrace ls --json`"
                      : strCat("; did you mean '", near, "'?"));
 }
 
@@ -180,7 +195,9 @@ Result<std::vector<ListColumn>> columnsOf(const ParsedArgs& args) {
     for (std::size_t at = 0; at <= names.size();) {
         const std::size_t end = std::min(names.find(',', at), names.size());
         if (end > at) {
-            ASSIGN_OR_RETURN(ListColumn column, columnOf(names.substr(at, end - at)));
+            const std::string name = names.substr(at, end - at);
+            ASSIGN_OR_RETURN(ListColumn column, columnOf(name));
+            column.names = column.names.empty() ? std::vector{name} : column.names;
             columns.push_back(std::move(column));
         }
         at = end + 1;
@@ -232,14 +249,6 @@ std::string caretBelow(const std::string& filter, std::string_view message) {
     }
     return "    " + filter + "\n    " + std::string(static_cast<std::size_t>(column - 1), ' ') +
            "^\n";
-}
-
-// The names of a run in --json; lists and the file on its way have no column.
-Json csvRow(const RunSummary& run) {
-    Json row = jsonOf(run);
-    row.erase("ranks");
-    row.erase("hand_over");
-    return row;
 }
 
 void printRunsCsv(CliContext& context, const std::vector<RunSummary>& runs,

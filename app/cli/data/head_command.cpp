@@ -58,7 +58,7 @@ Result<int> runHead(CliContext& context, const ParsedArgs& args) {
     }
     printRows(context, answer);
     const std::int64_t shownRows = jsonInt(answer, "rows"), all = jsonInt(answer, "rows_total");
-    if (shownRows < all) {
+    if (shownRows < all || all == 0) {
         context.out << paint(context.terminal, Tone::kDim,
                              strCat(formatCount(shownRows), " of ", formatCount(all), " rows"))
                     << '\n';

@@ -54,7 +54,10 @@ class HeadFigures {
         if (jsonMember(estimate, "low").is_null()) {
             return "not known from one split";
         }
-        return format(jsonReal(estimate, "low")) + " to " + format(jsonReal(estimate, "high"));
+        const std::string low = format(jsonReal(estimate, "low"));
+        return jsonMember(estimate, "high").is_null()
+                   ? "from " + low + ", without an upper limit"
+                   : low + " to " + format(jsonReal(estimate, "high"));
     }
     Table table_ = Table({{"FIGURE", Align::kLeft, 12},
                           {"ESTIMATE", Align::kRight},

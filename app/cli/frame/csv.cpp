@@ -1,7 +1,6 @@
 #include "app/cli/frame/csv.h"
 
 #include <algorithm>
-#include <map>
 
 #include "backend/text/text.h"
 
@@ -24,9 +23,7 @@ void addFields(const std::string& name, const Json& value, Fields& fields) {
 
 std::vector<Fields> fieldsOf(const std::vector<Json>& rows) {
     std::vector<Fields> all;
-    for (const Json& row : rows) {
-        addFields("", row, all.emplace_back());
-    }
+    std::ranges::transform(rows, std::back_inserter(all), csvFieldsOf);
     return all;
 }
 
@@ -65,11 +62,16 @@ void print(CliContext& context, const std::vector<std::string>& names,
 
 }  // namespace
 
+Fields csvFieldsOf(const Json& row) {
+    Fields fields;
+    addFields("", row, fields);
+    return fields;
+}
+
 void printCsv(CliContext& context, const std::vector<std::string>& first,
               const std::vector<Json>& rows, const Json& shape) {
     const std::vector<Fields> all = fieldsOf(rows);
-    Fields others;
-    addFields("", shape, others);
+    Fields others = csvFieldsOf(shape);
     for (const Fields& row : all) {
         for (const auto& [name, text] : row) {
             others[name] += text;

@@ -3,6 +3,7 @@
 //
 // A row is an object in the shape of --json. Nested objects become columns with dotted names
 // (`progress.step`), an unknown value is an empty field, and a list is its JSON text.
+#include <map>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,8 @@
 
 namespace millrace::cli {
 
+/// The texts of a row by their columns' names.
+std::map<std::string, std::string> csvFieldsOf(const Json& row);
 /// `first`: columns that come first, in this order. Those of `shape` and of the rows follow, sorted
 /// by name; the columns of `first` and `shape` exist even without rows.
 void printCsv(CliContext& context, const std::vector<std::string>& first,

@@ -34,7 +34,7 @@ std::vector<int> Table::naturalWidths(const Terminal& terminal) const {
         for (const auto& row : rows_) {
             width = std::max(width, displayWidth(shown(terminal, row[c].text)));
         }
-        const bool isUseless = width == 0 && columns_[c].drop > 0;
+        const bool isUseless = width == 0 && columns_[c].drop > 0 && !rows_.empty();
         widths.push_back(isUseless ? kLeftOut : std::max(width, displayWidth(columns_[c].title)));
     }
     return widths;

@@ -34,7 +34,8 @@ class Table {
     /// One cell per column; missing ones are empty.
     void add(std::vector<TableCell> row);
     bool isEmpty() const { return rows_.empty(); }
-    /// Lines with line ends; the first has the titles. Omits columns without any text.
+    /// Lines with line ends; the first has the titles. If there are rows, columns
+    /// without any text are omitted.
     std::string render(const Terminal& terminal) const;
 
  private:

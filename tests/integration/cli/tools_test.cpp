@@ -406,6 +406,8 @@ TEST_F(ToolsTest, HeadShowsTheFirstRowsOfAllFiles) {
     EXPECT_EQ(columns[0]["values"], Json::array({"1", nullptr, "3", "4"}));
     EXPECT_EQ(columns[1]["type"], "string");
     EXPECT_EQ(run({"head", "parts", "-n", "0"}).exitCode, 2);
+    std::ofstream(dir_ / "header.csv") << "time,User ID,y\n";
+    EXPECT_THAT(run({"head", "header.csv"}).out, ContainsRegex("time +User ID +y\n0 of 0 rows"));
 }
 
 TEST_F(ToolsTest, AFirstSpecOfOneClassIsNotWritten) {

@@ -50,6 +50,9 @@ TEST_F(CommandsTest, LsColumnsMayBeMetricsParamsAndTags) {
     EXPECT_EQ(run({"ls", "--columns", "id,params.batch.seed,metrics.eval.auc"}), kExitOk);
     EXPECT_THAT(out.str(), HasSubstr("r-abc23  7"));
     EXPECT_TRUE(fake.lists.back().withParams);
+    fake.runs[0].summary.note = "lost the second node";
+    EXPECT_EQ(run({"ls", "--columns", "id,note"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("r-abc23  lost the second node"));
     EXPECT_EQ(run({"ls", "--columns", "id,stat"}), kExitUsage);
     EXPECT_THAT(err.str(), HasSubstr("did you mean 'state'?"));
 }

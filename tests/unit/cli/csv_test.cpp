@@ -65,6 +65,8 @@ TEST_F(CsvTest, LsHasTheChosenColumnsOnly) {
                              "params.rate"}));
     EXPECT_EQ(rows[1][3], "7");
     EXPECT_EQ(rows[1][4], "0.5");
+    EXPECT_EQ(run({"ls", "--csv", "--columns", "variation,progress.step"}), kExitOk);
+    EXPECT_TRUE(out.str().starts_with("variation,progress.step\n")) << out.str();
     EXPECT_EQ(run({"ls", "--csv", "--columns", "tags.nobody"}), kExitOk);
     EXPECT_EQ(out.str(), "tags.nobody\n\"\"\n\"\"\n") << "readers skip empty lines";
 }

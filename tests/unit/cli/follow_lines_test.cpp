@@ -84,6 +84,17 @@ TEST_F(LinePrinterTest, ProgressTellsCpuAndWhereThereIsOneGpu) {
     EXPECT_THAT(out_.str(), HasSubstr("node CPU 43 %  GPU 83 %"));
 }
 
+TEST_F(LinePrinterTest, ARunThatTakesNoStepsSaysWhatItDoes) {
+    clock_.advanceMs(2'500);
+    values::RunSummary run = aRun("r-abc23", "", values::RunState::kRunning);
+    run.progress.step = 420;
+    take(session::RunChanged{run});
+    clock_.advanceMs(2'500);
+    run.progress.phase = values::Phase::kCheckpoint;
+    take(session::RunChanged{run});
+    EXPECT_THAT(out_.str(), HasSubstr("  writing a checkpoint"));
+}
+
 TEST_F(LinePrinterTest, WhatARunWaitsForBetweenItsAttemptsIsToldOnce) {
     values::RunSummary run = aRun("r-abc23", "", values::RunState::kRunning);
     run.queuedReason = "reads its checkpoints";

@@ -76,6 +76,8 @@ TEST(EstimateTest, TimesPerRowBecomeRowsPerTime) {
     EXPECT_EQ(rate.low, 1);
     EXPECT_EQ(rate.high, 4);
     EXPECT_EQ(estimate.scaled(10).high, 10);
+    estimate.low = 0;
+    EXPECT_TRUE(estimate.inverted(1).toJson()["high"].is_null()) << "any rate";
 }
 
 TEST(EstimateTest, NoRowsGiveNothing) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace millrace::loader {
 
@@ -61,11 +62,10 @@ Estimate Estimate::scaled(double factor) const {
 // The relative error stays the same, to first order; the bounds change places.
 Estimate Estimate::inverted(double factor) const {
     Estimate out = *this;
-    const auto over = [factor](double x) { return x > 0 ? factor / x : 0; };
-    out.value = over(value);
+    out.value = value > 0 ? factor / value : 0;
     out.standardError = value > 0 ? out.value * standardError / value : 0;
-    out.low = over(high);
-    out.high = over(low);
+    out.low = high > 0 ? factor / high : 0;
+    out.high = low > 0 ? factor / low : std::numeric_limits<double>::infinity();
     return out;
 }
 
