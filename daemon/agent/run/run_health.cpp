@@ -273,7 +273,9 @@ void RunHealth::note(WorkerSigns& signs, const rank::RankLine& line) {
         signs.waitsSinceNs = waits > 0 ? now - waits : 0;
         return;
     }
-    signs.isWritingCheckpoint = false;
+    // The line of an earlier checkpoint, whose write had to end first, says nothing about this one.
+    signs.isWritingCheckpoint =
+        signs.isWritingCheckpoint && std::holds_alternative<rank::Checkpoint>(line.body);
     if (const auto* metrics = std::get_if<rank::Metrics>(&line.body); metrics && signs.isRank) {
         signs.hasWorked = true;
         noteStep(signs, metrics->step);

@@ -436,6 +436,16 @@ TEST_F(HealthTest, CheckpointsOfMoreThanAMinuteAreCalledHungOnceAndHideNoHangBes
     EXPECT_EQ(pass(13, true, false).size(), 1u) << "its training keeps the earlier limit";
 }
 
+TEST_F(HealthTest, ACheckpointThatWaitsForTheWriteOfAnEarlierOneIsNotCalledHung) {
+    (void)pass(5);
+    say("rank", rank::Progress{step_, 0, step_ * 10, 0, "checkpoint", {1}});
+    EXPECT_THAT(pass(25, true, false), IsEmpty()) << "the earlier one is written";
+    say("rank", rank::Checkpoint{step_ - 1, "step-1.safetensors", 900, "", ""});
+    EXPECT_THAT(pass(25, true, false), IsEmpty());
+    say("rank", rank::Metrics{step_, 0, 50, 5, {}});
+    EXPECT_EQ(pass(13, true, false).size(), 1u) << "a step is not given this time";
+}
+
 TEST_F(HealthTest, ARankThatWaitsSaysSoItself) {
     (void)pass(3);
     std::vector<std::string> news;
