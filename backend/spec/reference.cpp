@@ -121,9 +121,9 @@ paths `*` stands for a name that you choose. A variation (`set`) and `--set key=
 paths; below `recipe` they name a step by its name, or by its kind if that occurs once
 (`recipe.sample.keep`, `recipe.spam.enabled`). Order of application: file, variation, `--set`. A
 value of `--set` is YAML; a text that is not valid YAML, such as `"Item Price" > 3`, is taken as it
-is. Both can also remove: `features.ids: {remove: [tailnum]}` removes names from a list,
-`embeddings.tailnum: null` removes an entry from `embeddings`, `labels`, `features.sequences`,
-`dataset.types`, `dataset.csv.types` or `params`.
+is. A variation and `--set` can also remove entries: `features.ids: {remove: [tailnum]}` removes
+names from a list, `embeddings.tailnum: null` removes an entry from `embeddings`, `labels`,
+`features.sequences`, `dataset.types`, `dataset.csv.types` or `params`.
 
 A spec with `command` may leave out `dataset`: the run is then [its command
 alone](../guides/scripts.md#a-script-without-a-dataset), and the keys of streams (`recipe`, `label`,
@@ -193,8 +193,8 @@ gives a float, and `/` of integers gives a double. A literal takes the type of t
 it fits. These rules differ from DuckDB's:
 
 - A literal with a point is a double (beside a float, a float), never a decimal.
-- Decimal columns are calculated as the nearest double. Conditionals of decimals alone stay decimal;
-  beside a null or a number, and in `greatest` and `least`, they are double.
+- Decimal columns are calculated as the nearest double. A conditional whose branches are all decimal
+  stays decimal. With a null or a number as a branch, and in `greatest` and `least`, it is a double.
 - A text is compared with a number only after a cast.
 - A cast of a float to an integer rounds halves to even. A cast of a decimal or a text uses all its
   digits and rounds halves away from zero, as in DuckDB.
@@ -208,7 +208,7 @@ these rows; `where: not isnan(delay)` leaves them out.
 Texts also differ from DuckDB:
 
 - As a number, `1_000` and `0x10` do not fit.
-- As a date or time, only `2024-02-29` fits, alone or followed by a blank or `T` and `10:11`,
+- As a date or time, only `2024-02-29` fits, alone or followed by a space or `T` and `10:11`,
   `10:11:12` or up to six decimals of a second. `2024-2-29` and `2024/02/29` do not fit, nor does
   other text after a date. An offset (`+02`) is applied.
 - A whole double cast to a text has no `.0`; a timestamp always has six decimals.
@@ -231,10 +231,11 @@ rules.
 
 ## Formats of times
 
-`strptime(s, format)` reads a text of any other form: `strptime(day, '%d.%m.%Y')` of `1.2.2024` or `01.02.2024` is the
-timestamp 2024-02-01 00:00:00. A text that does not match the format gives null, as `try_cast` does, and as DuckDB's
-`try_strptime` does, which is another name of the function; DuckDB's `strptime` fails. The format is a literal. A field that
-does not exist, or a format without any, is an error of the spec.
+`strptime(s, format)` reads a text of any other form: `strptime(day, '%d.%m.%Y')` of `1.2.2024` or
+`01.02.2024` is the timestamp 2024-02-01 00:00:00. A text that does not match the format gives null,
+as `try_cast` does, and as DuckDB's `try_strptime` does, which is another name of the function;
+DuckDB's `strptime` fails. The format is a literal. The spec is rejected if the format has an
+unknown field, or no field.
 
 | field | reads |
 |---|---|
@@ -243,16 +244,17 @@ does not exist, or a format without any, is an error of the spec.
 | `%d`, `%j` | the day of the month, or of the year (where the format has neither `%d` nor `%m`) |
 | `%H`, `%I`, `%p` | the hour from 0 to 23, or from 1 to 12 with AM or PM |
 | `%M`, `%S` | the minute, the second |
-| `%f`, `%g`, `%n` | up to six, three or nine digits behind a second's point; what is below a microsecond is cut off |
+| `%f`, `%g`, `%n` | up to six, three or nine digits behind a second's point; digits beyond microseconds are dropped |
 | `%z` | an offset from UTC: `+02`, `+0230`, `+02:30`, `+02:30:15`; the result is UTC |
 | `%a`, `%A` | the first three letters or the whole English name of a weekday; it need not fit the date |
 | `%%` | a percent sign |
 
-Numbers may have leading zeros or not, in `%d` as in `%-d`; names may be in upper or lower case. Blanks of the format match
-one or more blanks. Blanks around the text are skipped; other text behind the last field does not match. What a format lacks
-is taken from 1900-01-01 00:00:00. Hour 24 and second 60 give null. DuckDB differs in these cases: here, day 366 of a shorter
-year and the words `infinity` and `epoch` give null, and a format may not contain names of zones (`%Z`), weeks (`%U`, `%V`, `%W`,
-`%G`, `%u`, `%w`) or compounds (`%c`, `%x`, `%X`).
+`%d` and `%-d` both accept numbers with or without leading zeros; names may be in upper or lower
+case. A space of the format matches one or more spaces. Spaces around the text are skipped; other
+text behind the last field does not match. Parts that the format does not have are those of
+1900-01-01 00:00:00. Hour 24 and second 60 give null. DuckDB differs in these cases: here, day 366
+of a shorter year and the words `infinity` and `epoch` give null, and a format may not contain names
+of zones (`%Z`), weeks (`%U`, `%V`, `%W`, `%G`, `%u`, `%w`) or compounds (`%c`, `%x`, `%X`).
 
 ## Functions
 

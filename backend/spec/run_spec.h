@@ -80,8 +80,9 @@ struct EvalSpec {
         a.yaml("dataset.format", KeyType::kChoice,
                "the files' format; default: by the ending of the first path",
                {.choices = DatasetSpec::kFormats});
-        a.yaml("dataset.where", KeyType::kExpr,
-               "condition on the evaluation rows; default: all rows, not those of `dataset.where`");
+        a.yaml(
+            "dataset.where", KeyType::kExpr,
+            "condition on the evaluation rows; default: all rows; `dataset.where` does not apply");
         a("every_steps", &S::everySteps, "interval in steps; 0: only at the end",
           {.min = 0, .max = kMostRows, .unit = "steps"});
         a("metrics", &S::metrics, "figures to report",
@@ -159,8 +160,9 @@ void RunSpec::listKeys(auto& a) {
     a("train", &S::train, "how the model is trained");
     a("command", &S::command,
       "your own program, which each rank runs instead of `model` and `train.optimizer`: program "
-      "and arguments. A program without `/` is looked up in the submitter's PATH; other paths are "
-      "relative to the spec's directory. So is a script that is not in the working directory");
+      "and arguments. A program without `/` is looked up in the submitter's PATH, one with `/` "
+      "from "
+      "the spec's directory. A script is looked up in the working directory, then in the spec's");
     a("eval", &S::eval,
       "evaluation on the base's files, rows and labels, so that variations are compared on the "
       "same rows; absent: no evaluation",

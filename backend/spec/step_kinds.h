@@ -81,8 +81,8 @@ struct JoinStep : StepDefaults, TableLookup {
           "joins the newest of the table's rows with equal keys that is not newer than the row",
           {.isSparse = true});
         a("on_duplicate", &S::onDuplicate,
-          "a key (with as_of: a key and time) that the table has twice; first: its first row "
-          "counts",
+          "what to do if a key (with as_of: a key and time) occurs twice in the table: report an "
+          "error, or take its first row",
           {.choices = {"error", "first"}});
         a("missing", &S::missing,
           "rows without a partner; null: the added columns are null; drop: the row is dropped",

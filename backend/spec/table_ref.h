@@ -31,7 +31,7 @@ struct CsvOptions {
     static void listKeys(auto& a) {
         using S = CsvOptions;
         a("delimiter", &S::delimiter,
-          "one character between the fields; default: a comma, for .tsv files a tab",
+          "one character between the fields; default: a comma, for .tsv and .tab files a tab",
           {.isDerived = true});
         a("header", &S::header,
           "the first line has the columns' names; false: they are f0, f1, ...");
@@ -49,8 +49,8 @@ struct CsvOptions {
         a("decimal_comma", &S::decimalComma, "numbers are written 1,5", {.isSparse = true});
         a("null_values", &S::nullValues, csvNullsDoc(), {.isSparse = true});
         a("on_bad_row", &S::onBadRow,
-          "a row with a value that is not of its column's type, or with too many or too few "
-          "fields; drop: the row is left out and counted",
+          "what to do with a row that has a value of another type than its column, or too many or "
+          "too few fields: report an error, or leave it out and count it (drop)",
           {.choices = {"error", "drop"}, .isSparse = true});
     }
 };

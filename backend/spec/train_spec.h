@@ -176,8 +176,8 @@ void TrainSpec::listRunning(auto& a) {
       "train.ranks",
       {.min = 1, .max = 4096, .isSparse = true});
     a("threads", &S::threads,
-      "threads of a rank; results are bit-identical only for the same number; a script's "
-      "OMP_NUM_THREADS",
+      "threads of a rank; results are bit-identical only with the same number of threads. For a "
+      "script: its OMP_NUM_THREADS",
       {.min = 1, .max = 1024});
     a("max_steps", &S::maxSteps, "stop after this step; 0: at the end of the epochs",
       {.min = 0, .max = kMostRows, .isOfStream = true, .unit = "steps"});
@@ -193,7 +193,7 @@ void TrainSpec::listRunning(auto& a) {
       "continues; false: steps wait, and no memory is needed for a copy",
       {.isSparse = true, .isTrainers = true});
     a("max_restarts", &S::maxRestarts,
-      "restarts from the last checkpoint after a rank died; a lost node does not count, unless "
+      "restarts from the last checkpoint after a rank died; a lost node counts only if "
       "this is 0",
       {.min = 0, .max = 1e6});
     a.yaml("init_from", KeyType::kSection,
