@@ -7,7 +7,7 @@
 namespace millrace::profile {
 namespace {
 
-// From here on there are rows enough for interactions between ids, and few epochs.
+// From here on one epoch has steps enough for a model with interactions.
 constexpr std::int64_t kLarge = 20'000;
 constexpr std::int64_t kHuge = 1'000'000, kLargest = 4'000'000;
 // Steps until a model has learned a small dataset. With few rows for each value, more steps only
@@ -15,21 +15,29 @@ constexpr std::int64_t kHuge = 1'000'000, kLargest = 4'000'000;
 constexpr std::int64_t kFewSteps = 400, kManySteps = 900;
 constexpr double kManyRowsPerValue = 40;
 constexpr std::int64_t kFewestEpochs = 3, kMostEpochs = 30;
-// The epochs of a dlrm, and of ids alone. These take longer: a row updates only the vectors of its
-// own ids.
-constexpr std::int64_t kEpochsOfDlrm = 4, kEpochsOfIds = 8;
-// An id needs as many rows for each of its values before its interactions can be learned.
-constexpr double kRowsOfInteraction = 50;
+// The epochs of a large dataset without ids: there are no embeddings that learn rows by heart.
+constexpr std::int64_t kEpochsOfNumbers = 4;
+// With fewer rows for each value of the largest id, a model learns little more than one effect of
+// each value, and a logistic regression learns these best.
+constexpr double kRowsOfInteraction = 100;
+// With fewer rows it has too few steps in two epochs. Up to kManyForLogistic it takes four, if
+// there are rows enough for each value not to be learned by heart.
+constexpr std::int64_t kFewestForLogistic = 50'000, kManyForLogistic = 120'000;
+constexpr double kRowsOfLongLogistic = 50;
 
-std::int64_t batchOf(std::int64_t rows) {
-    return rows < 5'000      ? 32
-           : rows < kLarge   ? 64
-           : rows < kHuge    ? 256
-           : rows < kLargest ? 1024
-                             : 4096;
+// Without ids, batches of 256. With ids, one epoch has some 600 steps or more.
+std::int64_t batchOf(const TrainingShape& shape) {
+    const std::int64_t rows = shape.rows;
+    if (rows < kLarge) {
+        return rows < 5'000 ? 32 : 64;
+    }
+    if (rows >= kHuge) {
+        return rows < kLargest ? 1024 : 4096;
+    }
+    return !shape.hasIds || rows >= 120'000 ? 256 : rows < 30'000 ? 32 : rows < 60'000 ? 64 : 128;
 }
 
-// How often a model without interactions reads a dataset of fewer than kHuge rows.
+// How often a small dataset is read.
 std::int64_t epochsOf(const TrainingShape& shape, std::int64_t batch) {
     const std::int64_t rows = std::max<std::int64_t>(1, shape.rows);
     const double rowsPerValue = static_cast<double>(rows) / std::max(1.0, shape.values);
@@ -37,34 +45,64 @@ std::int64_t epochsOf(const TrainingShape& shape, std::int64_t batch) {
     return std::clamp<std::int64_t>(steps * batch / rows, kFewestEpochs, kMostEpochs);
 }
 
+// The rates fall over the whole run: the last steps average instead of following single rows.
+std::string trainOf(const TrainingShape& shape, const FirstTraining& training,
+                    const std::string& rates, const std::string& final, const std::string& more) {
+    const std::int64_t steps = shape.rows * 9 / 10 * training.epochs / training.batch;
+    return strCat("{optimizer: adamw, ", rates,
+                  ", schedule: {type: linear, steps: ", std::max<std::int64_t>(1, steps),
+                  ", final: ", final, "}, ", more, "checkpoint: {every_steps: 200}}");
+}
+
+// One id, a user for example, has most of the values and few rows for each.
+bool isAdditive(const TrainingShape& shape) {
+    return shape.rows >= kFewestForLogistic && 2 * shape.mostValues >= shape.values &&
+           static_cast<double>(shape.rows) < kRowsOfInteraction * shape.mostValues;
+}
+
+FirstTraining logistic(const TrainingShape& shape, FirstTraining out) {
+    const bool isLong = shape.rows < kManyForLogistic &&
+                        static_cast<double>(shape.rows) >= kRowsOfLongLogistic * shape.mostValues;
+    out.epochs = isLong ? 4 : 2;
+    out.model = "{type: logistic, embedding_dim: 1}";
+    out.train =
+        trainOf(shape, out, isLong ? "learning_rate: 0.03" : "learning_rate: 0.02", "0.3", "");
+    return out;
+}
+
+// Ids are read once. From the second epoch on, the vectors of a value's training rows tell their
+// labels, and the layers learn to trust them: the AUC of other rows falls. High rates of the
+// embeddings make one epoch enough.
+FirstTraining largeWithIds(const TrainingShape& shape, FirstTraining out) {
+    out.epochs = 1;
+    out.model = shape.hasDense
+                    ? "{type: dlrm, embedding_dim: 16, bottom: [128, 16], top: [128, 64, 1]}"
+                    : "{type: mlp, hidden: [128, 64]}";
+    out.train = trainOf(
+        shape, out, "learning_rate: 0.002, groups: {embeddings: {learning_rate: 0.02}}", "0.3", "");
+    return out;
+}
+
 }  // namespace
 
 FirstTraining firstTraining(const TrainingShape& shape) {
     FirstTraining out;
-    out.batch = batchOf(shape.rows);
-    const bool isLarge = shape.rows >= kLarge;
-    const bool hasInteractions = shape.rows >= kHuge || static_cast<double>(shape.rows) >=
-                                                            kRowsOfInteraction * shape.mostValues;
-    const std::string plain = "optimizer: adamw, learning_rate: 0.001";
-    const std::string checkpoint = "checkpoint: {every_steps: 200}";
-    if (isLarge && (!shape.hasDense || hasInteractions)) {
-        const bool isDlrm = shape.hasDense && shape.hasIds;
-        out.epochs = shape.rows >= kHuge ? 1 : shape.hasDense ? kEpochsOfDlrm : kEpochsOfIds;
-        out.model = isDlrm ? "{type: dlrm, embedding_dim: 16, bottom: [128, 16], top: [128, 64, 1]}"
-                           : "{type: mlp, hidden: [128, 64]}";
-        out.train = strCat("{", plain, ", ", checkpoint, "}");
+    out.batch = batchOf(shape);
+    const std::string rate = "learning_rate: 0.001";
+    if (shape.rows >= kLarge && shape.hasIds) {
+        return isAdditive(shape) ? logistic(shape, out) : largeWithIds(shape, out);
+    }
+    if (shape.rows >= kLarge) {
+        out.epochs = shape.rows >= kHuge ? 1 : kEpochsOfNumbers;
+        out.model = "{type: mlp, hidden: [128, 64]}";
+        out.train = strCat("{optimizer: adamw, ", rate, ", checkpoint: {every_steps: 200}}");
         return out;
     }
     out.epochs = epochsOf(shape, out.batch);
-    // The rate falls to nearly nothing: the last steps average instead of following single rows.
-    const std::string schedule = strCat(
-        "schedule: {type: linear, steps: ",
-        std::max<std::int64_t>(1, shape.rows * 9 / 10 * out.epochs / out.batch), ", final: 0.05}");
     const std::string tables = shape.hasIds ? "embedding_dim: 4, " : "";
-    const std::string groups = shape.hasIds ? "groups: {embeddings: {learning_rate: 0.003}}, " : "";
-    out.model = strCat("{type: mlp, ", tables, "hidden: ", isLarge ? "[128, 64]" : "[256]", "}");
-    out.train = strCat("{", plain, ", ", groups, schedule, ", dropout: ", isLarge ? "0.1" : "0.5",
-                       ", ", checkpoint, "}");
+    const std::string groups = shape.hasIds ? ", groups: {embeddings: {learning_rate: 0.003}}" : "";
+    out.model = strCat("{type: mlp, ", tables, "hidden: [256]}");
+    out.train = trainOf(shape, out, strCat(rate, groups), "0.05", "dropout: 0.5, ");
     return out;
 }
 

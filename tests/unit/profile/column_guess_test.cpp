@@ -253,21 +253,37 @@ TEST(FirstTraining, ManyValuesAndFewRowsAreReadLessOften) {
         return firstTraining({rows, true, true, values, values}).epochs;
     };
     EXPECT_GT(epochsOf(1'800, 9), epochsOf(1'800, 300));
-    EXPECT_EQ(epochsOf(300'000, 15'000), 3);
+    EXPECT_THAT(firstTraining({1'800, true, true, 300, 200}).train, HasSubstr("dropout: 0.5"));
 }
 
-TEST(FirstTraining, InteractionsNeedRowsForEachValue) {
-    const FirstTraining enough = firstTraining({300'000, true, true, 8'000, 4'000});
-    EXPECT_THAT(enough.model, HasSubstr("type: dlrm"));
-    EXPECT_THAT(enough.train, Not(HasSubstr("dropout")));
-    const FirstTraining few = firstTraining({300'000, true, true, 18'000, 15'000});
-    EXPECT_THAT(few.model, HasSubstr("type: mlp, embedding_dim: 4"));
-    EXPECT_THAT(few.train, HasSubstr("type: linear, steps: 3164"));
-    const FirstTraining small = firstTraining({1'800, true, true, 300, 200});
-    EXPECT_THAT(small.model, HasSubstr("type: mlp"));
-    EXPECT_THAT(small.train, HasSubstr("dropout: 0.5"));
-    EXPECT_THAT(firstTraining({100'000, false, true, 2'600, 1'700}).model,
+TEST(FirstTraining, IdsOfALargeDatasetAreReadOnceAtFallingRates) {
+    const FirstTraining wide = firstTraining({300'000, true, true, 12'000, 4'000});
+    EXPECT_THAT(wide.model, HasSubstr("type: dlrm"));
+    EXPECT_EQ(wide.epochs, 1);
+    EXPECT_THAT(wide.train, AllOf(HasSubstr("groups: {embeddings: {learning_rate: 0.02}}"),
+                                  HasSubstr("schedule: {type: linear, steps: 1054, final: 0.3}")));
+    EXPECT_THAT(firstTraining({100'000, false, true, 2'600, 800}).model,
                 HasSubstr("type: mlp, hidden: [128, 64]"));
+    for (const std::int64_t rows : {20'000, 40'000, 100'000, 900'000, 3'000'000}) {
+        const FirstTraining training = firstTraining({rows, true, true, 400, 60});
+        EXPECT_EQ(training.epochs, 1) << rows;
+        EXPECT_GT(rows / training.batch, 500) << rows;
+    }
+}
+
+TEST(FirstTraining, AnIdWithFewRowsForEachOfItsValuesGetsALogisticRegression) {
+    for (const bool hasDense : {false, true}) {
+        const FirstTraining few = firstTraining({240'000, hasDense, true, 3'800, 3'000});
+        EXPECT_EQ(few.model, "{type: logistic, embedding_dim: 1}");
+        EXPECT_EQ(few.epochs, 2);
+        EXPECT_THAT(few.train, HasSubstr("learning_rate: 0.02"));
+    }
+    EXPECT_EQ(firstTraining({100'000, false, true, 2'600, 1'700}).epochs, 4);
+    EXPECT_THAT(firstTraining({1'200'000, true, true, 53'000, 50'000}).model,
+                HasSubstr("type: logistic"));
+    EXPECT_THAT(firstTraining({240'000, true, true, 3'200, 2'400}).model, HasSubstr("type: dlrm"));
+    EXPECT_THAT(firstTraining({240'000, true, true, 9'000, 3'000}).model, HasSubstr("type: dlrm"));
+    EXPECT_THAT(firstTraining({30'000, true, true, 3'800, 3'000}).model, HasSubstr("type: dlrm"));
 }
 
 TEST(ColumnGuess, ARemarkIsBesideItsColumn) {
