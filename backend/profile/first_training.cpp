@@ -7,7 +7,7 @@
 namespace millrace::profile {
 namespace {
 
-// From here on one epoch has steps enough for a model with interactions.
+// From here on one or two epochs have steps enough for a model with interactions.
 constexpr std::int64_t kLarge = 20'000;
 constexpr std::int64_t kHuge = 1'000'000, kLargest = 4'000'000;
 // Steps until a model has learned a small dataset. With few rows for each value, more steps only
@@ -25,7 +25,7 @@ constexpr double kRowsOfInteraction = 100;
 constexpr std::int64_t kFewestForLogistic = 50'000, kManyForLogistic = 120'000;
 constexpr double kRowsOfLongLogistic = 50;
 
-// Without ids, batches of 256. With ids, one epoch has some 600 steps or more.
+// Without ids, batches of 256. With ids, one epoch has some 500 steps or more.
 std::int64_t batchOf(const TrainingShape& shape) {
     const std::int64_t rows = shape.rows;
     if (rows < kLarge) {
@@ -55,8 +55,8 @@ std::string trainOf(const TrainingShape& shape, const FirstTraining& training,
 }
 
 // One id, a user for example, has most of the values and few rows for each.
-bool isAdditive(const TrainingShape& shape) {
-    return shape.rows >= kFewestForLogistic && 2 * shape.mostValues >= shape.values &&
+bool hasRareValues(const TrainingShape& shape) {
+    return 2 * shape.mostValues >= shape.values &&
            static_cast<double>(shape.rows) < kRowsOfInteraction * shape.mostValues;
 }
 
@@ -70,16 +70,19 @@ FirstTraining logistic(const TrainingShape& shape, FirstTraining out) {
     return out;
 }
 
-// Ids are read once. From the second epoch on, the vectors of a value's training rows tell their
-// labels, and the layers learn to trust them: the AUC of other rows falls. High rates of the
-// embeddings make one epoch enough.
-FirstTraining largeWithIds(const TrainingShape& shape, FirstTraining out) {
-    out.epochs = 1;
+// Ids are read once or twice, at falling rates: later, the vector of a value tells the labels of
+// its training rows, the layers learn to trust it, and the AUC of other rows falls. With few rows
+// for each value that begins in the second epoch. High rates of the embeddings make up for the
+// epochs.
+FirstTraining withInteractions(const TrainingShape& shape, FirstTraining out) {
+    out.epochs = shape.rows >= kHuge || hasRareValues(shape) ? 1 : 2;
     out.model = shape.hasDense
                     ? "{type: dlrm, embedding_dim: 16, bottom: [128, 16], top: [128, 64, 1]}"
                     : "{type: mlp, hidden: [128, 64]}";
-    out.train = trainOf(
-        shape, out, "learning_rate: 0.002, groups: {embeddings: {learning_rate: 0.02}}", "0.3", "");
+    out.train = trainOf(shape, out,
+                        strCat("learning_rate: 0.002, groups: {embeddings: {learning_rate: ",
+                               out.epochs == 1 ? "0.02" : "0.01", "}}"),
+                        "0.3", "");
     return out;
 }
 
@@ -90,7 +93,8 @@ FirstTraining firstTraining(const TrainingShape& shape) {
     out.batch = batchOf(shape);
     const std::string rate = "learning_rate: 0.001";
     if (shape.rows >= kLarge && shape.hasIds) {
-        return isAdditive(shape) ? logistic(shape, out) : largeWithIds(shape, out);
+        const bool isAdditive = shape.rows >= kFewestForLogistic && hasRareValues(shape);
+        return isAdditive ? logistic(shape, out) : withInteractions(shape, out);
     }
     if (shape.rows >= kLarge) {
         out.epochs = shape.rows >= kHuge ? 1 : kEpochsOfNumbers;
