@@ -315,24 +315,25 @@ Result<Datum> ofFirst(const ExprNode& node, const std::vector<Datum>& c, std::in
     return kCall(node, c[0], rows);
 }
 
+// Functions that are evaluated in their lanes alone (findLaneKernel).
+constexpr F kInLanes[] = {
+    F::kSqrt,          F::kLn,        F::kLog1p,     F::kLog2,         F::kLog10,
+    F::kExp,           F::kPow,       F::kCoalesce,  F::kYear,         F::kMonth,
+    F::kDay,           F::kHour,      F::kMinute,    F::kSecond,       F::kQuarter,
+    F::kWeek,          F::kDayOfYear, F::kDayOfWeek, F::kIsoDayOfWeek, F::kDatePart,
+    F::kDateTrunc,     F::kDateDiff,  F::kEpoch,     F::kEpochMs,      F::kEpochUs,
+    F::kMakeTimestamp, F::kTimeZone};
+
 constexpr FunctionKernel kKernels[] = {
     {F::kAbs, plain<KernelName{"abs_checked"}>},
     {F::kSign, signOf},
     {F::kFloor, whole<KernelName{"floor"}>},
     {F::kCeil, whole<KernelName{"ceil"}>},
     {F::kRound, roundNumber},
-    {F::kSqrt, inLane},
-    {F::kLn, inLane},
-    {F::kLog1p, inLane},
-    {F::kLog2, inLane},
-    {F::kLog10, inLane},
-    {F::kExp, inLane},
-    {F::kPow, inLane},
     {F::kIsNan, plain<KernelName{"is_nan"}>},
     {F::kIsFinite, plain<KernelName{"is_finite"}>},
     {F::kLeast, extreme},
     {F::kGreatest, extreme},
-    {F::kCoalesce, inLane},
     {F::kNullif, nullIf},
     {F::kHash01, ofAll<hashCall>},
     {F::kLength, plainCast<KernelName{"utf8_length"}>},
@@ -344,26 +345,7 @@ constexpr FunctionKernel kKernels[] = {
     {F::kRegexpReplace, ofFirst<regexpReplace>},
     {F::kPosition, ofAll<textPosition>},
     {F::kReverse, plain<KernelName{"utf8_reverse"}>},
-    {F::kYear, inLane},
-    {F::kMonth, inLane},
-    {F::kDay, inLane},
-    {F::kHour, inLane},
-    {F::kMinute, inLane},
-    {F::kSecond, inLane},
-    {F::kQuarter, inLane},
-    {F::kWeek, inLane},
-    {F::kDayOfYear, inLane},
-    {F::kDayOfWeek, inLane},
-    {F::kIsoDayOfWeek, inLane},
-    {F::kDatePart, inLane},
-    {F::kDateTrunc, inLane},
-    {F::kDateDiff, inLane},
-    {F::kEpoch, inLane},
-    {F::kEpochMs, inLane},
-    {F::kEpochUs, inLane},
-    {F::kMakeTimestamp, inLane},
     {F::kStrptime, ofFirst<parseTimes>},
-    {F::kTimeZone, inLane},
 };
 
 std::map<F, std::vector<FunctionCall>> allKernels() {
@@ -373,6 +355,9 @@ std::map<F, std::vector<FunctionCall>> allKernels() {
         for (const FunctionKernel& kernel : family) {
             all[kernel.id].push_back(kernel.call);
         }
+    }
+    for (const F id : kInLanes) {
+        all[id].push_back(inLane);
     }
     return all;
 }

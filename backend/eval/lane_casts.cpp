@@ -1,5 +1,4 @@
 // Cast kernels between numbers, bools, dates and times. casts.cpp has those of texts and decimals.
-#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -19,10 +18,6 @@ constexpr bool kAlwaysFits =
     (std::is_integral_v<From> && std::is_integral_v<To> &&
      std::numeric_limits<From>::digits <= std::numeric_limits<To>::digits &&
      (std::is_unsigned_v<From> || std::is_signed_v<To>));
-
-/// bools are bytes of 0 and 1.
-template <class T>
-using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
 
 template <class From, class To>
 bool castLane(LaneCall& call) {
@@ -54,34 +49,10 @@ bool castLane(LaneCall& call) {
     }
 }
 
-template <class From>
-LaneKernel castFrom(Lane to) {
-    switch (to) {
-        case Lane::kBool:
-            return {castLane<From, bool>};
-        case Lane::kInt8:
-            return {castLane<From, std::int8_t>, true, 2};
-        case Lane::kInt16:
-            return {castLane<From, std::int16_t>, true, 2};
-        case Lane::kInt32:
-            return {castLane<From, std::int32_t>, true, 2};
-        case Lane::kInt64:
-            return {castLane<From, std::int64_t>, true, 2};
-        case Lane::kUint8:
-            return {castLane<From, std::uint8_t>, true, 2};
-        case Lane::kUint16:
-            return {castLane<From, std::uint16_t>, true, 2};
-        case Lane::kUint32:
-            return {castLane<From, std::uint32_t>, true, 2};
-        case Lane::kUint64:
-            return {castLane<From, std::uint64_t>, true, 2};
-        case Lane::kFloat:
-            return {castLane<From, float>, true, 2};
-        case Lane::kDouble:
-            return {castLane<From, double>};
-        default:
-            return {};
-    }
+template <class From, class To>
+LaneKernel castKernel() {
+    constexpr bool isCheap = std::is_same_v<To, bool> || std::is_same_v<To, double>;
+    return {castLane<From, To>, true, isCheap ? 1 : 2};
 }
 
 /// Midnight of each day, if microseconds can express it. Other days, such as the infinity of DuckDB
@@ -131,30 +102,13 @@ LaneKernel findLaneCast(const ExprNode& node) {
         return {};
     }
     const Lane to = laneOf(node.type);
-    switch (laneOf(from)) {
-        case Lane::kBool:
-            return castFrom<bool>(to);
-        case Lane::kInt8:
-            return castFrom<std::int8_t>(to);
-        case Lane::kInt16:
-            return castFrom<std::int16_t>(to);
-        case Lane::kInt32:
-            return castFrom<std::int32_t>(to);
-        case Lane::kInt64:
-            return castFrom<std::int64_t>(to);
-        case Lane::kUint8:
-            return castFrom<std::uint8_t>(to);
-        case Lane::kUint16:
-            return castFrom<std::uint16_t>(to);
-        case Lane::kUint32:
-            return castFrom<std::uint32_t>(to);
-        case Lane::kUint64:
-            return castFrom<std::uint64_t>(to);
-        case Lane::kFloat:
-            return castFrom<float>(to);
-        default:
-            return castFrom<double>(to);
+    if (to == Lane::kOther) {
+        return {};
     }
+    return visitLane(laneOf(from), [to]<class From>(std::type_identity<From>) {
+        return visitLane(to,
+                         []<class To>(std::type_identity<To>) { return castKernel<From, To>(); });
+    });
 }
 
 }  // namespace millrace::eval

@@ -177,47 +177,40 @@ bool intDivide(LaneCall& call) {
 }
 
 template <class T>
-LaneKernel arithmeticOf(ExprOp op) {
-    constexpr bool kIsFloat = std::is_floating_point_v<T>;
+LaneKernel floatArithmeticOf(ExprOp op) {
     switch (op) {
         case ExprOp::kNegate:
             return {negate<T>};
         case ExprOp::kAdd:
-            if constexpr (kIsFloat) {
-                return {floatArithmetic<T, Add>};
-            } else {
-                return {intArithmetic<T, CheckedAdd>};
-            }
+            return {floatArithmetic<T, Add>};
         case ExprOp::kSubtract:
-            if constexpr (kIsFloat) {
-                return {floatArithmetic<T, Subtract>};
-            } else {
-                return {intArithmetic<T, CheckedSubtract>};
-            }
+            return {floatArithmetic<T, Subtract>};
         case ExprOp::kMultiply:
-            if constexpr (kIsFloat) {
-                return {floatArithmetic<T, Multiply>};
-            } else {
-                return {intArithmetic<T, CheckedMultiply>};
-            }
+            return {floatArithmetic<T, Multiply>};
         case ExprOp::kDivide:
-            if constexpr (kIsFloat) {
-                return {floatDivide<T>};
-            } else {
-                return {};
-            }
-        case ExprOp::kIntDivide:
-            if constexpr (kIsFloat) {
-                return {};
-            } else {
-                return {intDivide<T, false>, true, 4};
-            }
+            return {floatDivide<T>};
         case ExprOp::kModulo:
-            if constexpr (kIsFloat) {
-                return {floatModulo<T>, true, 8};
-            } else {
-                return {intDivide<T, true>, true, 4};
-            }
+            return {floatModulo<T>, true, 8};
+        default:
+            return {};
+    }
+}
+
+template <class T>
+LaneKernel intArithmeticOf(ExprOp op) {
+    switch (op) {
+        case ExprOp::kNegate:
+            return {negate<T>};
+        case ExprOp::kAdd:
+            return {intArithmetic<T, CheckedAdd>};
+        case ExprOp::kSubtract:
+            return {intArithmetic<T, CheckedSubtract>};
+        case ExprOp::kMultiply:
+            return {intArithmetic<T, CheckedMultiply>};
+        case ExprOp::kIntDivide:
+            return {intDivide<T, false>, true, 4};
+        case ExprOp::kModulo:
+            return {intDivide<T, true>, true, 4};
         default:
             return {};
     }
@@ -299,7 +292,7 @@ std::shared_ptr<const void> prepareIn(std::span<const Values> args) {
     if (set->values.size() <= kFewCandidates) {
         return nullptr;
     }
-    std::sort(set->values.begin(), set->values.end(), isLess<T>);
+    std::ranges::sort(set->values, isLess<T>);
     return set;
 }
 
@@ -401,44 +394,25 @@ LaneKernel findArithmetic(const ExprNode& node) {
     }
     switch (laneOf(node.type)) {
         case Lane::kInt32:
-            return arithmeticOf<std::int32_t>(node.op);
+            return intArithmeticOf<std::int32_t>(node.op);
         case Lane::kInt64:
-            return arithmeticOf<std::int64_t>(node.op);
+            return intArithmeticOf<std::int64_t>(node.op);
         case Lane::kFloat:
-            return arithmeticOf<float>(node.op);
+            return floatArithmeticOf<float>(node.op);
         case Lane::kDouble:
-            return arithmeticOf<double>(node.op);
+            return floatArithmeticOf<double>(node.op);
         default:
             return {};
     }
 }
 
 LaneKernel findComparison(const ExprNode& node) {
-    switch (laneOf(node.children[0]->type)) {
-        case Lane::kBool:
-        case Lane::kUint8:
-            return comparisonOf<std::uint8_t>(node);
-        case Lane::kInt8:
-            return comparisonOf<std::int8_t>(node);
-        case Lane::kInt16:
-            return comparisonOf<std::int16_t>(node);
-        case Lane::kInt32:
-            return comparisonOf<std::int32_t>(node);
-        case Lane::kInt64:
-            return comparisonOf<std::int64_t>(node);
-        case Lane::kUint16:
-            return comparisonOf<std::uint16_t>(node);
-        case Lane::kUint32:
-            return comparisonOf<std::uint32_t>(node);
-        case Lane::kUint64:
-            return comparisonOf<std::uint64_t>(node);
-        case Lane::kFloat:
-            return comparisonOf<float>(node);
-        case Lane::kDouble:
-            return comparisonOf<double>(node);
-        default:
-            return {};
+    const Lane lane = laneOf(node.children[0]->type);
+    if (lane == Lane::kOther) {
+        return {};
     }
+    return visitLane(
+        lane, [&node]<class T>(std::type_identity<T>) { return comparisonOf<Stored<T>>(node); });
 }
 
 std::uint8_t* LaneCall::writableNulls() {

@@ -39,23 +39,8 @@ Lane laneOf(const expr::DataType& type) {
 }
 
 std::int64_t laneBytes(Lane lane) {
-    switch (lane) {
-        case Lane::kBool:
-        case Lane::kInt8:
-        case Lane::kUint8:
-            return 1;
-        case Lane::kInt16:
-        case Lane::kUint16:
-            return 2;
-        case Lane::kInt32:
-        case Lane::kUint32:
-        case Lane::kFloat:
-            return 4;
-        case Lane::kOther:
-            return 0;
-        default:
-            return 8;
-    }
+    const auto bytesOf = []<class T>(std::type_identity<T>) { return std::int64_t{sizeof(T)}; };
+    return lane == Lane::kOther ? 0 : visitLane(lane, bytesOf);
 }
 
 Isa machineIsa() {

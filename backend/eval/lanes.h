@@ -5,6 +5,7 @@
 // decimals have no lane and stay in Arrow. Private to eval. Threads: values.
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 
 #include <arrow/buffer.h>
 #include <arrow/datum.h>
@@ -32,6 +33,40 @@ enum class Lane : std::uint8_t {
 Lane laneOf(const expr::DataType& type);
 /// Bytes per value; 0 for kOther.
 std::int64_t laneBytes(Lane lane);
+
+/// Calls `visit` with the type of a lane's values, as std::type_identity; bools are `bool`. The
+/// lane is not kOther.
+template <class Visit>
+auto visitLane(Lane lane, Visit visit) {
+    switch (lane) {
+        case Lane::kBool:
+            return visit(std::type_identity<bool>());
+        case Lane::kInt8:
+            return visit(std::type_identity<std::int8_t>());
+        case Lane::kInt16:
+            return visit(std::type_identity<std::int16_t>());
+        case Lane::kInt32:
+            return visit(std::type_identity<std::int32_t>());
+        case Lane::kInt64:
+            return visit(std::type_identity<std::int64_t>());
+        case Lane::kUint8:
+            return visit(std::type_identity<std::uint8_t>());
+        case Lane::kUint16:
+            return visit(std::type_identity<std::uint16_t>());
+        case Lane::kUint32:
+            return visit(std::type_identity<std::uint32_t>());
+        case Lane::kUint64:
+            return visit(std::type_identity<std::uint64_t>());
+        case Lane::kFloat:
+            return visit(std::type_identity<float>());
+        default:
+            return visit(std::type_identity<double>());
+    }
+}
+
+/// How a lane stores values of a type: bools as bytes of 0 and 1.
+template <class T>
+using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
 
 /// The values of an expression for some rows, or one value for all of them.
 struct Values {
