@@ -5,7 +5,6 @@
 // are the same bits in every rank. Sums are made in rank order, so that they do not depend on
 // arrival order. Threads: one owner. Failure: kUnavailable names the rank that is gone; no later
 // call succeeds.
-#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
@@ -34,9 +33,6 @@ class Group {
 
 /// A group of one rank.
 std::unique_ptr<Group> makeLoneGroup();
-
-/// Groups for ranks that are threads of this process, one each; for tests.
-std::vector<std::unique_ptr<Group>> makeThreadGroups(int size);
 
 struct SocketGroupOptions {
     std::string path;  ///< of a unix socket in a directory that only this user can access

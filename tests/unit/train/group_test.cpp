@@ -7,6 +7,7 @@
 
 #include "backend/train/ranks/step_sums.h"
 #include "tests/unit/train/scratch.h"
+#include "tests/unit/train/thread_groups.h"
 
 namespace millrace::train {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/unit/train/thread_groups.h"
 #include "tests/unit/train/trainer_fixture.h"
 
 namespace millrace::train {

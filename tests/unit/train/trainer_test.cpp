@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "backend/core/row_hash.h"
+#include "tests/unit/train/thread_groups.h"
 #include "tests/unit/train/trainer_fixture.h"
 
 namespace millrace::train {
