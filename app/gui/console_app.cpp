@@ -175,7 +175,7 @@ void ConsoleApp::openSpec() {
             if (text.ok()) {
                 spec_.open(QString::fromStdString(*text), path, base);
             } else {
-                window_->tell({Notice::Kind::kError, qtext(messageOf(text.status())), {}, {}});
+                window_->tell({Notice::Kind::kError, qtext(messageOf(text.status()))});
             }
         });
 }

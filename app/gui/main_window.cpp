@@ -61,7 +61,7 @@ bool isTyping() {
 // Messages of the engine begin in lower case, "the disk is full"; names keep theirs, "r-81 ...".
 QString asSentence(QString text) {
     const QString word = text.section(QLatin1Char(' '), 0, 0);
-    const bool isPlain = std::all_of(word.begin(), word.end(), [](QChar c) { return c.isLower(); });
+    const bool isPlain = std::ranges::all_of(word, [](QChar c) { return c.isLower(); });
     if (isPlain && word.size() < text.size()) {
         text[0] = text[0].toUpper();
     }
@@ -140,7 +140,7 @@ void MainWindow::connectBar() {
             [this] { parts_.pages.daemon.retryNow(); });
     connect(connections_, &ConnectionBar::addingStarted, this, &MainWindow::hostsWanted);
     connect(connections_, &ConnectionBar::said, this,
-            [this](const QString& sentence) { tell({Notice::Kind::kDone, sentence, {}, {}}); });
+            [this](const QString& sentence) { tell({Notice::Kind::kDone, sentence}); });
 }
 
 void MainWindow::connectDaemon() {
@@ -228,10 +228,7 @@ void MainWindow::goTo(const Destination& destination) {
 }
 
 void MainWindow::tell(const Notice& notice) {
-    const Toast::Kind kind = notice.kind == Notice::Kind::kError  ? Toast::Kind::kError
-                             : notice.kind == Notice::Kind::kDone ? Toast::Kind::kDone
-                                                                  : Toast::Kind::kInfo;
-    notices_->add({kind, asSentence(notice.text), notice.actionText, notice.action});
+    notices_->add({notice.kind, asSentence(notice.text), notice.actionText, notice.action});
 }
 
 std::vector<Command> MainWindow::ownCommands() {

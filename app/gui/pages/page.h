@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "app/gui/widgets/notice_stack.h"
 #include "backend/values/run_detail.h"
 
 namespace millrace::gui {
@@ -45,15 +46,6 @@ struct Command {
     QKeySequence key;  ///< shown beside it; the page handles it itself
     std::function<void()> run;
     bool isEnabled = true;
-};
-
-/// A sentence for the user, shown for some seconds at the bottom of the window; errors stay until
-/// closed.
-struct Notice {
-    enum class Kind { kInfo, kDone, kError } kind = Kind::kInfo;
-    QString text;
-    QString actionText;  ///< "Undo"; "": none
-    std::function<void()> action;
 };
 
 class Page : public QWidget {

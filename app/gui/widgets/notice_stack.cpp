@@ -20,30 +20,30 @@ namespace {
 
 constexpr int kWidth = 440, kTickMs = 500, kInfoMs = 6000, kActionMs = 12'000;
 
-Tone toneOf(Toast::Kind kind) {
-    return kind == Toast::Kind::kError  ? Tone::kBad
-           : kind == Toast::Kind::kDone ? Tone::kGood
-                                        : Tone::kInfo;
+Tone toneOf(Notice::Kind kind) {
+    return kind == Notice::Kind::kError  ? Tone::kBad
+           : kind == Notice::Kind::kDone ? Tone::kGood
+                                         : Tone::kInfo;
 }
 
-Glyph glyphOf(Toast::Kind kind) {
-    return kind == Toast::Kind::kError  ? Glyph::kWarning
-           : kind == Toast::Kind::kDone ? Glyph::kTick
-                                        : Glyph::kInfo;
+Glyph glyphOf(Notice::Kind kind) {
+    return kind == Notice::Kind::kError  ? Glyph::kWarning
+           : kind == Notice::Kind::kDone ? Glyph::kTick
+                                         : Glyph::kInfo;
 }
 
 }  // namespace
 
-ToastCard::ToastCard(const Toast& toast, QWidget* parent) : QFrame(parent), toast_(toast) {
-    setAccessibleName(toast.text);
+ToastCard::ToastCard(const Notice& notice, QWidget* parent) : QFrame(parent), notice_(notice) {
+    setAccessibleName(notice.text);
     auto* row = boxIn<QHBoxLayout>(this, kSpaceSmall, {38, kSpaceSmall, kSpaceSmall, kSpaceSmall});
-    auto* text = new QLabel(toast.text, this);
+    auto* text = new QLabel(notice.text, this);
     text->setWordWrap(true);
     text->setTextFormat(Qt::PlainText);
     text->setTextInteractionFlags(Qt::TextSelectableByMouse);
     row->addWidget(text, 1);
-    if (!toast.actionText.isEmpty()) {
-        auto* action = new QPushButton(toast.actionText, this);
+    if (!notice.actionText.isEmpty()) {
+        auto* action = new QPushButton(notice.actionText, this);
         connect(action, &QPushButton::clicked, this, &ToastCard::act);
         row->addWidget(action);
     }
@@ -51,15 +51,15 @@ ToastCard::ToastCard(const Toast& toast, QWidget* parent) : QFrame(parent), toas
     close->setAccessibleName(tr("Close this notice"));
     connect(close, &QToolButton::clicked, this, &ToastCard::done);
     row->addWidget(close, 0, Qt::AlignTop);
-    if (toast.kind != Toast::Kind::kError) {
-        msLeft_ = toast.actionText.isEmpty() ? kInfoMs : kActionMs;
+    if (notice.kind != Notice::Kind::kError) {
+        msLeft_ = notice.actionText.isEmpty() ? kInfoMs : kActionMs;
         startTimer(kTickMs);
     }
 }
 
 void ToastCard::act() {
-    if (toast_.action) {
-        toast_.action();
+    if (notice_.action) {
+        notice_.action();
     }
     Q_EMIT done();
 }
@@ -86,14 +86,14 @@ void ToastCard::keyPressEvent(QKeyEvent* event) {
 
 void ToastCard::paintEvent(QPaintEvent*) {
     const ThemeColors& colors = colorsOf(palette());
-    const Tone tone = toneOf(toast_.kind);
+    const Tone tone = toneOf(notice_.kind);
     QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(toneColor(tone, palette()), 1));
     painter.setBrush(mixed(colors.raised, toneBack(tone, palette()), 0.6));
     painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), kCornerRadius,
                             kCornerRadius);
-    paintGlyph(painter, QRectF(12, height() / 2.0 - 8, 16, 16), glyphOf(toast_.kind),
+    paintGlyph(painter, QRectF(12, height() / 2.0 - 8, 16, 16), glyphOf(notice_.kind),
                toneColor(tone, palette()));
 }
 
@@ -103,20 +103,20 @@ NoticeStack::NoticeStack(QWidget* area) : QWidget(area) {
     hide();
 }
 
-void NoticeStack::add(const Toast& toast) {
+void NoticeStack::add(const Notice& notice) {
     // A repeated sentence stays one notice.
     for (ToastCard* card : std::vector<ToastCard*>(cards_)) {
-        if (card->toast().text == toast.text && card->toast().kind == toast.kind) {
+        if (card->notice().text == notice.text && card->notice().kind == notice.kind) {
             drop(card);
         }
     }
     if (static_cast<int>(cards_.size()) >= kMostShown) {
-        const auto old = std::find_if(cards_.begin(), cards_.end(), [](const ToastCard* card) {
-            return card->toast().kind != Toast::Kind::kError;
+        const auto old = std::ranges::find_if(cards_, [](const ToastCard* card) {
+            return card->notice().kind != Notice::Kind::kError;
         });
         drop(old == cards_.end() ? cards_.front() : *old);
     }
-    auto* card = new ToastCard(toast, this);
+    auto* card = new ToastCard(notice, this);
     connect(card, &ToastCard::done, this, [this, card] { drop(card); });
     cards_.push_back(card);
     column_->addWidget(card);
@@ -125,7 +125,7 @@ void NoticeStack::add(const Toast& toast) {
 }
 
 void NoticeStack::drop(ToastCard* card) {
-    const auto at = std::find(cards_.begin(), cards_.end(), card);
+    const auto at = std::ranges::find(cards_, card);
     if (at == cards_.end()) {
         return;
     }
@@ -138,7 +138,7 @@ void NoticeStack::drop(ToastCard* card) {
 
 ToastCard* NoticeStack::newestAction() const {
     const auto at = std::find_if(cards_.rbegin(), cards_.rend(), [](const ToastCard* card) {
-        return !card->toast().actionText.isEmpty();
+        return !card->notice().actionText.isEmpty();
     });
     return at == cards_.rend() ? nullptr : *at;
 }

@@ -13,7 +13,9 @@ class QVBoxLayout;
 
 namespace millrace::gui {
 
-struct Toast {
+/// A sentence for the user, shown for some seconds at the bottom of the window; errors stay until
+/// closed.
+struct Notice {
     enum class Kind { kInfo, kDone, kError } kind = Kind::kInfo;
     QString text;
     QString actionText;  ///< "Undo"; "": none
@@ -25,8 +27,8 @@ class ToastCard final : public QFrame {
     Q_OBJECT
 
  public:
-    ToastCard(const Toast& toast, QWidget* parent);
-    const Toast& toast() const { return toast_; }
+    ToastCard(const Notice& notice, QWidget* parent);
+    const Notice& notice() const { return notice_; }
     void act();
 
  Q_SIGNALS:
@@ -38,7 +40,7 @@ class ToastCard final : public QFrame {
     void timerEvent(QTimerEvent* event) override;
 
  private:
-    Toast toast_;
+    Notice notice_;
     int msLeft_ = 0;
 };
 
@@ -51,7 +53,7 @@ class NoticeStack final : public QWidget {
     static constexpr int kMostShown = 5;
     /// `area`: its parent; it is in the lower right corner.
     explicit NoticeStack(QWidget* area);
-    void add(const Toast& toast);
+    void add(const Notice& notice);
     /// Moves to where the visible page leaves room, in front of it.
     void place();
     const std::vector<ToastCard*>& cards() const { return cards_; }

@@ -23,7 +23,7 @@ class NoticesTest : public testing::Test {
 
 TEST_F(NoticesTest, UndoIsOfferedAndDoneOnce) {
     int undone = 0;
-    stack.add({Toast::Kind::kDone, "Deleted r-81", "Undo", [&] { ++undone; }});
+    stack.add({Notice::Kind::kDone, "Deleted r-81", "Undo", [&] { ++undone; }});
     ASSERT_NE(stack.newestAction(), nullptr);
     stack.newestAction()->act();
     EXPECT_EQ(undone, 1);
@@ -34,7 +34,7 @@ TEST_F(NoticesTest, UndoIsOfferedAndDoneOnce) {
 
 TEST_F(NoticesTest, TheButtonOfANoticeDoesIt) {
     int undone = 0;
-    stack.add({Toast::Kind::kDone, "Deleted r-81", "Undo", [&] { ++undone; }});
+    stack.add({Notice::Kind::kDone, "Deleted r-81", "Undo", [&] { ++undone; }});
     auto* button = stack.cards().front()->findChild<QPushButton*>();
     ASSERT_NE(button, nullptr);
     QTest::mouseClick(button, Qt::LeftButton);
@@ -42,33 +42,33 @@ TEST_F(NoticesTest, TheButtonOfANoticeDoesIt) {
 }
 
 TEST_F(NoticesTest, ErrorsStayUntilTheyAreClosed) {
-    stack.add({Toast::Kind::kError, "cannot write the note", {}, {}});
+    stack.add({Notice::Kind::kError, "cannot write the note", {}, {}});
     for (int i = 0; i < NoticeStack::kMostShown + 2; ++i) {
-        stack.add({Toast::Kind::kInfo, QString("info %1").arg(i), {}, {}});
+        stack.add({Notice::Kind::kInfo, QString("info %1").arg(i), {}, {}});
     }
     ASSERT_EQ(static_cast<int>(stack.cards().size()), NoticeStack::kMostShown);
-    EXPECT_EQ(stack.cards().front()->toast().text, "cannot write the note");
+    EXPECT_EQ(stack.cards().front()->notice().text, "cannot write the note");
     stack.closeNewest();
-    EXPECT_EQ(stack.cards().front()->toast().kind, Toast::Kind::kError);
+    EXPECT_EQ(stack.cards().front()->notice().kind, Notice::Kind::kError);
     QTest::keyClick(stack.cards().front(), Qt::Key_Escape);
     for (const ToastCard* card : stack.cards()) {
-        EXPECT_NE(card->toast().kind, Toast::Kind::kError);
+        EXPECT_NE(card->notice().kind, Notice::Kind::kError);
     }
 }
 
 TEST_F(NoticesTest, WhatWasDoneGoesByItself) {
-    stack.add({Toast::Kind::kDone, "Copied", {}, {}});
+    stack.add({Notice::Kind::kDone, "Copied", {}, {}});
     EXPECT_TRUE(QTest::qWaitFor([&] { return stack.cards().empty(); }, 20'000));
 }
 
 TEST_F(NoticesTest, TheSameSentenceStandsOnce) {
-    stack.add({Toast::Kind::kError, "the daemon is away", {}, {}});
-    stack.add({Toast::Kind::kError, "the daemon is away", {}, {}});
+    stack.add({Notice::Kind::kError, "the daemon is away", {}, {}});
+    stack.add({Notice::Kind::kError, "the daemon is away", {}, {}});
     EXPECT_EQ(stack.cards().size(), 1U);
 }
 
 TEST_F(NoticesTest, StandsInsideItsAreaAlsoWhenThatShrinks) {
-    stack.add({Toast::Kind::kError, QString(300, 'x') + " " + QString(200, 'y'), {}, {}});
+    stack.add({Notice::Kind::kError, QString(300, 'x') + " " + QString(200, 'y'), {}, {}});
     area.resize(400, 300);
     QCoreApplication::processEvents();
     EXPECT_TRUE(area.rect().contains(stack.geometry()));
@@ -79,7 +79,7 @@ TEST_F(NoticesTest, StandsAboveAFootThatIsInSight) {
     foot.setObjectName(QLatin1String(NoticeStack::kFoot));
     foot.setGeometry(0, 540, 900, 60);
     foot.show();
-    stack.add({Toast::Kind::kError, "the daemon is away", {}, {}});
+    stack.add({Notice::Kind::kError, "the daemon is away", {}, {}});
     EXPECT_LE(stack.geometry().bottom(), 540) << "its buttons are free";
     foot.hide();
     stack.place();

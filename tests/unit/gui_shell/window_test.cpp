@@ -306,7 +306,7 @@ TEST_F(WindowTest, ASpecThatCannotBeReadIsSaid) {
     open(options);
     app->start();
     ASSERT_TRUE(waitFor([this] { return !window().notices().cards().empty(); }));
-    EXPECT_EQ(window().notices().cards().front()->toast().kind, Toast::Kind::kError);
+    EXPECT_EQ(window().notices().cards().front()->notice().kind, Notice::Kind::kError);
 }
 
 // If two shortcuts use one key, Qt runs neither.

@@ -201,7 +201,7 @@ void WatchPage::connectWidgets() {
             [this, runOf](const std::string& id) { stop_->resume(runOf(id)); });
     connect(stop_, &WatchStop::said, this, &Page::said);
     const auto tell = [this](const QString& sentence) {
-        Q_EMIT said({Notice::Kind::kInfo, sentence, {}, {}});
+        Q_EMIT said({Notice::Kind::kInfo, sentence});
     };
     connect(logView_, &LogView::copied, this, tell);
     connect(charts_, &WatchCharts::copied, this, tell);
@@ -270,8 +270,8 @@ void WatchPage::takeRankHistory(const std::string& run, int rank,
 void WatchPage::selectAutomatically() {
     const auto& selected = laneList_->selected();
     std::vector<std::string> standing;
-    std::copy_if(selected.begin(), selected.end(), std::back_inserter(standing),
-                 [&](const std::string& id) { return lanes_.rowOf(id) >= 0; });
+    std::ranges::copy_if(selected, std::back_inserter(standing),
+                         [&](const std::string& id) { return lanes_.rowOf(id) >= 0; });
     isAuto_ = isAuto_ || standing.empty();
     if (isAuto_) {
         std::vector<std::string> going;
@@ -285,8 +285,7 @@ void WatchPage::selectAutomatically() {
         }
         standing = going;
     }
-    const bool keepsCurrent =
-        std::find(standing.begin(), standing.end(), laneList_->current()) != standing.end();
+    const bool keepsCurrent = std::ranges::find(standing, laneList_->current()) != standing.end();
     const std::string current = keepsCurrent       ? laneList_->current()
                                 : standing.empty() ? std::string()
                                                    : standing.front();
@@ -459,8 +458,7 @@ void WatchPage::arrive(const Destination& destination) {
     std::vector<std::string> ids;
     for (int row = 0; row < lanes_.numLanes(); ++row) {
         const std::string& id = lanes_.lane(row).run.id;
-        if (std::find(destination.runIds.begin(), destination.runIds.end(), id) !=
-            destination.runIds.end()) {
+        if (std::ranges::find(destination.runIds, id) != destination.runIds.end()) {
             ids.push_back(id);
         }
     }

@@ -1,7 +1,6 @@
 #include "app/gui/pages/watch/watch_stop.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "app/gui/widgets/panels.h"
 
@@ -29,9 +28,8 @@ bool canStop(const values::RunSummary& run) {
 
 StopQuestion stopQuestion(const std::vector<values::RunSummary>& runs) {
     StopQuestion question;
-    const bool isQueued = std::all_of(runs.begin(), runs.end(), [](const auto& run) {
-        return run.state == values::RunState::kQueued;
-    });
+    const bool isQueued = std::ranges::all_of(
+        runs, [](const auto& run) { return run.state == values::RunState::kQueued; });
     const QString after =
         isQueued ? QObject::tr("It has not started; it leaves the queue.")
                  : QObject::tr("A checkpoint is written first; Resume continues from there.");
@@ -64,7 +62,7 @@ WatchStop::WatchStop(DaemonBridge& daemon, QWidget* page)
 
 void WatchStop::stop(const std::vector<values::RunSummary>& runs) {
     std::vector<values::RunSummary> going;
-    std::copy_if(runs.begin(), runs.end(), std::back_inserter(going), canStop);
+    std::ranges::copy_if(runs, std::back_inserter(going), canStop);
     if (going.empty()) {
         Q_EMIT said({Notice::Kind::kInfo,
                      tr("No selected run is active; there is nothing to stop."),
@@ -90,7 +88,7 @@ void WatchStop::stopNow(const values::RunSummary& run) {
                          {}});
             return;
         }
-        Q_EMIT said({Notice::Kind::kInfo, tr("%1 is stopping.").arg(name), {}, {}});
+        Q_EMIT said({Notice::Kind::kInfo, tr("%1 is stopping.").arg(name)});
     });
 }
 
@@ -104,8 +102,7 @@ void WatchStop::resume(const values::RunSummary& run) {
                          {}});
             return;
         }
-        Q_EMIT said(
-            {Notice::Kind::kDone, tr("%1 continues from its last checkpoint.").arg(name), {}, {}});
+        Q_EMIT said({Notice::Kind::kDone, tr("%1 continues from its last checkpoint.").arg(name)});
     });
 }
 
