@@ -2,14 +2,9 @@
 
 #include <QDateTime>
 #include <QElapsedTimer>
-#include <QHash>
-#include <QTimer>
 #include <algorithm>
-#include <deque>
 #include <vector>
 
-#include "app/gui/models/live/log_matcher.h"
-#include "app/gui/models/live/log_ring.h"
 #include "app/gui/models/run_text.h"
 
 namespace millrace::gui {
@@ -41,77 +36,52 @@ QString missingText(std::uint64_t count) {
 
 }  // namespace
 
-struct LogModel::Parts {
-    explicit Parts(const Options& options)
-        : shown(options.numLinesMax, options.bytesMax),
-          held(options.numLinesMax, options.bytesMax) {}
-
-    bool passes(const LogRing::Line& line, std::string_view text) const {
-        if (line.numMissing > 0) {
-            return true;
-        }
-        if (filter.levelMin != values::LogLevel::kNone && line.filterLevel < filter.levelMin) {
-            return false;
-        }
-        return (workerWanted < 0 || line.worker == workerWanted) && matcher.matches(text);
+bool LogModel::passes(const LogRing::Line& line, std::string_view text) const {
+    if (line.numMissing > 0) {
+        return true;
     }
-    bool passesAll() const {
-        return filter.levelMin == values::LogLevel::kNone && workerWanted == -1 &&
-               matcher.isTrivial();
+    if (filter_.levelMin != values::LogLevel::kNone && line.filterLevel < filter_.levelMin) {
+        return false;
     }
-    int codeOf(const std::string& worker);
-    LogRing::Line lineOf(const values::LogLine& line);
-    void appendGap(LogRing& ring, std::uint64_t count, std::vector<std::uint64_t>* passing);
+    return (workerWanted_ < 0 || line.worker == workerWanted_) && matcher_.matches(text);
+}
 
-    LogRing shown, held;
-    std::deque<std::uint64_t> rows;  ///< ascending sequences of the lines that pass
-    std::uint64_t nextSequence = 0;
-    std::uint64_t filteredFrom = 0;  ///< lines below were not filtered yet
-    bool isFiltering = false;
-    LogFilter filter;
-    TextMatcher matcher;
-    int workerWanted = -1;  ///< -1: all; -2: a worker without lines so far
-    QStringList workers;
-    std::vector<std::string> workerNames;
-    std::vector<values::LogLevel> lastLevel;  ///< by worker
-    QHash<QString, int> workerCodes;
-    int lastCode = -1;
-    bool isPaused = false;
-    std::uint64_t numHeld = 0, numReceived = 0, numDropped = 0, numEvicted = 0, heldLost = 0;
-    QTimer slices;
-};
+bool LogModel::passesAll() const {
+    return filter_.levelMin == values::LogLevel::kNone && workerWanted_ == -1 &&
+           matcher_.isTrivial();
+}
 
-int LogModel::Parts::codeOf(const std::string& worker) {
+int LogModel::codeOf(const std::string& worker) {
     // Lines come in long runs of one worker.
-    if (lastCode >= 0 && workerNames[static_cast<std::size_t>(lastCode)] == worker) {
-        return lastCode;
+    if (lastCode_ >= 0 && workerNames_[static_cast<std::size_t>(lastCode_)] == worker) {
+        return lastCode_;
     }
     const QString name = QString::fromStdString(worker);
-    const auto found = workerCodes.constFind(name);
-    if (found != workerCodes.constEnd()) {
-        lastCode = *found;
-        return lastCode;
+    const auto found = workerCodes_.constFind(name);
+    if (found != workerCodes_.constEnd()) {
+        lastCode_ = *found;
+        return lastCode_;
     }
-    const int code = static_cast<int>(workers.size());
-    workerCodes.insert(name, code);
-    workers.push_back(name);
-    workerNames.push_back(worker);
-    lastLevel.push_back(values::LogLevel::kNone);
-    if (name == filter.worker) {
-        workerWanted = code;
+    const int code = static_cast<int>(workers_.size());
+    workerCodes_.insert(name, code);
+    workers_.push_back(name);
+    workerNames_.push_back(worker);
+    lastLevel_.push_back(values::LogLevel::kNone);
+    if (name == filter_.worker) {
+        workerWanted_ = code;
     }
-    lastCode = code;
+    lastCode_ = code;
     return code;
 }
 
-LogRing::Line LogModel::Parts::lineOf(const values::LogLine& line) {
+LogRing::Line LogModel::lineOf(const values::LogLine& line) {
     LogRing::Line result;
     result.timeMs = line.timeMs;
     result.worker = static_cast<std::uint16_t>(codeOf(line.worker));
     result.attempt = static_cast<std::int16_t>(line.attempt);
     result.isStderr = line.isStderr;
     result.level = line.level;
-    values::LogLevel& last = lastLevel[result.worker];
+    values::LogLevel& last = lastLevel_[result.worker];
     const bool isContinued = line.level == values::LogLevel::kNone && !line.text.empty() &&
                              (line.text.front() == ' ' || line.text.front() == '\t');
     if (!isContinued) {
@@ -121,53 +91,51 @@ LogRing::Line LogModel::Parts::lineOf(const values::LogLine& line) {
     return result;
 }
 
-void LogModel::Parts::appendGap(LogRing& ring, std::uint64_t count,
-                                std::vector<std::uint64_t>* passing) {
-    ring.append(nextSequence, LogRing::gap(count), {});
+void LogModel::appendGap(LogRing& ring, std::uint64_t count, std::vector<std::uint64_t>* passing) {
+    ring.append(nextSequence_, LogRing::gap(count), {});
     if (passing != nullptr) {
-        passing->push_back(nextSequence);
+        passing->push_back(nextSequence_);
     }
-    ++nextSequence;
+    ++nextSequence_;
 }
 
 LogModel::LogModel(QObject* parent) : LogModel(Options{}, parent) {}
 
 LogModel::LogModel(const Options& options, QObject* parent)
-    : QAbstractListModel(parent), parts_(std::make_unique<Parts>(options)) {
-    parts_->slices.setSingleShot(true);
-    parts_->slices.setInterval(0);
-    connect(&parts_->slices, &QTimer::timeout, this, [this] { filterSlice(kSliceMs); });
+    : QAbstractListModel(parent),
+      shown_(options.numLinesMax, options.bytesMax),
+      held_(options.numLinesMax, options.bytesMax) {
+    slices_.setSingleShot(true);
+    slices_.setInterval(0);
+    connect(&slices_, &QTimer::timeout, this, [this] { filterSlice(kSliceMs); });
 }
 
-LogModel::~LogModel() = default;
-
 void LogModel::append(std::span<const values::LogLine> lines, std::uint64_t droppedLines) {
-    Parts& p = *parts_;
     if (lines.empty() && droppedLines == 0) {
         return;
     }
-    LogRing& ring = p.isPaused ? p.held : p.shown;
+    LogRing& ring = isPaused_ ? held_ : shown_;
     std::vector<std::uint64_t> passing;
-    std::vector<std::uint64_t>* const wanted = p.isPaused ? nullptr : &passing;
+    std::vector<std::uint64_t>* const wanted = isPaused_ ? nullptr : &passing;
     if (droppedLines > 0) {
-        p.appendGap(ring, droppedLines, wanted);
-        p.numDropped += droppedLines;
+        appendGap(ring, droppedLines, wanted);
+        numDropped_ += droppedLines;
     }
-    const bool passesAll = p.passesAll();
+    const bool isUnfiltered = passesAll();
     for (const values::LogLine& line : lines) {
-        const LogRing::Line kept = p.lineOf(line);
-        ring.append(p.nextSequence, kept, line.text);
-        if (wanted != nullptr && (passesAll || p.passes(kept, line.text))) {
-            passing.push_back(p.nextSequence);
+        const LogRing::Line kept = lineOf(line);
+        ring.append(nextSequence_, kept, line.text);
+        if (wanted != nullptr && (isUnfiltered || passes(kept, line.text))) {
+            passing.push_back(nextSequence_);
         }
-        ++p.nextSequence;
+        ++nextSequence_;
     }
-    p.numReceived += lines.size();
-    if (p.isPaused) {
-        p.numHeld += lines.size();
-        const std::uint64_t lost = p.held.evict();
-        p.heldLost += lost;
-        p.numEvicted += lost;
+    numReceived_ += lines.size();
+    if (isPaused_) {
+        numHeld_ += lines.size();
+        const std::uint64_t lost = held_.evict();
+        heldLost_ += lost;
+        numEvicted_ += lost;
     } else {
         addRows(passing);
     }
@@ -175,11 +143,10 @@ void LogModel::append(std::span<const values::LogLine> lines, std::uint64_t drop
 }
 
 void LogModel::addRows(const std::vector<std::uint64_t>& sequences) {
-    Parts& p = *parts_;
     if (!sequences.empty()) {
         const int first = rowCount();
         beginInsertRows({}, first, first + static_cast<int>(sequences.size()) - 1);
-        p.rows.insert(p.rows.end(), sequences.begin(), sequences.end());
+        rows_.insert(rows_.end(), sequences.begin(), sequences.end());
         endInsertRows();
     }
     evict();
@@ -187,122 +154,104 @@ void LogModel::addRows(const std::vector<std::uint64_t>& sequences) {
 
 // Rows are removed before their lines.
 void LogModel::evict() {
-    Parts& p = *parts_;
-    const std::uint64_t firstKept = p.shown.sequenceAfterEviction();
-    const auto kept = std::lower_bound(p.rows.begin(), p.rows.end(), firstKept);
-    const auto count = static_cast<int>(kept - p.rows.begin());
+    const std::uint64_t firstKept = shown_.sequenceAfterEviction();
+    const auto kept = std::lower_bound(rows_.begin(), rows_.end(), firstKept);
+    const auto count = static_cast<int>(kept - rows_.begin());
     if (count > 0) {
         beginRemoveRows({}, 0, count - 1);
-        p.rows.erase(p.rows.begin(), kept);
-        p.numEvicted += p.shown.evict();
+        rows_.erase(rows_.begin(), kept);
+        numEvicted_ += shown_.evict();
         endRemoveRows();
     } else {
-        p.numEvicted += p.shown.evict();
+        numEvicted_ += shown_.evict();
     }
-    p.filteredFrom = std::max(p.filteredFrom, firstKept);
+    filteredFrom_ = std::max(filteredFrom_, firstKept);
 }
 
 void LogModel::clear() {
-    Parts& p = *parts_;
     beginResetModel();
-    p.shown.clear();
-    p.held.clear();
-    p.rows.clear();
-    p.workers.clear();
-    p.workerNames.clear();
-    p.workerCodes.clear();
-    p.lastCode = -1;
-    p.lastLevel.clear();
-    p.workerWanted = p.filter.worker.isEmpty() ? -1 : -2;
-    p.isPaused = p.isFiltering = false;
-    p.numHeld = p.numReceived = p.numDropped = p.numEvicted = p.heldLost = 0;
-    p.filteredFrom = p.nextSequence;
-    p.slices.stop();
+    shown_.clear();
+    held_.clear();
+    rows_.clear();
+    workers_.clear();
+    workerNames_.clear();
+    workerCodes_.clear();
+    lastCode_ = -1;
+    lastLevel_.clear();
+    workerWanted_ = filter_.worker.isEmpty() ? -1 : -2;
+    isPaused_ = isFiltering_ = false;
+    numHeld_ = numReceived_ = numDropped_ = numEvicted_ = heldLost_ = 0;
+    filteredFrom_ = nextSequence_;
+    slices_.stop();
     endResetModel();
     Q_EMIT statusChanged();
 }
 
 void LogModel::setFilter(const LogFilter& filter) {
-    Parts& p = *parts_;
-    if (filter == p.filter) {
+    if (filter == filter_) {
         return;
     }
-    p.filter = filter;
-    p.matcher = TextMatcher(filter.text, filter.isRegex, filter.isCaseSensitive);
-    p.workerWanted = filter.worker.isEmpty() ? -1 : p.workerCodes.value(filter.worker, -2);
+    filter_ = filter;
+    matcher_ = TextMatcher(filter.text, filter.isRegex, filter.isCaseSensitive);
+    workerWanted_ = filter.worker.isEmpty() ? -1 : workerCodes_.value(filter.worker, -2);
     refilter();
 }
 
 void LogModel::refilter() {
-    Parts& p = *parts_;
     beginResetModel();
-    p.rows.clear();
-    p.filteredFrom = p.nextSequence;
-    p.isFiltering = !p.shown.isEmpty();
+    rows_.clear();
+    filteredFrom_ = nextSequence_;
+    isFiltering_ = !shown_.isEmpty();
     endResetModel();
     filterSlice(kSliceMs);
 }
 
 // Filters lines from the newest backwards until the time is up.
 void LogModel::filterSlice(double budgetMs) {
-    Parts& p = *parts_;
     QElapsedTimer timer;
     timer.start();
     std::vector<std::uint64_t> found;  // descending
-    const auto& blocks = p.shown.blocks();
+    const auto& blocks = shown_.blocks();
     auto block = std::upper_bound(
-        blocks.begin(), blocks.end(), p.filteredFrom,
+        blocks.begin(), blocks.end(), filteredFrom_,
         [](std::uint64_t value, const auto& b) { return value <= b->firstSequence; });
     bool isInTime = true;
     while (isInTime && block != blocks.begin()) {
         const LogRing::Block& b = **--block;
-        std::size_t i = std::min<std::uint64_t>(b.lines.size(), p.filteredFrom - b.firstSequence);
+        std::size_t i = std::min<std::uint64_t>(b.lines.size(), filteredFrom_ - b.firstSequence);
         while (i > 0 && isInTime) {
             --i;
-            if (p.passes(b.lines[i], b.textOf(b.lines[i]))) {
+            if (passes(b.lines[i], b.textOf(b.lines[i]))) {
                 found.push_back(b.firstSequence + i);
             }
             isInTime = i % kChunk != 0 || budgetMs < 0 ||
                        static_cast<double>(timer.nsecsElapsed()) < budgetMs * 1e6;
         }
-        p.filteredFrom = b.firstSequence + i;
+        filteredFrom_ = b.firstSequence + i;
     }
-    p.isFiltering = !blocks.empty() && p.filteredFrom > p.shown.firstSequence();
+    isFiltering_ = !blocks.empty() && filteredFrom_ > shown_.firstSequence();
     if (!found.empty()) {
         beginInsertRows({}, 0, static_cast<int>(found.size()) - 1);
-        p.rows.insert(p.rows.begin(), found.rbegin(), found.rend());
+        rows_.insert(rows_.begin(), found.rbegin(), found.rend());
         endInsertRows();
     }
-    if (p.isFiltering) {
-        p.slices.start();
+    if (isFiltering_) {
+        slices_.start();
     }
     Q_EMIT statusChanged();
 }
 
-const LogFilter& LogModel::filter() const {
-    return parts_->filter;
-}
-
-QString LogModel::filterError() const {
-    return parts_->matcher.error();
-}
-
-bool LogModel::isFiltering() const {
-    return parts_->isFiltering;
-}
-
 void LogModel::finishFiltering() {
-    if (parts_->isFiltering) {
+    if (isFiltering_) {
         filterSlice(-1);
     }
 }
 
 void LogModel::setPaused(bool isPaused) {
-    Parts& p = *parts_;
-    if (isPaused == p.isPaused) {
+    if (isPaused == isPaused_) {
         return;
     }
-    p.isPaused = isPaused;
+    isPaused_ = isPaused;
     if (!isPaused) {
         release();
     }
@@ -311,67 +260,36 @@ void LogModel::setPaused(bool isPaused) {
 
 // Appends the held lines to the shown ones.
 void LogModel::release() {
-    Parts& p = *parts_;
     std::vector<std::uint64_t> passing;
-    if (p.heldLost > 0) {
+    if (heldLost_ > 0) {
         // The sequence between the shown and the held lines is unused: it belonged to lost lines.
-        p.shown.append(p.held.firstSequence() - 1, LogRing::gap(p.heldLost), {});
-        passing.push_back(p.held.firstSequence() - 1);
-        p.heldLost = 0;
+        shown_.append(held_.firstSequence() - 1, LogRing::gap(heldLost_), {});
+        passing.push_back(held_.firstSequence() - 1);
+        heldLost_ = 0;
     }
-    p.numHeld = 0;
-    const bool passesAll = p.passesAll();
-    if (!passesAll) {
-        p.shown.splice(p.held);
-        p.numEvicted += p.shown.evict();
+    numHeld_ = 0;
+    if (!passesAll()) {
+        shown_.splice(held_);
+        numEvicted_ += shown_.evict();
         refilter();
         return;
     }
-    for (const auto& block : p.held.blocks()) {
+    for (const auto& block : held_.blocks()) {
         for (std::size_t i = 0; i < block->lines.size(); ++i) {
             passing.push_back(block->firstSequence + i);
         }
     }
-    p.shown.splice(p.held);
+    shown_.splice(held_);
     addRows(passing);
 }
 
-bool LogModel::isPaused() const {
-    return parts_->isPaused;
-}
-
-std::uint64_t LogModel::numHeld() const {
-    return parts_->numHeld;
-}
-
-std::uint64_t LogModel::numReceived() const {
-    return parts_->numReceived;
-}
-
-std::uint64_t LogModel::numDropped() const {
-    return parts_->numDropped;
-}
-
-std::uint64_t LogModel::numEvicted() const {
-    return parts_->numEvicted;
-}
-
-std::size_t LogModel::numLines() const {
-    return parts_->shown.numLines() + parts_->held.numLines();
-}
-
 std::size_t LogModel::bytesUsed() const {
-    return parts_->shown.bytesUsed() + parts_->held.bytesUsed() +
-           parts_->rows.size() * sizeof(std::uint64_t);
-}
-
-const QStringList& LogModel::workers() const {
-    return parts_->workers;
+    return shown_.bytesUsed() + held_.bytesUsed() + rows_.size() * sizeof(std::uint64_t);
 }
 
 LogRow LogModel::row(int row) const {
-    const std::uint64_t sequence = parts_->rows[static_cast<std::size_t>(row)];
-    const LogRing::Place place = parts_->shown.at(sequence);
+    const std::uint64_t sequence = rows_[static_cast<std::size_t>(row)];
+    const LogRing::Place place = shown_.at(sequence);
     const LogRing::Line& line = *place.line;
     LogRow result;
     result.sequence = sequence;
@@ -381,15 +299,14 @@ LogRow LogModel::row(int row) const {
     result.attempt = line.attempt;
     result.isStderr = line.isStderr;
     if (!result.isGap()) {
-        result.worker = parts_->workerNames[line.worker];
+        result.worker = workerNames_[line.worker];
         result.text = place.text();
     }
     return result;
 }
 
 int LogModel::rowOfSequence(std::uint64_t sequence) const {
-    const auto& rows = parts_->rows;
-    return static_cast<int>(std::lower_bound(rows.begin(), rows.end(), sequence) - rows.begin());
+    return static_cast<int>(std::ranges::lower_bound(rows_, sequence) - rows_.begin());
 }
 
 int LogModel::search(const std::function<bool(const LogRow&)>& wanted, int from,
@@ -438,7 +355,7 @@ QString LogModel::textOf(int firstRow, int lastRow) const {
 }
 
 int LogModel::rowCount(const QModelIndex& parent) const {
-    return parent.isValid() ? 0 : static_cast<int>(parts_->rows.size());
+    return parent.isValid() ? 0 : static_cast<int>(rows_.size());
 }
 
 QVariant LogModel::data(const QModelIndex& index, int role) const {

@@ -14,20 +14,23 @@
 // Threads: the GUI thread. Owns: the lines' text. Failure: none; with an invalid regular expression
 // every line is shown and filterError() has the reason.
 #include <QAbstractListModel>
+#include <QHash>
 #include <QString>
 #include <QStringList>
+#include <QTimer>
 #include <cstdint>
+#include <deque>
 #include <functional>
-#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "app/gui/models/live/log_matcher.h"
+#include "app/gui/models/live/log_ring.h"
 #include "backend/values/log_line.h"
 
 namespace millrace::gui {
-
-class TextMatcher;
 
 struct LogFilter {
     QString text;  ///< empty: every line
@@ -63,31 +66,33 @@ class LogModel : public QAbstractListModel {
 
     explicit LogModel(QObject* parent = nullptr);
     LogModel(const Options& options, QObject* parent);
-    ~LogModel() override;
 
     void append(std::span<const values::LogLine> lines, std::uint64_t droppedLines = 0);
     /// For another run: forgets every line and ends a pause; the filter stays.
     void clear();
 
     void setFilter(const LogFilter& filter);
-    const LogFilter& filter() const;
+    const LogFilter& filter() const { return filter_; }
     /// The error in the regular expression; empty: none.
-    QString filterError() const;
-    bool isFiltering() const;
+    QString filterError() const { return matcher_.error(); }
+    bool isFiltering() const { return isFiltering_; }
     /// Filters all pending lines; for tests and for copying everything.
     void finishFiltering();
 
     /// While paused, new lines are counted and held, and the rows do not change.
     void setPaused(bool isPaused);
-    bool isPaused() const;
-    std::uint64_t numHeld() const;  ///< lines received since the pause began
+    bool isPaused() const { return isPaused_; }
+    std::uint64_t numHeld() const { return numHeld_; }  ///< lines received since the pause began
 
-    std::uint64_t numReceived() const;  ///< lines since the last clear()
-    std::uint64_t numDropped() const;   ///< lines that were lost (gaps), since the last clear()
-    std::uint64_t numEvicted() const;   ///< lines evicted because of the bound
-    std::size_t numLines() const;       ///< lines kept, with any filter
+    std::uint64_t numReceived() const { return numReceived_; }  ///< lines since the last clear()
+    /// Lines that were lost (gaps), since the last clear().
+    std::uint64_t numDropped() const { return numDropped_; }
+    /// Lines evicted because of the bound.
+    std::uint64_t numEvicted() const { return numEvicted_; }
+    /// Lines kept, with any filter.
+    std::size_t numLines() const { return shown_.numLines() + held_.numLines(); }
     std::size_t bytesUsed() const;
-    const QStringList& workers() const;  ///< in the order of their first line
+    const QStringList& workers() const { return workers_; }  ///< in the order of their first line
 
     LogRow row(int row) const;
     /// The row with this sequence, or the next one after it; rowCount() if there is none.
@@ -108,14 +113,34 @@ class LogModel : public QAbstractListModel {
     void statusChanged();
 
  private:
-    struct Parts;
+    bool passes(const LogRing::Line& line, std::string_view text) const;
+    bool passesAll() const;
+    int codeOf(const std::string& worker);
+    LogRing::Line lineOf(const values::LogLine& line);
+    void appendGap(LogRing& ring, std::uint64_t count, std::vector<std::uint64_t>* passing);
     int search(const std::function<bool(const LogRow&)>& wanted, int from, bool isBackward) const;
     void addRows(const std::vector<std::uint64_t>& sequences);
     void evict();
     void refilter();
     void release();
     void filterSlice(double budgetMs);
-    std::unique_ptr<Parts> parts_;
+
+    LogRing shown_, held_;
+    std::deque<std::uint64_t> rows_;  // ascending sequences of the lines that pass
+    std::uint64_t nextSequence_ = 0;
+    std::uint64_t filteredFrom_ = 0;  // lines below were not filtered yet
+    bool isFiltering_ = false;
+    LogFilter filter_;
+    TextMatcher matcher_;
+    int workerWanted_ = -1;  // -1: all; -2: a worker without lines so far
+    QStringList workers_;
+    std::vector<std::string> workerNames_;
+    std::vector<values::LogLevel> lastLevel_;  // by worker
+    QHash<QString, int> workerCodes_;
+    int lastCode_ = -1;
+    bool isPaused_ = false;
+    std::uint64_t numHeld_ = 0, numReceived_ = 0, numDropped_ = 0, numEvicted_ = 0, heldLost_ = 0;
+    QTimer slices_;
 };
 
 }  // namespace millrace::gui
