@@ -1,15 +1,13 @@
 // Implements checking and launching in the Launch page.
 #include <QApplication>
 #include <QClipboard>
-#include <QFileInfo>
 #include <QStackedWidget>
 #include <algorithm>
 
 #include "app/gui/bridge/daemon_bridge.h"
 #include "app/gui/models/spec/spec_document.h"
 #include "app/gui/pages/launch/editor_panel.h"
-#include "app/gui/pages/launch/launch_bar.h"
-#include "app/gui/pages/launch/launch_parts.h"
+#include "app/gui/pages/launch/launch_page.h"
 #include "app/gui/pages/launch/sheet_panel.h"
 
 namespace millrace::gui {
@@ -25,19 +23,18 @@ bool isSame(const values::SpecError& a, const values::SpecError& b) {
 
 }  // namespace
 
-bool LaunchPage::Parts::isConnected() const {
-    return context_.daemon.link().state == session::LinkState::kConnected;
+bool LaunchPage::isConnected() const {
+    return context().daemon.link().state == session::LinkState::kConnected;
 }
 
-void LaunchPage::Parts::readText() {
+void LaunchPage::readText() {
     readTimer_.stop();  // edits of the sheet call this at once
-    const SpecDocument& document = context_.spec;
+    const SpecDocument& document = context().spec;
     sheet_.setText(document.text());
     sheetPanel_->setKeys(changePaths(sheet_.syntax()));
     sheet_.setRuns(document.checkReply().runs, document.isChecked());
     if (document.isEmpty()) {
         localErrors_.clear();
-        localRevision_ = document.revision();
         showProblems();
         return;
     }
@@ -45,8 +42,8 @@ void LaunchPage::Parts::readText() {
     showSummary();
 }
 
-void LaunchPage::Parts::askDaemon() {
-    const SpecDocument& document = context_.spec;
+void LaunchPage::askDaemon() {
+    const SpecDocument& document = context().spec;
     if (document.isEmpty() || !isConnected()) {
         showProblems();
         return;
@@ -58,12 +55,12 @@ void LaunchPage::Parts::askDaemon() {
     ++numAsked_;
     askedRevision_ = revision;
     showProblems();
-    context_.daemon.check(
+    context().daemon.check(
         std::move(request), this,
         [this, revision](Result<values::CheckReply> reply) { takeReply(revision, reply); });
 }
 
-void LaunchPage::Parts::takeReply(int revision, const Result<values::CheckReply>& reply) {
+void LaunchPage::takeReply(int revision, const Result<values::CheckReply>& reply) {
     --numAsked_;  // counts dropped replies, too: see isSettled()
     if (revision != askedRevision_) {
         return;  // a newer request is pending
@@ -74,7 +71,7 @@ void LaunchPage::Parts::takeReply(int revision, const Result<values::CheckReply>
         showProblems();
         return;
     }
-    SpecDocument& document = context_.spec;
+    SpecDocument& document = context().spec;
     document.setCheckReply(revision, *reply);
     const KnownColumns columns = knownColumns(document.checkReply());
     editor_->setColumns(columns);
@@ -87,21 +84,21 @@ void LaunchPage::Parts::takeReply(int revision, const Result<values::CheckReply>
     }
 }
 
-void LaunchPage::Parts::showProblems() {
-    const SpecDocument& document = context_.spec;
+void LaunchPage::showProblems() {
+    const SpecDocument& document = context().spec;
     std::vector<values::SpecError> errors = localErrors_;
     const bool hasReply = document.checkedRevision() >= 0 && !document.isEmpty();
     // The daemon checks no columns of a text with mistakes: its old results would mislead.
     if (hasReply && (localErrors_.empty() || document.isChecked())) {
         for (const values::SpecError& error : document.checkReply().errors) {
-            const bool isKnown = std::any_of(errors.begin(), errors.end(),
-                                             [&](const auto& e) { return isSame(e, error); });
+            const bool isKnown =
+                std::ranges::any_of(errors, [&](const auto& e) { return isSame(e, error); });
             if (!isKnown) {
                 errors.push_back(error);
             }
         }
     }
-    std::stable_sort(errors.begin(), errors.end(), [](const auto& a, const auto& b) {
+    std::ranges::stable_sort(errors, [](const auto& a, const auto& b) {
         return std::pair(a.line, a.column) < std::pair(b.line, b.column);
     });
     sheet_.setErrors(errors);
@@ -121,11 +118,7 @@ void LaunchPage::Parts::showProblems() {
     showSummary();
 }
 
-QStringList LaunchPage::Parts::ticked() const {
-    return sheet_.tickedNames();
-}
-
-void LaunchPage::Parts::showSummary() {
+void LaunchPage::showSummary() {
     if (isLaunching_) {
         return;
     }
@@ -136,11 +129,11 @@ void LaunchPage::Parts::showSummary() {
                              : tr("%1 problems to fix before launching").arg(count);
     }
     launchBar_->showSummary(summary,
-                            sheet_.numTicked() > 0 && count == 0 && !context_.spec.isEmpty());
+                            sheet_.numTicked() > 0 && count == 0 && !context().spec.isEmpty());
 }
 
-values::SubmitRequest LaunchPage::Parts::request() const {
-    const values::SpecSource source = context_.spec.source();
+values::SubmitRequest LaunchPage::request() const {
+    const values::SpecSource source = context().spec.source();
     values::SubmitRequest request;
     request.specText = source.text;
     request.fileName = source.fileName;
@@ -151,14 +144,14 @@ values::SubmitRequest LaunchPage::Parts::request() const {
     request.project = launchBar_->project().toStdString();
     request.note = launchBar_->note().toStdString();
     request.tags = launchBar_->tags();
-    if (context_.spec.origin() != nullptr) {
-        request.place = context_.spec.origin()->script.place;
+    if (context().spec.origin() != nullptr) {
+        request.place = context().spec.origin()->script.place;
     }
     return request;
 }
 
-void LaunchPage::Parts::launch() {
-    if (isLaunching_ || context_.spec.isEmpty()) {
+void LaunchPage::launch() {
+    if (isLaunching_ || context().spec.isEmpty()) {
         return;
     }
     QString tagProblem;
@@ -169,7 +162,7 @@ void LaunchPage::Parts::launch() {
         editor_->goToProblem(0);
     } else if (sheet_.numTicked() == 0) {
         problem = tr("Nothing was launched: tick the base or a variation first.");
-    } else if (context_.spec.baseDir().isEmpty()) {
+    } else if (context().spec.baseDir().isEmpty()) {
         problem =
             tr("Nothing was launched: give the base directory that relative paths start from.");
     } else if (!tagProblem.isEmpty()) {
@@ -185,11 +178,11 @@ void LaunchPage::Parts::launch() {
     }
     isLaunching_ = true;  // until launched(): a second key press submits nothing
     launchBar_->showLaunching(true);
-    context_.daemon.submit(
+    context().daemon.submit(
         request(), this, [this](Result<values::SubmitReply> reply) { launched(std::move(reply)); });
 }
 
-void LaunchPage::Parts::launched(Result<values::SubmitReply> reply) {
+void LaunchPage::launched(Result<values::SubmitReply> reply) {
     isLaunching_ = false;
     launchBar_->showLaunching(false);
     if (!reply.ok()) {
@@ -207,32 +200,32 @@ void LaunchPage::Parts::launched(Result<values::SubmitReply> reply) {
     }
     const auto count = reply->runs.size();
     say(Notice::Kind::kDone, count == 1 ? tr("Launched 1 run") : tr("Launched %1 runs").arg(count));
-    Q_EMIT page_.goTo(destination);
+    Q_EMIT goTo(destination);
 }
 
-void LaunchPage::Parts::refusedBy(const values::SubmitReply& reply) {
+void LaunchPage::refusedBy(const values::SubmitReply& reply) {
     values::CheckReply check;
     check.errors = reply.errors;
     check.warnings = reply.warnings;
-    context_.spec.setCheckReply(context_.spec.revision(), std::move(check));
+    context().spec.setCheckReply(context().spec.revision(), std::move(check));
     editor_->goToProblem(0);
     say(Notice::Kind::kError,
         tr("Nothing was launched: %1").arg(QString::fromStdString(reply.errors.front().message)));
 }
 
-void LaunchPage::Parts::copyCommand() {
+void LaunchPage::copyCommand() {
     const QString path =
-        context_.spec.path().isEmpty() ? QStringLiteral("spec.yaml") : context_.spec.path();
+        context().spec.path().isEmpty() ? QStringLiteral("spec.yaml") : context().spec.path();
     const bool areAll = ticked().size() == sheet_.rowCount() - 1;  // row 0 is the base
     QApplication::clipboard()->setText(
         launchCommand(path, ticked(), sheet_.isBaseTicked(), areAll, *launchBar_));
-    const bool isSaved = !context_.spec.isModified() && !context_.spec.path().isEmpty();
+    const bool isSaved = !context().spec.isModified() && !context().spec.path().isEmpty();
     say(Notice::Kind::kInfo,
         isSaved ? tr("The command is on the clipboard")
                 : tr("The command is on the clipboard; it reads the file, so save the spec first"));
 }
 
-std::vector<Command> LaunchPage::Parts::commands() {
+std::vector<Command> LaunchPage::commands() {
     const bool hasSpec = stack_->currentIndex() == 1;
     const bool canLaunch = hasSpec && numBlocking() == 0 && sheet_.numTicked() > 0 && !isLaunching_;
     return {
