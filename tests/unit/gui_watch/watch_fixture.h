@@ -50,6 +50,7 @@ class WatchTest : public testing::Test {
     values::RunSummary running(const std::string& id, const std::string& variation = "") {
         return client::sceneRun(id, variation, values::RunState::kRunning, nowMs() - 60'000);
     }
+    PlotWidget* chart(const QString& key) const { return page->findChild<PlotWidget*>(key); }
     static std::int64_t nowMs() { return QDateTime::currentMSecsSinceEpoch(); }
     std::size_t numPoints(const std::string& run, const std::string& metric) {
         const WatchSeries* series = page->feed().series(run);

@@ -67,8 +67,8 @@ TEST_F(WatchTest, ShowsHistoryAndFollowsFromThereWithoutHoleOrDouble) {
     }
     ASSERT_FALSE(daemon.metricStarts().empty());
     EXPECT_EQ(daemon.metricStarts().front(), told) << "history is not sent again";
-    EXPECT_FALSE(page->charts()->chart("loss")->isEmpty());
-    EXPECT_FALSE(page->charts()->chart("rows")->isEmpty());
+    EXPECT_FALSE(chart("loss")->isEmpty());
+    EXPECT_FALSE(chart("rows")->isEmpty());
 }
 
 TEST_F(WatchTest, GoesOnWithoutAGapWhenTheDaemonComesBack) {
@@ -219,7 +219,7 @@ TEST_F(WatchTest, ShowsMachinesWithTheirSamples) {
     daemon.sample(client::sceneSample(node, nowMs()));
     ASSERT_TRUE(until([&] { return page->nodes().node(0).sample.has_value(); }));
     EXPECT_EQ(page->nodes().node(0).gpus.size(), 2U);
-    EXPECT_TRUE(until([&] { return !page->charts()->chart("gpu")->isEmpty(); }));
+    EXPECT_TRUE(until([&] { return !chart("gpu")->isEmpty(); }));
     page->tick(nowMs() + 12'500);
     EXPECT_TRUE(page->nodes().node(0).staleSeconds(page->nodes().nowMs()).has_value());
 }
@@ -285,9 +285,9 @@ TEST_F(WatchTest, EndsTheAxisWithTheLastPointWhereEveryRunHasEnded) {
     const values::NodeInfo node = client::sceneNode("node-1", 8, 0);
     daemon.setNodes({node});
     open();
-    ASSERT_TRUE(until([this] { return !page->charts()->chart("loss")->isEmpty(); }));
+    ASSERT_TRUE(until([this] { return !chart("loss")->isEmpty(); }));
     daemon.sample(client::sceneSample(node, nowMs()));
-    ASSERT_TRUE(until([this] { return !page->charts()->chart("cpu")->isEmpty(); }));
+    ASSERT_TRUE(until([this] { return !chart("cpu")->isEmpty(); }));
     page->tick(nowMs());
     ASSERT_TRUE(until([&] {
         return page->charts()->link()->view().high <= static_cast<double>(ended.endedMs);
@@ -319,7 +319,7 @@ TEST_F(WatchTest, TheAxisIsTheJobsHoweverLongTheConsoleHasWatchedTheMachines) {
     run.startedMs = nowMs() - 30'000;
     history["r-1"] = client::sceneHistory(run, 1, 50);
     daemon.putRun(run);
-    ASSERT_TRUE(until([this] { return !page->charts()->chart("loss")->isEmpty(); }));
+    ASSERT_TRUE(until([this] { return !chart("loss")->isEmpty(); }));
     ASSERT_TRUE(sample(nowMs()));
     page->tick(nowMs());
     QCoreApplication::sendPostedEvents();
@@ -355,7 +355,7 @@ TEST_F(WatchTest, AllCurvesOfAChartDifferAndARunLooksTheSameInEach) {
     }
     open();
     const auto curvesOf = [this](const QString& key) {
-        return std::get<Curves>(page->charts()->chart(key)->content()).curves;
+        return std::get<Curves>(chart(key)->content()).curves;
     };
     ASSERT_TRUE(
         until([&] { return curvesOf("loss").size() == 8 && curvesOf("rows").size() == 16; }));
@@ -393,7 +393,7 @@ TEST_F(WatchTest, ARunThatIsAloneInItsChartHasAFullLine) {
     }
     ASSERT_FALSE(dashed.empty());
     const auto curvesOf = [this](const QString& key) {
-        return std::get<Curves>(page->charts()->chart(key)->content()).curves;
+        return std::get<Curves>(chart(key)->content()).curves;
     };
     page->laneList()->select({dashed[0]}, dashed[0]);
     ASSERT_TRUE(
@@ -413,9 +413,8 @@ TEST_F(WatchTest, SaysPlainlyThatThereIsNoGpu) {
     daemon.setNodes({client::sceneNode("cpu-01", 8, 0)});
     open();
     ASSERT_TRUE(until([&] { return page->nodes().numNodes() == 1; }));
-    EXPECT_TRUE(page->charts()->chart("gpu")->isEmpty());
-    EXPECT_EQ(page->charts()->chart("gpu")->emptyText(),
-              "cpu-01: no GPU: libnvidia-ml.so.1 is not installed");
+    EXPECT_TRUE(chart("gpu")->isEmpty());
+    EXPECT_EQ(chart("gpu")->emptyText(), "cpu-01: no GPU: libnvidia-ml.so.1 is not installed");
 }
 
 TEST_F(WatchTest, ChartsWithoutDataTakeNoRoomAndAreNamedInALine) {
@@ -425,14 +424,13 @@ TEST_F(WatchTest, ChartsWithoutDataTakeNoRoomAndAreNamedInALine) {
     daemon.putRun(run);
     open();
     ASSERT_TRUE(until([&] { return page->nodes().numNodes() == 1; }));
-    EXPECT_FALSE(page->charts()->isFolded("loss")) << "its first step is on its way";
+    EXPECT_TRUE(chart("loss")->isVisibleTo(page.get())) << "its first step is on its way";
     run.progress.step = 5;
     daemon.putRun(run);
     daemon.addPoints("r-1", client::scenePoints(run, 5));
-    ASSERT_TRUE(until([&] { return !page->charts()->chart("loss")->isEmpty(); }));
-    ASSERT_TRUE(until([&] { return page->charts()->isFolded("gpu"); }));
-    EXPECT_FALSE(page->charts()->chart("gpu")->isVisibleTo(page.get()));
-    EXPECT_TRUE(page->charts()->chart("loss")->isVisibleTo(page.get()));
+    ASSERT_TRUE(until([&] { return !chart("loss")->isEmpty(); }));
+    ASSERT_TRUE(until([&] { return !chart("gpu")->isVisibleTo(page.get()); }));
+    EXPECT_TRUE(chart("loss")->isVisibleTo(page.get()));
     EXPECT_TRUE(page->charts()->foldedText().contains("GPU (cpu-01: no GPU"))
         << page->charts()->foldedText().toStdString();
 }
@@ -501,7 +499,7 @@ TEST_F(WatchTest, ShowsAChartOfAnyMetricAndRemembersIt) {
     const int before = page->charts()->numCharts();
     page->charts()->setMetricShown("learning_rate", true);
     EXPECT_EQ(page->charts()->numCharts(), before + 1);
-    EXPECT_FALSE(page->charts()->chart("learning_rate")->isEmpty());
+    EXPECT_FALSE(chart("learning_rate")->isEmpty());
     QTemporaryDir folder;
     QSettings settings(folder.filePath("console.ini"), QSettings::IniFormat);
     page->saveState(settings);

@@ -37,6 +37,13 @@ struct Unit {
 /// wall time is in the machine's time zone.
 enum class XAxis : std::uint8_t { kStep, kRows, kRelativeTime, kWallTime };
 
+/// The axis of a curve's points that is drawn along `axis`.
+inline CurveAxis columnOf(XAxis axis) {
+    return axis == XAxis::kStep   ? CurveAxis::kX
+           : axis == XAxis::kRows ? CurveAxis::kRows
+                                  : CurveAxis::kTime;
+}
+
 struct Curve {
     QString id;    ///< stable: hidden and highlighted curves are remembered by it
     QString name;  ///< in the legend, elided if long

@@ -164,6 +164,7 @@ WatchCharts::Entry& WatchCharts::add(const QString& key, Kind kind, const QStrin
     entry.kind = kind;
     entry.metrics = std::move(metrics);
     entry.plot = new PlotWidget(page_);
+    entry.plot->setObjectName(key);
     entry.plot->setLink(&link_);
     entry.plot->setTitle(title);
     entry.plot->setUnit(unit);
@@ -172,15 +173,6 @@ WatchCharts::Entry& WatchCharts::add(const QString& key, Kind kind, const QStrin
     connect(entry.plot, &Chart::copied, this, &WatchCharts::copied);
     charts_.push_back(std::move(entry));
     return charts_.back();
-}
-
-PlotWidget* WatchCharts::chart(const QString& key) const {
-    for (const Entry& entry : charts_) {
-        if (entry.key == key) {
-            return entry.plot;
-        }
-    }
-    return nullptr;
 }
 
 void WatchCharts::setRuns(const std::vector<std::string>& runs) {
@@ -222,7 +214,7 @@ bool WatchCharts::isExpected(const Entry& entry) const {
     if (entry.kind != Kind::kMetrics) {
         return entry.kind == Kind::kCpu;
     }
-    return std::any_of(runs_.begin(), runs_.end(), [this](const std::string& run) {
+    return std::ranges::any_of(runs_, [this](const std::string& run) {
         const LaneState* lane = sources_.lanes.find(run);
         return lane != nullptr && !lane->isEnded() && lane->run.progress.step == 0;
     });
@@ -232,15 +224,15 @@ bool WatchCharts::isExpected(const Entry& entry) const {
 // and exist after; before a job has started they are the only data.
 bool WatchCharts::isLeading(const Entry& entry) const {
     return entry.kind == Kind::kMetrics ||
-           std::none_of(runs_.begin(), runs_.end(), [this](const std::string& run) {
+           std::ranges::none_of(runs_, [this](const std::string& run) {
                const LaneState* lane = sources_.lanes.find(run);
                return lane != nullptr && lane->run.startedMs > 0;
            });
 }
 
 void WatchCharts::fold() {
-    const bool isAllEmpty = std::all_of(charts_.begin(), charts_.end(),
-                                        [](const Entry& entry) { return entry.plot->isEmpty(); });
+    const bool isAllEmpty =
+        std::ranges::all_of(charts_, [](const Entry& entry) { return entry.plot->isEmpty(); });
     bool isNew = false;
     QStringList names;
     for (Entry& entry : charts_) {
@@ -260,12 +252,6 @@ void WatchCharts::fold() {
         numColumns_ = 0;
         arrange();
     }
-}
-
-bool WatchCharts::isFolded(const QString& key) const {
-    const auto found = std::find_if(charts_.begin(), charts_.end(),
-                                    [&](const Entry& entry) { return entry.key == key; });
-    return found != charts_.end() && found->isFolded;
 }
 
 QString WatchCharts::foldedText() const {
@@ -330,7 +316,7 @@ void WatchCharts::addCurve(const std::string& run, const std::string& metric, co
 std::vector<const NodeState*> WatchCharts::machines() const {
     std::vector<const NodeState*> found;
     const auto take = [&](const NodeState* node) {
-        if (node != nullptr && std::find(found.begin(), found.end(), node) == found.end() &&
+        if (node != nullptr && std::ranges::find(found, node) == found.end() &&
             found.size() < kMachinesMax) {
             found.push_back(node);
         }
@@ -401,8 +387,8 @@ QString WatchCharts::emptyText(const Entry& entry) const {
         if (shown.size() == 1 && shown.front()->gpus.empty()) {
             return shown.front()->name() + QStringLiteral(": ") + shown.front()->gpuSentence();
         }
-        const bool hasNone = std::all_of(shown.begin(), shown.end(),
-                                         [](const NodeState* node) { return node->gpus.empty(); });
+        const bool hasNone =
+            std::ranges::all_of(shown, [](const NodeState* node) { return node->gpus.empty(); });
         return hasNone && !shown.empty() ? tr("no GPU on these nodes") : tr("no GPU sample yet");
     }
     if (entry.kind == Kind::kCpu) {
@@ -421,7 +407,7 @@ std::vector<std::string> WatchCharts::offeredMetrics() const {
     }
     std::vector<std::string> names = sources_.feed.metricNames();
     names.insert(names.end(), extra_.begin(), extra_.end());
-    std::sort(names.begin(), names.end());
+    std::ranges::sort(names);
     names.erase(std::unique(names.begin(), names.end()), names.end());
     std::erase_if(names, [&](const std::string& name) {
         return usual.contains(name) || session::isInternalMetric(name);
@@ -453,8 +439,8 @@ void WatchCharts::setMetricShown(const std::string& metric, bool isShown) {
                  {metric}));
     } else {
         extra_.erase(metric);
-        const auto entry = std::find_if(charts_.begin(), charts_.end(),
-                                        [&](const Entry& e) { return e.key == key; });
+        const auto entry =
+            std::ranges::find_if(charts_, [&](const Entry& e) { return e.key == key; });
         link_.forget(entry->plot);
         entry->plot->hide();
         entry->plot->deleteLater();

@@ -6,7 +6,6 @@
 // that no selected run logs shows that.
 #include <QSettings>
 #include <QWidget>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -58,12 +57,10 @@ class WatchCharts final : public QWidget {
 
     int numCharts() const { return static_cast<int>(charts_.size()); }
     PlotWidget* chart(int place) const { return charts_[static_cast<std::size_t>(place)].plot; }
-    PlotWidget* chart(const QString& key) const;
     /// Counts only charts that are shown.
     void focusChart(int place);
     /// Hides charts without a curve: a line below the others names them. Cheap if nothing changes.
     void fold();
-    bool isFolded(const QString& key) const;
     /// "" if there are none.
     QString foldedText() const;
     /// Adds or removes the chart of a metric.

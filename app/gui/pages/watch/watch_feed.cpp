@@ -23,19 +23,6 @@ std::vector<std::string> stripNames() {
     return names;
 }
 
-CurveAxis columnOf(XAxis axis) {
-    switch (axis) {
-        case XAxis::kRows:
-            return CurveAxis::kRows;
-        case XAxis::kRelativeTime:
-        case XAxis::kWallTime:
-            return CurveAxis::kTime;
-        case XAxis::kStep:
-            break;
-    }
-    return CurveAxis::kX;
-}
-
 }  // namespace
 
 WatchFeed::WatchFeed(DaemonBridge& daemon, QObject* parent)
@@ -59,7 +46,6 @@ void WatchFeed::clear() {
     logFollowing_.reset();
     logRun_.clear();
     log_.clear();
-    hasLogAnswer_ = true;
     Q_EMIT curvesChanged();
 }
 
@@ -285,12 +271,10 @@ void WatchFeed::showLog(const std::string& run) {
     logRun_ = run;
     logFollowing_.reset();
     log_.clear();
-    hasLogAnswer_ = run.empty();
     if (run.empty()) {
         return;
     }
     logFollowing_ = daemon_.followLogs(run, kLogTail, [this](const LogsDelta& delta) {
-        hasLogAnswer_ = true;
         log_.append(delta.lines, delta.droppedLines);
     });
 }
@@ -327,11 +311,10 @@ void WatchFeed::addSample(const values::NodeSample& sample) {
 }
 
 bool WatchFeed::isSettled() const {
-    const bool isAsking = std::any_of(shown_.begin(), shown_.end(),
-                                      [](const auto& entry) { return entry.second->isAsking; });
-    const bool isStripAsked = std::any_of(strips_.begin(), strips_.end(), [](const auto& entry) {
-        return entry.second == Strip::kAsked;
-    });
+    const bool isAsking =
+        std::ranges::any_of(shown_, [](const auto& entry) { return entry.second->isAsking; });
+    const bool isStripAsked = std::ranges::any_of(
+        strips_, [](const auto& entry) { return entry.second == Strip::kAsked; });
     return !isAsking && !isStripAsked && !detailTimer_.isActive() && !log_.isFiltering();
 }
 

@@ -90,7 +90,6 @@ class WatchFeed final : public QObject {
     LogModel log_;
     std::string logRun_;
     std::unique_ptr<Following> logFollowing_;
-    bool hasLogAnswer_ = true;
     int maxPoints_ = 2'000;
     QTimer detailTimer_;
     std::set<std::string> detailNames_;

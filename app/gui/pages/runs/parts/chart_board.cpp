@@ -31,12 +31,6 @@ constexpr std::size_t kMostPlots = 24;
 constexpr std::size_t kUsualPlots = 4;
 constexpr int kPlotHeight = 190;
 
-CurveAxis columnOf(XAxis axis) {
-    return axis == XAxis::kStep   ? CurveAxis::kX
-           : axis == XAxis::kRows ? CurveAxis::kRows
-                                  : CurveAxis::kTime;
-}
-
 }  // namespace
 
 ChartBoard::ChartBoard(DaemonBridge& daemon, const RunColors& colors, QWidget* parent)
@@ -131,8 +125,8 @@ void ChartBoard::setRuns(std::vector<BoardRun> runs) {
                         std::equal(runs.begin(), runs.end(), runs_.begin(), isSameRun);
     runs_ = std::move(runs);
     std::erase_if(loaded_, [this](const auto& loaded) {
-        return std::none_of(runs_.begin(), runs_.end(),
-                            [&](const BoardRun& run) { return run.id == loaded.first; });
+        return std::ranges::none_of(runs_,
+                                    [&](const BoardRun& run) { return run.id == loaded.first; });
     });
     if (!isSame) {
         link_->follow();
@@ -197,7 +191,7 @@ PlotWidget* ChartBoard::makePlot(const std::string& metric) {
 void ChartBoard::showPlots() {
     std::vector<std::string> wanted;
     for (const std::string& metric : chosen_) {
-        const bool isKnown = std::find(offered_.begin(), offered_.end(), metric) != offered_.end();
+        const bool isKnown = std::ranges::find(offered_, metric) != offered_.end();
         if (isKnown || isChosenByHand_) {
             wanted.push_back(metric);
         }
@@ -274,7 +268,7 @@ bool ChartBoard::isConnected() const {
 void ChartBoard::refreshState(std::size_t place) const {
     const QString metric = qtext(plotMetrics_[place]);
     const bool isGoing =
-        std::any_of(runs_.begin(), runs_.end(), [](const BoardRun& run) { return !run.hasEnded; });
+        std::ranges::any_of(runs_, [](const BoardRun& run) { return !run.hasEnded; });
     plots_[place]->setBadgeVisible(isGoing && isConnected());
     plots_[place]->setEmptyText(
         isConnected() ? tr("No values of %1 yet").arg(metric)
