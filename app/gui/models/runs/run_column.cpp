@@ -4,7 +4,7 @@
 #include <QObject>
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <functional>
 
 #include "app/gui/models/run_text.h"
 #include "app/gui/models/runs/metric_facts.h"
@@ -19,8 +19,8 @@ struct Field {
     const session::Word* word;
     RunColumnKind kind;
     int width;
-    double (*number)(const RunSummary& run, std::int64_t nowMs);  ///< null: a text
-    std::string (*text)(const RunSummary& run);
+    std::function<double(const RunSummary& run, std::int64_t nowMs)> number;  ///< empty: a text
+    std::function<std::string(const RunSummary& run)> text;
 };
 
 // In a RunSummary 0 means unknown for these fields.
@@ -43,93 +43,74 @@ double progressOf(const RunSummary& run, std::int64_t) {
                                    : kNoNumber;
 }
 
-constexpr auto kText = RunColumnKind::kText;
 constexpr auto kCount = RunColumnKind::kCount;
 constexpr auto kTime = RunColumnKind::kTime;
 
-// The order of the column chooser. Keys are stored in the user's settings: they must not change.
-std::vector<Field> usualFields() {
-    return {
-        {"state", &word::kState, RunColumnKind::kState, 104,
-         [](const RunSummary& run, std::int64_t) { return static_cast<double>(run.state); },
-         nullptr},
-        {"name", &word::kName, kText, 190, nullptr, [](const RunSummary& run) { return run.name; }},
-        {"variation", &word::kVariation, kText, 130, nullptr,
-         [](const RunSummary& run) { return run.variation; }},
-        {"id", &word::kRun, kText, 84, nullptr, [](const RunSummary& run) { return run.id; }},
-        {"started", &word::kStarted, kTime, 104,
-         [](const RunSummary& run, std::int64_t) { return orNone(run.startedMs); }, nullptr},
-        {"duration", &word::kDuration, RunColumnKind::kDuration, 92, &durationOf, nullptr},
-        {"rows_trained", &word::kRowsTrained, kCount, 100,
-         [](const RunSummary& run, std::int64_t) {
-             return orNone(std::max(run.rowsTrained, run.progress.rows));
-         },
-         nullptr},
-        {"rate", &word::kRate, RunColumnKind::kRate, 140,
-         [](const RunSummary& run, std::int64_t) { return run.rate().value_or(kNoNumber); },
-         nullptr},
-        {"progress", &word::kProgress, RunColumnKind::kNumber, 80, &progressOf, nullptr},
-        {"step", &word::kStep, kCount, 72,
-         [](const RunSummary& run, std::int64_t) { return orNone(run.progress.step); }, nullptr},
-        {"epoch", &word::kEpoch, kCount, 64,
-         [](const RunSummary& run, std::int64_t) {
-             return run.progress.step > 0 ? static_cast<double>(run.progress.epoch) : kNoNumber;
-         },
-         nullptr},
-    };
+template <class Member>
+Field textField(const char* key, const session::Word& word, int width, Member member) {
+    return {key, &word, RunColumnKind::kText, width, nullptr, member};
 }
 
-std::vector<Field> furtherFields() {
+/// A number that is unknown if it is 0.
+template <class Member>
+Field countField(const char* key, const session::Word& word, RunColumnKind kind, int width,
+                 Member member) {
+    const auto number = [member](const RunSummary& run, std::int64_t) {
+        return orNone(std::invoke(member, run));
+    };
+    return {key, &word, kind, width, number, nullptr};
+}
+
+// The order of the column chooser. Keys are stored in the user's settings: they must not change.
+std::vector<Field> makeFields() {
+    using Run = RunSummary;
+    const auto rows = [](const Run& run) { return std::max(run.rowsTrained, run.progress.rows); };
+    const auto step = [](const Run& run) { return run.progress.step; };
+    const auto state = [](const Run& run, std::int64_t) { return static_cast<double>(run.state); };
+    const auto rate = [](const Run& run, std::int64_t) { return run.rate().value_or(kNoNumber); };
+    const auto restarts = [](const Run& run, std::int64_t) -> double { return run.restarts; };
+    const auto epoch = [](const Run& run, std::int64_t) {
+        return run.progress.step > 0 ? static_cast<double>(run.progress.epoch) : kNoNumber;
+    };
     return {
-        {"rows_read", &word::kRowsRead, kCount, 100,
-         [](const RunSummary& run, std::int64_t) { return orNone(run.rowsRead); }, nullptr},
-        {"rows_kept", &word::kRowsKept, kCount, 100,
-         [](const RunSummary& run, std::int64_t) { return orNone(run.rowsKept); }, nullptr},
-        {"created", &word::kCreated, kTime, 104,
-         [](const RunSummary& run, std::int64_t) { return orNone(run.createdMs); }, nullptr},
-        {"ended", &word::kEnded, kTime, 104,
-         [](const RunSummary& run, std::int64_t) { return orNone(run.endedMs); }, nullptr},
-        {"attempt", &word::kAttempt, kCount, 70,
-         [](const RunSummary& run, std::int64_t) { return orNone(run.attempt); }, nullptr},
-        {"restarts", &word::kRestarts, kCount, 72,
-         [](const RunSummary& run, std::int64_t) { return static_cast<double>(run.restarts); },
-         nullptr},
-        {"reason", &word::kReason, kText, 220, nullptr,
-         [](const RunSummary& run) { return run.reason(); }},
-        {"model", &word::kModel, kText, 92, nullptr,
-         [](const RunSummary& run) { return run.model; }},
-        {"dataset", &word::kDataset, kText, 150, nullptr,
-         [](const RunSummary& run) { return run.dataset; }},
-        {"note", &word::kNote, kText, 180, nullptr, [](const RunSummary& run) { return run.note; }},
-        {"owner", &word::kOwner, kText, 84, nullptr,
-         [](const RunSummary& run) { return run.owner; }},
-        {"project", &word::kProject, kText, 96, nullptr,
-         [](const RunSummary& run) { return run.project; }},
-        {"host", &word::kNode, kText, 96, nullptr, [](const RunSummary& run) { return run.host; }},
-        {"spec_hash", &word::kSpecHash, kText, 110, nullptr,
-         [](const RunSummary& run) { return run.specHash; }},
-        {"stream_hash", &word::kStreamHash, kText, 110, nullptr,
-         [](const RunSummary& run) { return run.streamHash; }},
-        {"eval_order_hash", &word::kEvaluationHash, kText, 110, nullptr,
-         [](const RunSummary& run) { return run.evalOrderHash; }},
+        {"state", &word::kState, RunColumnKind::kState, 104, state, nullptr},
+        textField("name", word::kName, 190, &Run::name),
+        textField("variation", word::kVariation, 130, &Run::variation),
+        textField("id", word::kRun, 84, &Run::id),
+        countField("started", word::kStarted, kTime, 104, &Run::startedMs),
+        {"duration", &word::kDuration, RunColumnKind::kDuration, 92, &durationOf, nullptr},
+        countField("rows_trained", word::kRowsTrained, kCount, 100, rows),
+        {"rate", &word::kRate, RunColumnKind::kRate, 140, rate, nullptr},
+        {"progress", &word::kProgress, RunColumnKind::kNumber, 80, &progressOf, nullptr},
+        countField("step", word::kStep, kCount, 72, step),
+        {"epoch", &word::kEpoch, kCount, 64, epoch, nullptr},
+        countField("rows_read", word::kRowsRead, kCount, 100, &Run::rowsRead),
+        countField("rows_kept", word::kRowsKept, kCount, 100, &Run::rowsKept),
+        countField("created", word::kCreated, kTime, 104, &Run::createdMs),
+        countField("ended", word::kEnded, kTime, 104, &Run::endedMs),
+        countField("attempt", word::kAttempt, kCount, 70, &Run::attempt),
+        {"restarts", &word::kRestarts, kCount, 72, restarts, nullptr},
+        textField("reason", word::kReason, 220, &Run::reason),
+        textField("model", word::kModel, 92, &Run::model),
+        textField("dataset", word::kDataset, 150, &Run::dataset),
+        textField("note", word::kNote, 180, &Run::note),
+        textField("owner", word::kOwner, 84, &Run::owner),
+        textField("project", word::kProject, 96, &Run::project),
+        textField("host", word::kNode, 96, &Run::host),
+        textField("spec_hash", word::kSpecHash, 110, &Run::specHash),
+        textField("stream_hash", word::kStreamHash, 110, &Run::streamHash),
+        textField("eval_order_hash", word::kEvaluationHash, 110, &Run::evalOrderHash),
     };
 }
 
 const std::vector<Field>& fields() {
-    static const std::vector<Field> kFields = [] {
-        std::vector<Field> all = usualFields();
-        for (const Field& field : furtherFields()) {
-            all.push_back(field);
-        }
-        return all;
-    }();
+    static const std::vector<Field> kFields = makeFields();
     return kFields;
 }
 
 int fieldPlace(const QString& key) {
-    const auto found = std::find_if(fields().begin(), fields().end(), [&](const Field& field) {
-        return key == QLatin1String(field.key);
-    });
+    const auto found = std::ranges::find_if(
+        fields(), [&](const Field& field) { return key == QLatin1String(field.key); });
     return found == fields().end() ? -1 : static_cast<int>(found - fields().begin());
 }
 
@@ -344,7 +325,7 @@ void RunColumn::rank() const {
         entries.push_back({!isNumber || std::isnan(number), isNumber ? number : 0,
                            collator.sortKey(dictionary_[code]), code});
     }
-    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    std::ranges::sort(entries, [](const Entry& a, const Entry& b) {
         if (a.isText != b.isText) {
             return b.isText;
         }
