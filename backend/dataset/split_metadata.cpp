@@ -9,6 +9,8 @@
 #include <arrow/chunked_array.h>
 #include <arrow/memory_pool.h>
 #include <arrow/scalar.h>
+#include <arrow/type_traits.h>
+#include <arrow/visit_type_inline.h>
 #include <parquet/bloom_filter.h>
 #include <parquet/bloom_filter_reader.h>
 #include <parquet/metadata.h>
@@ -22,47 +24,28 @@
 namespace millrace::dataset {
 namespace {
 
-template <class ScalarType>
-Bound integerOf(const arrow::Scalar& scalar) {
-    return static_cast<std::int64_t>(static_cast<const ScalarType&>(scalar).value);
-}
-
 /// The bound from a scalar of a pinned type; unknown for other types and for null.
 Bound boundOf(const arrow::Scalar& scalar) {
-    using arrow::Type;
     if (!scalar.is_valid) {
         return {};
     }
-    switch (scalar.type->id()) {
-        case Type::BOOL:
-            return integerOf<arrow::BooleanScalar>(scalar);
-        case Type::INT8:
-            return integerOf<arrow::Int8Scalar>(scalar);
-        case Type::INT16:
-            return integerOf<arrow::Int16Scalar>(scalar);
-        case Type::INT32:
-            return integerOf<arrow::Int32Scalar>(scalar);
-        case Type::INT64:
-            return integerOf<arrow::Int64Scalar>(scalar);
-        case Type::UINT8:
-            return integerOf<arrow::UInt8Scalar>(scalar);
-        case Type::UINT16:
-            return integerOf<arrow::UInt16Scalar>(scalar);
-        case Type::UINT32:
-            return integerOf<arrow::UInt32Scalar>(scalar);
-        case Type::DATE32:
-            return integerOf<arrow::Date32Scalar>(scalar);
-        case Type::TIMESTAMP:
-            return integerOf<arrow::TimestampScalar>(scalar);
-        case Type::FLOAT:
-            return double{static_cast<const arrow::FloatScalar&>(scalar).value};
-        case Type::DOUBLE:
-            return static_cast<const arrow::DoubleScalar&>(scalar).value;
-        case Type::STRING:
-            return std::string(static_cast<const arrow::StringScalar&>(scalar).view());
-        default:
+    return arrow::VisitType(*scalar.type, [&]<class T>(const T&) -> Bound {
+        using ScalarOf = typename arrow::TypeTraits<T>::ScalarType;
+        if constexpr (std::is_same_v<T, arrow::StringType>) {
+            return std::string(static_cast<const ScalarOf&>(scalar).view());
+        } else if constexpr (std::is_same_v<T, arrow::FloatType> ||
+                             std::is_same_v<T, arrow::DoubleType>) {
+            return double{static_cast<const ScalarOf&>(scalar).value};
+        } else if constexpr (std::is_same_v<T, arrow::UInt64Type>) {
+            return {};  // it may be above the greatest std::int64_t
+        } else if constexpr (arrow::is_integer_type<T>::value || arrow::is_boolean_type<T>::value ||
+                             std::is_same_v<T, arrow::Date32Type> ||
+                             std::is_same_v<T, arrow::TimestampType>) {
+            return static_cast<std::int64_t>(static_cast<const ScalarOf&>(scalar).value);
+        } else {
             return {};
-    }
+        }
+    });
 }
 
 /// The bound as a value of the dataset's type. Unknown if the file has numbers and the dataset

@@ -1,6 +1,5 @@
 #include "backend/pages/parquet_statistics.h"
 
-#include <algorithm>
 #include <map>
 
 #include <arrow/array/array_base.h>
@@ -8,7 +7,9 @@
 #include <arrow/chunked_array.h>
 #include <arrow/scalar.h>
 #include <arrow/type.h>
+#include <arrow/type_traits.h>
 #include <arrow/util/compression.h>
+#include <arrow/visit_type_inline.h>
 #include <parquet/arrow/reader.h>
 #include <parquet/exception.h>
 #include <parquet/file_reader.h>
@@ -30,11 +31,6 @@ using arrow::Scalar;
 using arrow::Type;
 using ScalarPtr = std::shared_ptr<const Scalar>;
 
-template <class ScalarType>
-bool isLessAs(const Scalar& a, const Scalar& b) {
-    return static_cast<const ScalarType&>(a).value < static_cast<const ScalarType&>(b).value;
-}
-
 bool isComparable(const Scalar& scalar) {
     const Type::type id = scalar.type->id();
     return (id >= Type::BOOL && id <= Type::INT64) || id == Type::FLOAT || id == Type::DOUBLE ||
@@ -44,39 +40,18 @@ bool isComparable(const Scalar& scalar) {
 
 /// Compares two comparable scalars of one type.
 bool isLess(const Scalar& a, const Scalar& b) {
-    switch (a.type->id()) {
-        case Type::BOOL:
-            return isLessAs<arrow::BooleanScalar>(a, b);
-        case Type::INT8:
-            return isLessAs<arrow::Int8Scalar>(a, b);
-        case Type::INT16:
-            return isLessAs<arrow::Int16Scalar>(a, b);
-        case Type::INT32:
-            return isLessAs<arrow::Int32Scalar>(a, b);
-        case Type::INT64:
-            return isLessAs<arrow::Int64Scalar>(a, b);
-        case Type::UINT8:
-            return isLessAs<arrow::UInt8Scalar>(a, b);
-        case Type::UINT16:
-            return isLessAs<arrow::UInt16Scalar>(a, b);
-        case Type::UINT32:
-            return isLessAs<arrow::UInt32Scalar>(a, b);
-        case Type::UINT64:
-            return isLessAs<arrow::UInt64Scalar>(a, b);
-        case Type::FLOAT:
-            return isLessAs<arrow::FloatScalar>(a, b);
-        case Type::DOUBLE:
-            return isLessAs<arrow::DoubleScalar>(a, b);
-        case Type::DATE32:
-            return isLessAs<arrow::Date32Scalar>(a, b);
-        case Type::TIMESTAMP:
-            return isLessAs<arrow::TimestampScalar>(a, b);
-        case Type::DECIMAL128:
-            return isLessAs<arrow::Decimal128Scalar>(a, b);
-        default:
-            return static_cast<const arrow::BaseBinaryScalar&>(a).view() <
-                   static_cast<const arrow::BaseBinaryScalar&>(b).view();
-    }
+    return arrow::VisitType(*a.type, [&]<class T>(const T&) -> bool {
+        using ScalarOf = typename arrow::TypeTraits<T>::ScalarType;
+        const auto &left = static_cast<const ScalarOf&>(a),
+                   &right = static_cast<const ScalarOf&>(b);
+        if constexpr (std::is_base_of_v<arrow::BaseBinaryScalar, ScalarOf>) {
+            return left.view() < right.view();
+        } else if constexpr (requires { left.value < right.value; }) {
+            return left.value < right.value;
+        } else {
+            return false;
+        }
+    });
 }
 
 /// Sets the bounds if the statistics have them in a comparable form.

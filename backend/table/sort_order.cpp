@@ -14,6 +14,7 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include "backend/arrays/integer_at.h"
 #include "backend/core/parallel.h"
 #include "backend/table/row_places.h"
 #include "backend/table/text_word.h"
@@ -238,6 +239,12 @@ class RowOrder {
         setNullsBehind();
         items_ = room_.first(valid_);
         spare_ = room_.subspan(rows_.size(), valid_);
+        const bool hasIntegers = arrays::visitIntegers(
+            *parts_.front(),
+            [this]<class Array>(const Array&) { sortByNumbers<typename Array::value_type>(); });
+        if (hasIntegers) {
+            return;
+        }
         switch (parts_.front()->type_id()) {
             case Type::BOOL:
                 return sortByKeys([this](RowPlace place) {
@@ -245,24 +252,6 @@ class RowOrder {
                         static_cast<const arrow::BooleanArray&>(*parts_[place.batch]);
                     return std::uint64_t{bools.Value(place.row) ? 1U : 0U};
                 });
-            case Type::INT8:
-                return sortByNumbers<std::int8_t>();
-            case Type::INT16:
-                return sortByNumbers<std::int16_t>();
-            case Type::INT32:
-            case Type::DATE32:
-                return sortByNumbers<std::int32_t>();
-            case Type::INT64:
-            case Type::TIMESTAMP:
-                return sortByNumbers<std::int64_t>();
-            case Type::UINT8:
-                return sortByNumbers<std::uint8_t>();
-            case Type::UINT16:
-                return sortByNumbers<std::uint16_t>();
-            case Type::UINT32:
-                return sortByNumbers<std::uint32_t>();
-            case Type::UINT64:
-                return sortByNumbers<std::uint64_t>();
             case Type::FLOAT:
                 return sortByNumbers<float>();
             case Type::DOUBLE:
