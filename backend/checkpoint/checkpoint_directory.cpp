@@ -58,7 +58,7 @@ Result<std::vector<CheckpointName>> CheckpointDirectory::list() const {
             found.push_back(*parsed);
         }
     }
-    std::sort(found.begin(), found.end(), std::greater<>());
+    std::ranges::sort(found, std::greater<>());
     return found;
 }
 

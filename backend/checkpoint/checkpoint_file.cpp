@@ -248,7 +248,7 @@ Result<Written> writeCheckpointFile(const std::string& path, const Json& meta,
                            lines.size()});
     }
     // Longest values first, so that each tensor is aligned for its type.
-    std::sort(tensors.begin(), tensors.end(), [](const TensorContent& a, const TensorContent& b) {
+    std::ranges::sort(tensors, [](const TensorContent& a, const TensorContent& b) {
         const std::int64_t bytesA = -bytesOf(a.type), bytesB = -bytesOf(b.type);
         return std::tie(bytesA, a.name) < std::tie(bytesB, b.name);
     });

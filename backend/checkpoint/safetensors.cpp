@@ -217,7 +217,7 @@ Result<SafetensorsHeader> parseSafetensors(std::string_view json, std::uint64_t 
         return damaged(place, reader.why);
     }
     SafetensorsHeader header = std::move(reader.header);
-    std::sort(header.tensors.begin(), header.tensors.end(), [](const auto& a, const auto& b) {
+    std::ranges::sort(header.tensors, [](const auto& a, const auto& b) {
         return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
     });
     if (const std::string why = whyMisplaced(header.tensors, dataBytes); !why.empty()) {

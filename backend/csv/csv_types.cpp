@@ -151,11 +151,10 @@ Status badValue(const std::vector<files::DataFile>& files, const files::ReadOpti
 /// Why a column is text although most of its values, or all in some of its files, are not.
 void noteMixture(const std::vector<files::DataFile>& files, const files::ReadOptions& options,
                  const std::string& name, const Totals& totals, std::vector<std::string>& notes) {
-    const auto typed = std::min_element(
-        totals.firstOf.begin(), totals.firstOf.end(), [](const auto& a, const auto& b) {
-            const auto isText = [](K kind) { return kind == K::kString || kind == K::kNull; };
-            return std::pair(isText(a.first), a.second) < std::pair(isText(b.first), b.second);
-        });
+    const auto typed = std::ranges::min_element(totals.firstOf, [](const auto& a, const auto& b) {
+        const auto isText = [](K kind) { return kind == K::kString || kind == K::kNull; };
+        return std::pair(isText(a.first), a.second) < std::pair(isText(b.first), b.second);
+    });
     const files::CsvPlace* text = totals.sum.first(F::kText);
     const Most most = candidateOfMost(totals.sum);
     if (isCommaNumber(options, text)) {

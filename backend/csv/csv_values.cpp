@@ -148,7 +148,7 @@ CsvValueForm lookOf(std::string_view value, bool hasDecimalComma) {
     if (isDigit(first) || first == '-' || first == '.' || first == ',' || first == 'i' ||
         first == 'I') {
         const std::string_view digits = first == '-' ? number.substr(1) : number;
-        if (!digits.empty() && std::all_of(digits.begin(), digits.end(), isDigit)) {
+        if (!digits.empty() && std::ranges::all_of(digits, isDigit)) {
             return lookOfWhole(number);
         }
         double real = 0;
@@ -176,7 +176,7 @@ bool csvNumber(std::string_view text, double& value) {
     // Up to 15 digits every integer is exact in a double. Longer ones are tested, because an id
     // that is rounded would silently become another one.
     constexpr std::size_t kExactDigits = 15;
-    return digits.size() <= kExactDigits || !std::all_of(digits.begin(), digits.end(), isDigit) ||
+    return digits.size() <= kExactDigits || !std::ranges::all_of(digits, isDigit) ||
            isHeldByDouble(text);
 }
 
@@ -310,7 +310,7 @@ CsvNulls::CsvNulls(const files::ReadOptions& options)
 }
 
 bool CsvNulls::isWord(std::string_view value) const {
-    return std::find(words_.begin(), words_.end(), value) != words_.end();
+    return std::ranges::find(words_, value) != words_.end();
 }
 
 }  // namespace millrace::csv

@@ -139,8 +139,8 @@ void Dataset::expectColumns(const std::vector<std::string>& columns) const {
 }
 
 bool Dataset::hasObjects() const {
-    return std::any_of(files_.begin(), files_.end(),
-                       [](const files::DataFile& file) { return objects::isObjectUri(file.path); });
+    return std::ranges::any_of(
+        files_, [](const files::DataFile& file) { return objects::isObjectUri(file.path); });
 }
 
 Status Dataset::uniteSchemas(const FactsOfFiles& facts) {
@@ -253,8 +253,8 @@ Status Dataset::checkTypes() const {
 }
 
 const PartitionColumn* Dataset::partition(std::string_view column) const {
-    const auto at = std::find_if(partitions_.begin(), partitions_.end(),
-                                 [column](const auto& each) { return each.name == column; });
+    const auto at = std::ranges::find_if(
+        partitions_, [column](const auto& each) { return each.name == column; });
     return at == partitions_.end() ? nullptr : &*at;
 }
 

@@ -31,9 +31,8 @@ Status addColumnBytes(const Dataset& dataset, std::vector<ColumnInfo>& columns) 
         ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileMetadata> facts, dataset.facts(i));
         for (ColumnInfo& column : columns) {
             const auto& fields = facts->schema.fields;
-            const auto at = std::find_if(fields.begin(), fields.end(), [&](const auto& field) {
-                return field.name == column.name;
-            });
+            const auto at = std::ranges::find_if(
+                fields, [&](const auto& field) { return field.name == column.name; });
             for (const files::ColumnChunkMetadata& chunk : facts->chunks) {
                 *column.decodedBytes +=
                     at == fields.end()

@@ -135,7 +135,7 @@ Result<std::vector<std::shared_ptr<const files::FileMetadata>>> MetadataCache::g
             }
         }
     }
-    std::sort(missing.begin(), missing.end());
+    std::ranges::sort(missing);
     RETURN_IF_ERROR(readMissing(files, missing, options, threads, facts));
     std::map<std::string, files::FactsByKey> added;
     for (const std::size_t i : missing) {

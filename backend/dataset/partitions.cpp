@@ -52,8 +52,8 @@ Pairs pairsOf(std::string_view path) {
         if (!value.empty() && value != kNullName) {
             decoded = percentDecoded(value);
         }
-        const auto same = std::find_if(pairs.begin(), pairs.end(),
-                                       [&key](const auto& pair) { return pair.first == key; });
+        const auto same =
+            std::ranges::find_if(pairs, [&key](const auto& pair) { return pair.first == key; });
         if (same != pairs.end()) {
             same->second = std::move(decoded);
         } else {
@@ -109,8 +109,8 @@ Result<std::vector<PartitionColumn>> partitionColumns(const std::vector<files::D
     for (std::size_t f = 0; f < files.size(); ++f) {
         for (auto& [name, value] : pairsOf(files[f].path)) {
             const std::string& key = name;
-            auto at = std::find_if(columns.begin(), columns.end(),
-                                   [&key](const auto& column) { return column.name == key; });
+            auto at = std::ranges::find_if(
+                columns, [&key](const auto& column) { return column.name == key; });
             if (at == columns.end()) {
                 columns.push_back({name, {}, {}});
                 firstFile.push_back(f);

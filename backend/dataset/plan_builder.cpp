@@ -81,7 +81,7 @@ std::int64_t decodedBytes(const files::FileMetadata& facts, const files::ColumnC
                           const std::vector<std::string>& columns) {
     std::int64_t bytes = 0;
     for (std::size_t i = 0; i < facts.schema.fields.size(); ++i) {
-        if (std::binary_search(columns.begin(), columns.end(), facts.schema.fields[i].name)) {
+        if (std::ranges::binary_search(columns, facts.schema.fields[i].name)) {
             bytes += chunk.decodedBytes[i];
         }
     }
@@ -209,7 +209,7 @@ Status addTables(const spec::RunSpec& spec, const std::shared_ptr<MetadataCache>
 
 /// How many of the largest sizes fit into `target` together.
 std::int64_t largestThatFit(std::vector<std::int64_t> sizes, std::int64_t target) {
-    std::sort(sizes.begin(), sizes.end(), std::greater<>());
+    std::ranges::sort(sizes, std::greater<>());
     std::int64_t sum = 0, count = 0;
     for (const std::int64_t size : sizes) {
         sum += size;
@@ -302,7 +302,7 @@ Result<stream::Plan> buildPlan(const spec::RunSpec& spec, const Dataset& train, 
     if (columns.empty()) {
         columns = columnsRead(spec, train.schema());
     }
-    std::sort(columns.begin(), columns.end());
+    std::ranges::sort(columns);
     stream::Plan plan;
     ASSIGN_OR_RETURN(plan.files, planFiles(train, columns));
     if (spec.batch.order == "by") {

@@ -63,7 +63,7 @@ class Partitioner {
         for (std::vector<Range>& ranges : ofFiles) {
             std::move(ranges.begin(), ranges.end(), std::back_inserter(ranges_));
         }
-        std::stable_sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) {
+        std::ranges::stable_sort(ranges_, [](const Range& a, const Range& b) {
             return a.isNull != b.isNull ? b.isNull : a.min != b.min ? a.min < b.min : a.max < b.max;
         });
         PartitionSummary summary;

@@ -243,7 +243,7 @@ void ReadAhead::expand(const Key& key, const std::vector<std::string>& columns, 
     }
     std::vector<BlockPtr> blocks = blocksOf(*ranges);
     if (isUrgent) {
-        std::reverse(blocks.begin(), blocks.end());  // each is put in front of the previous one
+        std::ranges::reverse(blocks);  // each is put in front of the previous one
     }
     for (const BlockPtr& block : blocks) {
         if (!isUrgent && !waitForRoom(block->range.bytes)) {

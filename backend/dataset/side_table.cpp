@@ -157,7 +157,7 @@ Result<std::vector<std::size_t>> largestFirst(const Dataset& table,
         const auto& fields = facts->schema.fields;
         for (const files::ColumnChunkMetadata& chunk : facts->chunks) {
             for (std::size_t f = 0; f < std::min(fields.size(), chunk.decodedBytes.size()); ++f) {
-                const auto at = std::find(columns.begin(), columns.end(), fields[f].name);
+                const auto at = std::ranges::find(columns, fields[f].name);
                 if (at != columns.end()) {
                     bytes[static_cast<std::size_t>(at - columns.begin())] += chunk.decodedBytes[f];
                 }
@@ -166,8 +166,8 @@ Result<std::vector<std::size_t>> largestFirst(const Dataset& table,
     }
     std::vector<std::size_t> order(columns.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return bytes[a] > bytes[b]; });
+    std::ranges::stable_sort(order,
+                             [&](std::size_t a, std::size_t b) { return bytes[a] > bytes[b]; });
     return order;
 }
 
@@ -193,8 +193,7 @@ Result<TableSize> tableSize(const spec::TableRef& ref, const std::vector<std::st
         const auto& fields = facts->schema.fields;
         for (const files::ColumnChunkMetadata& chunk : facts->chunks) {
             for (std::size_t c = 0; c < fields.size(); ++c) {
-                const bool isWanted =
-                    std::find(columns.begin(), columns.end(), fields[c].name) != columns.end();
+                const bool isWanted = std::ranges::find(columns, fields[c].name) != columns.end();
                 size.bytes += isWanted ? chunk.decodedBytes[c] : 0;
             }
         }

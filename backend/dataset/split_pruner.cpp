@@ -157,12 +157,12 @@ class Prover {
 
  private:
     bool every(const expr::ExprNode& node, bool wanted) const {
-        return std::all_of(node.children.begin(), node.children.end(),
-                           [&](const Expr& child) { return mayBe(child, wanted); });
+        return std::ranges::all_of(node.children,
+                                   [&](const Expr& child) { return mayBe(child, wanted); });
     }
     bool any(const expr::ExprNode& node, bool wanted) const {
-        return std::any_of(node.children.begin(), node.children.end(),
-                           [&](const Expr& child) { return mayBe(child, wanted); });
+        return std::ranges::any_of(node.children,
+                                   [&](const Expr& child) { return mayBe(child, wanted); });
     }
 
     std::optional<ColumnFactsOfSplit> factsOf(const Expr& expr) const {
@@ -306,8 +306,8 @@ SplitPruner SplitPruner::make(const spec::RunSpec& spec, const expr::Schema& sch
 
 bool SplitPruner::provesEmpty(const ColumnLookup& columns) const {
     const Prover prover(columns);
-    return std::any_of(filters_.begin(), filters_.end(),
-                       [&prover](const Expr& filter) { return !prover.mayBe(filter, true); });
+    return std::ranges::any_of(
+        filters_, [&prover](const Expr& filter) { return !prover.mayBe(filter, true); });
 }
 
 }  // namespace millrace::dataset

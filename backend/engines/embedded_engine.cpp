@@ -193,10 +193,9 @@ Status EmbeddedEngine::grantGpus(GangRecord& record, Entry& entry) {
     const auto wanted = static_cast<std::size_t>(record.resources.gpus);
     MutexLock lock(mutex_);
     for (const std::string& gpu : options_.gpus) {
-        const bool isTaken = std::any_of(jobs_.begin(), jobs_.end(), [&](const auto& job) {
+        const bool isTaken = std::ranges::any_of(jobs_, [&](const auto& job) {
             const Entry& other = *job.second;
-            return !other.isEnded &&
-                   std::find(other.gpus.begin(), other.gpus.end(), gpu) != other.gpus.end();
+            return !other.isEnded && std::ranges::find(other.gpus, gpu) != other.gpus.end();
         });
         if (!isTaken && record.gpus.size() < wanted) {
             record.gpus.push_back(gpu);
@@ -351,8 +350,8 @@ Result<std::string> EmbeddedEngine::log(const std::string& key, std::string_view
                                         std::size_t maxBytes) {
     ASSIGN_OR_RETURN(const std::string directory, gangDirectory(key));
     ASSIGN_OR_RETURN(const GangRecord record, readGangRecord(directory, key));
-    const bool isKnown = std::any_of(record.workers.begin(), record.workers.end(),
-                                     [&](const WorkerRecord& one) { return one.name == worker; });
+    const bool isKnown = std::ranges::any_of(
+        record.workers, [&](const WorkerRecord& one) { return one.name == worker; });
     if (!isKnown) {
         return notFound("gang ", key, ": has no worker '", worker, "'");
     }

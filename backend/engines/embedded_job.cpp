@@ -67,8 +67,8 @@ Result<std::unique_ptr<EmbeddedJob>> EmbeddedJob::create(const std::string& root
     ASSIGN_OR_RETURN(std::string directory, gangDirectoryOf(root, record.key));
     RETURN_IF_ERROR(makeDirectories(directory, 0700));
     GangRecord filled = record;
-    const auto numRanks = std::count_if(record.workers.begin(), record.workers.end(),
-                                        [](const WorkerRecord& w) { return w.rank >= 0; });
+    const auto numRanks =
+        std::ranges::count_if(record.workers, [](const WorkerRecord& w) { return w.rank >= 0; });
     if (numRanks > 0 && filled.masterPort == 0) {
         ASSIGN_OR_RETURN(filled.masterPort, freePort());
     }
@@ -266,9 +266,8 @@ void EmbeddedJob::advance() {
 
 // Frees the worker's place: the gang's owner submits it again, which starts missing workers.
 void EmbeddedJob::replaceFailed() {
-    const bool areRanksThere =
-        std::none_of(workers_.begin(), workers_.end(),
-                     [](const Worker& worker) { return worker.record.rank >= 0 && worker.exit; });
+    const bool areRanksThere = std::ranges::none_of(
+        workers_, [](const Worker& worker) { return worker.record.rank >= 0 && worker.exit; });
     for (std::size_t i = 0; areRanksThere && i < workers_.size(); ++i) {
         Worker& worker = workers_[i];
         const bool isReplaced = worker.exit && !worker.exit->isAssumed && worker.exit->code != 0 &&

@@ -125,8 +125,8 @@ std::string gangHash(const Gang& gang) {
 }
 
 bool isWhole(const State& state) {
-    return std::all_of(state.workers.begin(), state.workers.end(),
-                       [](const WorkerState& worker) { return worker.isStarted; });
+    return std::ranges::all_of(state.workers,
+                               [](const WorkerState& worker) { return worker.isStarted; });
 }
 
 bool isLiving(const State& state) {
@@ -134,7 +134,7 @@ bool isLiving(const State& state) {
 }
 
 bool hasLivingRank(const State& state) {
-    return std::any_of(state.workers.begin(), state.workers.end(), [](const WorkerState& worker) {
+    return std::ranges::any_of(state.workers, [](const WorkerState& worker) {
         return worker.rank >= 0 && !worker.exitCode.has_value();
     });
 }

@@ -26,13 +26,10 @@ constexpr std::size_t kRecordBytesMax = std::size_t{4} << 20;
 // Names become folders, and keys become files and folders: neither may hold a slash, or begin with
 // a dot.
 bool isName(std::string_view text, std::string_view extra) {
-    return !text.empty() && text.size() <= kKeyMax &&
-           std::all_of(text.begin(), text.end(),
-                       [&](char c) {
-                           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-                                  extra.find(c) != std::string_view::npos;
-                       }) &&
-           extra.find(text.front()) == std::string_view::npos;
+    return !text.empty() && text.size() <= kKeyMax && std::ranges::all_of(text, [&](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+               extra.find(c) != std::string_view::npos;
+    }) && extra.find(text.front()) == std::string_view::npos;
 }
 
 Status checkGroup(const Gang& gang, const Group& group) {
@@ -282,7 +279,7 @@ Result<std::vector<std::string>> livingMarks(const std::string& root) {
     if (error) {
         return errnoStatus(error.value(), root + "/.gangs");
     }
-    std::sort(keys.begin(), keys.end());
+    std::ranges::sort(keys);
     return keys;
 }
 

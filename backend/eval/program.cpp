@@ -166,9 +166,9 @@ Status Program::fold(int id) {
         return okStatus();
     }
     const bool isConstant =
-        !made.children.empty() &&
-        std::all_of(made.children.begin(), made.children.end(),
-                    [this](int child) { return node(child).kind == Kind::kConstant; });
+        !made.children.empty() && std::ranges::all_of(made.children, [this](int child) {
+            return node(child).kind == Kind::kConstant;
+        });
     if (!isConstant) {
         return okStatus();
     }

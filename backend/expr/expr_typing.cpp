@@ -157,8 +157,7 @@ class Typer {
             common = kInt32Type;
         }
         // A decimal's digits come from its column, and a null in an expression has none.
-        if (common.kind == TypeKind::kDecimal &&
-            std::any_of(parts.begin(), parts.end(), isNullLiteral)) {
+        if (common.kind == TypeKind::kDecimal && std::ranges::any_of(parts, isNullLiteral)) {
             common.kind = TypeKind::kDouble;
         }
         for (Expr& part : parts) {
@@ -501,7 +500,7 @@ class Typer {
         const std::vector<std::string> known = timeParts(f.id != FunctionId::kDatePart);
         const std::string part =
             isStringLiteral(arg) ? std::get<std::string>(arg->literal) : std::string();
-        if (std::find(known.begin(), known.end(), part) != known.end()) {
+        if (std::ranges::find(known, part) != known.end()) {
             return true;
         }
         fail(arg, strCat(where, " needs a part of a time as a literal text: ",

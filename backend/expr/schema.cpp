@@ -132,8 +132,8 @@ std::vector<std::string> Schema::names() const {
 }
 
 const RefusedColumn* Schema::findRefused(std::string_view name) const {
-    const auto at = std::find_if(refused.begin(), refused.end(),
-                                 [name](const RefusedColumn& one) { return one.name == name; });
+    const auto at = std::ranges::find_if(
+        refused, [name](const RefusedColumn& one) { return one.name == name; });
     return at == refused.end() ? nullptr : &*at;
 }
 

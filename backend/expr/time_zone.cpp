@@ -250,7 +250,7 @@ std::optional<std::int64_t> addRule(const Rule& rule, Changes& changes) {
         next.emplace_back(rule.begin.in(year)-rule.standard, rule.summer);
         next.emplace_back(rule.end.in(year)-rule.summer, rule.standard);
     }
-    std::sort(next.begin(), next.end());
+    std::ranges::sort(next);
     for (const auto& [time, offset] : next) {
         if (time > last && offset != changes.offsets.back()) {
             changes.times.push_back(time);
@@ -262,7 +262,7 @@ std::optional<std::int64_t> addRule(const Rule& rule, Changes& changes) {
 
 bool isName(const std::string& name) {
     return !name.empty() && name.front() != '/' && name.find("//") == std::string::npos &&
-           std::all_of(name.begin(), name.end(), [](unsigned char c) {
+           std::ranges::all_of(name, [](unsigned char c) {
                return std::isalnum(c) != 0 || c == '_' || c == '+' || c == '-' || c == '/';
            });
 }

@@ -18,8 +18,8 @@ void MappedRings::add(void* address, std::uint64_t bytes) {
 
 void MappedRings::remove(void* address) {
     const std::lock_guard lock(mutex_);
-    const auto found = std::find_if(rings_.begin(), rings_.end(),
-                                    [&](const Ring& ring) { return ring.address == address; });
+    const auto found =
+        std::ranges::find_if(rings_, [&](const Ring& ring) { return ring.address == address; });
     if (found != rings_.end()) {
         const Ring ring = *found;
         rings_.erase(found);
@@ -31,9 +31,8 @@ void MappedRings::callAll(bool isMapped) {
     const std::vector<Ring> now = rings_;
     for (const Ring& ring : now) {
         // The callback may have released a later ring, which was then already reported.
-        const bool isThere = std::any_of(rings_.begin(), rings_.end(), [&](const Ring& other) {
-            return other.address == ring.address;
-        });
+        const bool isThere = std::ranges::any_of(
+            rings_, [&](const Ring& other) { return other.address == ring.address; });
         if (isThere) {
             call(ring, isMapped);
         }

@@ -43,8 +43,8 @@ struct CsvColumn {
     std::int64_t count(CsvForm form) const { return counts[static_cast<std::size_t>(form)]; }
     /// Null if the form does not occur.
     const CsvPlace* first(CsvForm form) const {
-        const auto at = std::find_if(firsts.begin(), firsts.end(),
-                                     [form](const CsvPlace& place) { return place.form == form; });
+        const auto at = std::ranges::find_if(
+            firsts, [form](const CsvPlace& place) { return place.form == form; });
         return at == firsts.end() ? nullptr : &*at;
     }
 };

@@ -238,9 +238,8 @@ void keepMatches(Entry& entry, std::vector<DataFile> objects,
         }
         std::string name = object.path.substr(entry.fixed.size());
         const std::vector<std::string> path = splitPath(name);
-        const bool isWanted = std::any_of(parts.begin(), parts.end(), [&path](const auto& pattern) {
-            return matchesParts(pattern, path);
-        });
+        const bool isWanted = std::ranges::any_of(
+            parts, [&path](const auto& pattern) { return matchesParts(pattern, path); });
         if (isWanted && (format.empty() || isDataName(name, format))) {
             entry.names.push_back(std::move(name));
             entry.objects.push_back(std::move(object));
@@ -318,7 +317,7 @@ Result<Entry> listGlob(const std::string& path, const std::string& written) {
             RETURN_IF_ERROR(walk.walk(fixed.substr(0, fixed.size() - 1), "", parts, 0));
         }
     }
-    std::sort(entry.names.begin(), entry.names.end());
+    std::ranges::sort(entry.names);
     entry.names.erase(std::unique(entry.names.begin(), entry.names.end()), entry.names.end());
     if (entry.names.empty()) {
         return notFound(written, ": no file matches this pattern");
@@ -341,7 +340,7 @@ Result<Entry> listDirectory(const std::string& path, const std::string& written,
             other = found;
         }
     }
-    std::sort(entry.names.begin(), entry.names.end());
+    std::ranges::sort(entry.names);
     if (entry.names.empty()) {
         return notFound(written, ": the directory has no ", format, " files",
                         other.empty() ? ""

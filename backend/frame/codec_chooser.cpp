@@ -64,10 +64,10 @@ Status CodecChooser::add(const FrameView& frame) {
 }
 
 CodecChoice cheapestOf(std::span<const CodecMeasure> measures, double bytesPerNs) {
-    return std::min_element(measures.begin(), measures.end(),
-                            [&](const CodecMeasure& a, const CodecMeasure& b) {
-                                return a.costNs(bytesPerNs) < b.costNs(bytesPerNs);
-                            })
+    return std::ranges::min_element(measures,
+                                    [&](const CodecMeasure& a, const CodecMeasure& b) {
+                                        return a.costNs(bytesPerNs) < b.costNs(bytesPerNs);
+                                    })
         ->choice;
 }
 

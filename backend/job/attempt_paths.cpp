@@ -78,7 +78,7 @@ std::vector<std::string> AttemptPaths::workers() const {
             found.push_back(entry.path().filename().string());
         }
     }
-    std::sort(found.begin(), found.end());
+    std::ranges::sort(found);
     return found;
 }
 
@@ -105,7 +105,7 @@ std::vector<int> RunPaths::attempts() const {
             found.push_back(*number);
         }
     }
-    std::sort(found.begin(), found.end());
+    std::ranges::sort(found);
     return found;
 }
 

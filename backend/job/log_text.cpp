@@ -25,7 +25,7 @@ void takeOwnPrefix(LogText& line) {
         return;
     }
     const std::string_view level = nextWord(rest);
-    if (std::find(kLevels.begin(), kLevels.end(), level) != kLevels.end()) {
+    if (std::ranges::find(kLevels, level) != kLevels.end()) {
         line.level = level;
         line.text = rest;
     }

@@ -147,8 +147,7 @@ bool LogWatcher::watchLocked(const Folder& folder) {
 
 bool LogWatcher::hasBlind() const {
     MutexLock lock(mutex_);
-    return std::any_of(followed_.begin(), followed_.end(),
-                       [](const auto& one) { return one.second.isBlind; });
+    return std::ranges::any_of(followed_, [](const auto& one) { return one.second.isBlind; });
 }
 
 void LogWatcher::loop(const std::stop_token& stop) {

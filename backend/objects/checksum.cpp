@@ -83,13 +83,13 @@ std::string digest(std::string_view bytes, const EVP_MD* kind) {
 
 std::optional<StoredChecksum> storedChecksum(std::string_view headerName, std::string_view value) {
     std::string name(headerName);
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::ranges::transform(name, name.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     if (!name.starts_with(kPrefix) || value.find('-') != std::string_view::npos) {
         return std::nullopt;  // "-" is not a base64 digit: a checksum of parts
     }
     name.erase(0, kPrefix.size());
-    if (std::find(kAlgorithms.begin(), kAlgorithms.end(), name) == kAlgorithms.end()) {
+    if (std::ranges::find(kAlgorithms, name) == kAlgorithms.end()) {
         return std::nullopt;  // includes x-amz-checksum-type
     }
     return StoredChecksum{std::move(name), std::string(value)};

@@ -204,8 +204,8 @@ Result<std::vector<ObjectInfo>> S3Files::list(const std::string& uri) const {
             return errors_.noSuchBucket(uri);
         }
     }
-    std::sort(files.begin(), files.end(),
-              [](const ObjectInfo& a, const ObjectInfo& b) { return a.uri < b.uri; });
+    std::ranges::sort(files,
+                      [](const ObjectInfo& a, const ObjectInfo& b) { return a.uri < b.uri; });
     return files;
 }
 

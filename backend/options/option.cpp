@@ -35,8 +35,7 @@ Status checkValue(const OptionSpec& option, const std::string& value) {
         case ValueKind::kChoice:
             break;
     }
-    const bool isKnown =
-        std::find(option.choices.begin(), option.choices.end(), value) != option.choices.end();
+    const bool isKnown = std::ranges::find(option.choices, value) != option.choices.end();
     return isKnown ? okStatus()
                    : invalidArgument(option.name(), ": '", value, "' is not known",
                                      nameHint(value, option.choices));

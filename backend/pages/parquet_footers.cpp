@@ -172,8 +172,8 @@ std::vector<ByteRange> columnRanges(const parquet::FileMetaData& footer, int row
         } catch (const std::exception&) {
         }
     }
-    std::sort(ranges.begin(), ranges.end(),
-              [](const ByteRange& a, const ByteRange& b) { return a.offset < b.offset; });
+    std::ranges::sort(ranges,
+                      [](const ByteRange& a, const ByteRange& b) { return a.offset < b.offset; });
     return ranges;
 }
 

@@ -128,7 +128,7 @@ Status AsOfTable::sortKey(const JoinTable::Options& options, const spec::AsOf& a
         for (std::uint32_t i = first; i < end; ++i) {
             entries.emplace_back(times_[i], rows_[i]);
         }
-        std::sort(entries.begin(), entries.end());
+        std::ranges::sort(entries);
         for (std::uint32_t i = first; i < end; ++i) {
             std::tie(times_[i], rows_[i]) = entries[i - first];
         }

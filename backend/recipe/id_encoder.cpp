@@ -29,7 +29,7 @@ Result<IdEncoder> EncoderMaker::make(const std::string& feature, const std::stri
     }
     for (const auto& [name, embedding] : spec_.embeddings) {
         const auto& features = embedding.features;
-        if (std::find(features.begin(), features.end(), feature) == features.end()) {
+        if (std::ranges::find(features, feature) == features.end()) {
             continue;
         }
         encoder.rows_ = embedding.rows;

@@ -174,7 +174,7 @@ class JoinMatches {
         ASSIGN_OR_RETURN(std::vector<ArrayPtr> left, valuesOf(rows, left_));
         if (table_->byKey != nullptr) {
             ASSIGN_OR_RETURN(std::vector<std::int64_t> found, table_->byKey->find(left));
-            count.reasons[kNoPartner] += std::count(found.begin(), found.end(), -1);
+            count.reasons[kNoPartner] += std::ranges::count(found, -1);
             return found;
         }
         const ArrayPtr times = std::move(left.back());

@@ -171,7 +171,7 @@ Status JoinTable::keepTuples(const Options& options, const std::vector<ArrayPtr>
     arena_.resize(bytes);
     return forPieces(rows, options.threads, [&](std::int64_t from, std::int64_t count) {
         return forTuples(from, count, [this](std::size_t row, std::string_view key) {
-            std::copy(key.begin(), key.end(), arena_.data() + (arenaEnds_[row] - key.size()));
+            std::ranges::copy(key, arena_.data() + (arenaEnds_[row] - key.size()));
         });
     });
 }

@@ -79,7 +79,7 @@ struct KeyBuckets<Key>::Chunk {
             }
         }
         std::partial_sum(count.begin(), count.end(), count.begin());
-        std::copy(count.begin(), count.end(), ends.data() + piece * (numRanges + 1));
+        std::ranges::copy(count, ends.data() + piece * (numRanges + 1));
         const auto firstRow = static_cast<std::uint32_t>(from) + static_cast<std::uint32_t>(first);
         for (std::size_t i = 0; i < n; ++i) {  // branchless, as the range is random
             const KeyBlock<Key>& block = blocks[i / kKeyBlock];

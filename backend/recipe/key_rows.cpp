@@ -92,9 +92,8 @@ void TupleRows::load(std::int64_t from, std::size_t n, KeyBlock<>& block) {
     bytes_.clear();
     for (std::size_t i = 0; i < n; ++i) {
         const std::int64_t row = from + static_cast<std::int64_t>(i);
-        block.isKey[i] =
-            std::none_of(readers_.begin(), readers_.end(),
-                         [row](const eval::ValueReader& reader) { return reader.isNull(row); });
+        block.isKey[i] = std::ranges::none_of(
+            readers_, [row](const eval::ValueReader& reader) { return reader.isNull(row); });
         for (const eval::ValueReader& reader : readers_) {
             if (block.isKey[i]) {
                 reader.append(row, bytes_);

@@ -286,7 +286,7 @@ class BucketizeStep : public CompiledStep {
 // Number of rows with a marked value.
 std::int64_t rowsOf(const std::vector<bool>& marks, const ArrayPtr& indices) {
     if (indices == nullptr) {
-        return std::count(marks.begin(), marks.end(), true);
+        return std::ranges::count(marks, true);
     }
     const auto& places = static_cast<const arrow::Int32Array&>(*indices);
     std::int64_t rows = 0;

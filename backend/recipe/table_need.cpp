@@ -79,12 +79,11 @@ Result<Wanted> wantedBy(const spec::Step& step) {
 std::vector<spec::Step> stepsWithTables(const spec::RunSpec& spec, const std::vector<Part>& parts) {
     std::vector<spec::Step> found;
     const auto add = [&](const std::vector<spec::Step>& steps, bool isEval) {
-        std::copy_if(steps.begin(), steps.end(), std::back_inserter(found),
-                     [isEval](const spec::Step& step) {
-                         const spec::TableLookup* lookup = step.lookup();
-                         return step.enabled && lookup != nullptr && !lookup->table.empty() &&
-                                !(isEval && step.dropsOrWeighs());
-                     });
+        std::ranges::copy_if(steps, std::back_inserter(found), [isEval](const spec::Step& step) {
+            const spec::TableLookup* lookup = step.lookup();
+            return step.enabled && lookup != nullptr && !lookup->table.empty() &&
+                   !(isEval && step.dropsOrWeighs());
+        });
     };
     for (const Part part : parts) {
         if (part == Part::kTrain) {

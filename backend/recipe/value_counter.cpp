@@ -121,7 +121,7 @@ Result<CountedValues> ValueCounter::take(std::int64_t minCount, std::int64_t mos
             }
         }
     }
-    std::sort(counted.begin(), counted.end(), [](const Counted& a, const Counted& b) {
+    std::ranges::sort(counted, [](const Counted& a, const Counted& b) {
         return a.count != b.count ? a.count > b.count : *a.value < *b.value;
     });
     const std::size_t kept =

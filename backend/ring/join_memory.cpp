@@ -21,9 +21,8 @@ void JoinMemory::give(Piece piece) {
 
 /// Micro-batches of a stream have similar sizes, so memory of one fits most others.
 Result<JoinMemory::Piece> JoinMemory::makeLocked(std::uint64_t bytes) {
-    const auto fits = std::find_if(spare_.begin(), spare_.end(), [&](const Piece& piece) {
-        return piece.memory.size() >= bytes;
-    });
+    const auto fits = std::ranges::find_if(
+        spare_, [&](const Piece& piece) { return piece.memory.size() >= bytes; });
     if (fits != spare_.end()) {
         Piece piece = std::move(*fits);
         spare_.erase(fits);

@@ -56,8 +56,7 @@ RingSink::RingSink(std::vector<Rank> ranks, const Options& options)
       rowsDelivered_(options.rowsDelivered),
       rowsLeftOut_(options.rowsLeftOut) {
     INVARIANT(worldSize_ >= 1 && perStep_ >= 1, "there is a rank and a step has a micro-batch");
-    const bool isJoined =
-        std::any_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.join; });
+    const bool isJoined = std::ranges::any_of(ranks_, [](const Rank& rank) { return rank.join; });
     INVARIANT(!isJoined || layout_ != nullptr, "frames are joined by their layout");
     INVARIANT((!isJoined && last_ == stream::LastStep::kKeep) || microRows_ >= 1,
               "a whole step is known by its rows");
@@ -82,8 +81,8 @@ Status RingSink::begin(const std::stop_token& stop) {
 /// The index of the ring for a micro-batch; the number of rings if it is not served here.
 std::size_t RingSink::ringOf(std::int64_t number) const {
     const auto wanted = static_cast<int>(number % worldSize_);
-    const auto found = std::find_if(ranks_.begin(), ranks_.end(),
-                                    [wanted](const Rank& rank) { return rank.rank == wanted; });
+    const auto found =
+        std::ranges::find_if(ranks_, [wanted](const Rank& rank) { return rank.rank == wanted; });
     return static_cast<std::size_t>(found - ranks_.begin());
 }
 
@@ -178,7 +177,7 @@ void RingSink::give(std::uint32_t epoch, std::int64_t number) {
 }
 
 RingSink::Step& RingSink::stepOfLocked(std::uint32_t epoch, std::int64_t number) {
-    const auto step = std::find_if(steps_.begin(), steps_.end(), [&](const Step& s) {
+    const auto step = std::ranges::find_if(steps_, [&](const Step& s) {
         return std::tie(epoch, number) < std::tie(s.mark.epoch, s.mark.number);
     });
     INVARIANT(step != steps_.end() && step->missing > 0, "it was given before");

@@ -30,7 +30,7 @@ void addExtremes(std::span<const values::MetricPoint> points, std::size_t from, 
         }
     }
     std::array<std::size_t, 4> found = {low, high, least, greatest};
-    std::sort(found.begin(), found.end());
+    std::ranges::sort(found);
     const auto end = std::unique(found.begin(), found.end());
     places.insert(places.end(), found.begin(), end);
 }
@@ -78,9 +78,8 @@ std::vector<values::MetricPoint> decimate(const std::vector<values::MetricPoint>
     if (points.size() <= most) {
         return points;
     }
-    const bool isOfRanks =
-        std::any_of(points.begin(), points.end(),
-                    [](const values::MetricPoint& point) { return point.ranks.has_value(); });
+    const bool isOfRanks = std::ranges::any_of(
+        points, [](const values::MetricPoint& point) { return point.ranks.has_value(); });
     Thinner thinner(static_cast<std::int64_t>(points.size()), static_cast<int>(most), isOfRanks);
     thinner.addStart(points.front());
     for (std::size_t i = 1; i + 1 < points.size(); ++i) {

@@ -111,8 +111,8 @@ void putColumns(std::span<const Item> items, Get get, std::string& out) {
     putIntegers(items, [&](const Item& i) { return get(i).attempt; }, out);
     putIntegers(items, [&](const Item& i) { return get(i).line; }, out);
     putDoubles(items, [&](const Item& i) { return get(i).value; }, out);
-    const bool isOfRanks = std::any_of(items.begin(), items.end(),
-                                       [&](const Item& i) { return get(i).ranks.has_value(); });
+    const bool isOfRanks =
+        std::ranges::any_of(items, [&](const Item& i) { return get(i).ranks.has_value(); });
     out += static_cast<char>(isOfRanks ? Ranks::kSeveral : Ranks::kNone);
     if (isOfRanks) {
         putRanks(items, get, out);

@@ -165,9 +165,8 @@ std::int64_t MetricReader::Piece::numPoints() const {
 
 bool MetricReader::Piece::isOfRanks() const {
     const auto hasRanks = [](const values::MetricPoint& point) { return point.ranks.has_value(); };
-    return std::any_of(chunks.begin(), chunks.end(),
-                       [](const ChunkHead& head) { return head.numRanks > 0; }) ||
-           std::any_of(points.begin(), points.end(), hasRanks);
+    return std::ranges::any_of(chunks, [](const ChunkHead& head) { return head.numRanks > 0; }) ||
+           std::ranges::any_of(points, hasRanks);
 }
 
 Result<std::vector<values::MetricSeries>> MetricReader::read(
@@ -197,7 +196,7 @@ Status MetricReader::readTail(const std::vector<MetricRequest>& requests) {
             to = std::max(to, requests[i].range.toStep);
         }
     }
-    std::sort(wanted_.begin(), wanted_.end());
+    std::ranges::sort(wanted_);
     const TailRows rows = tailRowsOf(runNo_);
     ASSIGN_OR_RETURN(
         Statement query,
@@ -333,8 +332,8 @@ Status MetricReader::readRaw(const std::vector<Piece>& pieces, values::MetricSer
 
 Status MetricReader::readThin(std::vector<Piece>& pieces, int maxPoints,
                               values::MetricSeries& series) {
-    const bool isOfRanks = std::any_of(pieces.begin(), pieces.end(),
-                                       [](const Piece& piece) { return piece.isOfRanks(); });
+    const bool isOfRanks =
+        std::ranges::any_of(pieces, [](const Piece& piece) { return piece.isOfRanks(); });
     ThinFeed feed(series.numPoints, maxPoints, isOfRanks);
     for (const Piece& piece : pieces) {
         if (piece.isLoaded) {

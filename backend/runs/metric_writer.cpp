@@ -33,8 +33,8 @@ void settle(std::vector<values::MetricPoint>& points) {
     const auto byStep = [](const values::MetricPoint& a, const values::MetricPoint& b) {
         return a.step < b.step;
     };
-    if (!std::is_sorted(points.begin(), points.end(), byStep)) {
-        std::stable_sort(points.begin(), points.end(), byStep);
+    if (!std::ranges::is_sorted(points, byStep)) {
+        std::ranges::stable_sort(points, byStep);
     }
     std::size_t kept = 0;
     for (std::size_t from = 0, to = 0; from < points.size(); from = to) {

@@ -10,8 +10,7 @@ using Params = std::map<std::string, std::string>;
 void flatten(const std::string& prefix, const Json& value, Params& out);
 
 void flattenList(const std::string& prefix, const Json& list, Params& out) {
-    const bool hasObjects =
-        std::any_of(list.begin(), list.end(), [](const Json& e) { return e.is_object(); });
+    const bool hasObjects = std::ranges::any_of(list, [](const Json& e) { return e.is_object(); });
     if (!hasObjects) {
         if (!list.empty()) {
             out[prefix] = dumpJson(list);

@@ -52,9 +52,8 @@ Status writeProgress(Database& db, std::int64_t no, int attempt, const Progress&
 // Metrics of a step are reported at once, progress only now and then. If rank 0 was killed, the
 // metrics show better how far it was.
 Status writeStep(Database& db, std::int64_t no, const LineBatch& batch) {
-    const auto newest =
-        std::max_element(batch.metrics.begin(), batch.metrics.end(),
-                         [](const auto& a, const auto& b) { return a.step < b.step; });
+    const auto newest = std::ranges::max_element(
+        batch.metrics, [](const auto& a, const auto& b) { return a.step < b.step; });
     if (batch.rank != 0 || newest == batch.metrics.end()) {
         return okStatus();
     }

@@ -80,8 +80,7 @@ Result<std::size_t> pageStart(const RunQuery& query, const std::vector<Listed>& 
         return invalidArgument("Invalid page token: it belongs to another filter or order");
     }
     const std::string id = token.substr(first + 1, last - first - 1);
-    const auto it =
-        std::find_if(all.begin(), all.end(), [&](const Listed& l) { return l.id == id; });
+    const auto it = std::ranges::find_if(all, [&](const Listed& l) { return l.id == id; });
     return it != all.end() ? static_cast<std::size_t>(it - all.begin()) + 1
                            : std::min<std::size_t>(std::stoul(offset), all.size());
 }

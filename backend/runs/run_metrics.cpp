@@ -147,8 +147,8 @@ class LineReader {
                 out.isMore = true;
                 return;
             }
-            std::sort(line.values.begin(), line.values.end(),
-                      [](const auto& a, const auto& b) { return a.key < b.key; });
+            std::ranges::sort(line.values,
+                              [](const auto& a, const auto& b) { return a.key < b.key; });
             numValues += line.values.size();
             out.cursor.line = std::max(out.cursor.line, number);
             out.lines.push_back(std::move(line));

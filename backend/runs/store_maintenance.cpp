@@ -34,7 +34,7 @@ Status lookForDamage(Database& db, bool isWhole, values::StoreCheck& check) {
                                                         "_check(", kDamageMax, ")")));
     RETURN_IF_ERROR(query.forEach([&](const Statement& row) {
         if (std::string found = row.textAt(0); found != "ok") {
-            std::replace(found.begin(), found.end(), '\n', ' ');  // SQLite adds a heading line
+            std::ranges::replace(found, '\n', ' ');  // SQLite adds a heading line
             check.damage.push_back(std::move(found));
         }
     }));

@@ -24,7 +24,7 @@ struct TailValue {
 /// If a key occurs twice, the first value counts.
 inline std::string packTailValues(std::vector<TailValue> values) {
     const auto byKey = [](const TailValue& a, const TailValue& b) { return a.keyNo < b.keyNo; };
-    std::stable_sort(values.begin(), values.end(), byKey);
+    std::ranges::stable_sort(values, byKey);
     std::string bytes;
     bytes.reserve(values.size() * kTailValueBytes);
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -85,8 +85,8 @@ struct TailSummary {
 
 /// If a key occurs twice, the first summary counts.
 inline std::string packTailSummaries(std::vector<TailSummary> items) {
-    std::stable_sort(items.begin(), items.end(),
-                     [](const TailSummary& a, const TailSummary& b) { return a.keyNo < b.keyNo; });
+    std::ranges::stable_sort(
+        items, [](const TailSummary& a, const TailSummary& b) { return a.keyNo < b.keyNo; });
     std::string bytes;
     bytes.reserve(items.size() * kTailSummaryBytes);
     const auto put = [&bytes](auto value) {

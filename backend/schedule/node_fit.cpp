@@ -52,13 +52,13 @@ struct Others {
 
 // Chooses a node for each part; returns nothing if there are too few.
 std::optional<std::vector<std::string>> choose(const Others& others, std::vector<Node> ready) {
-    std::stable_sort(ready.begin(), ready.end(), [](const Node& a, const Node& b) {
+    std::ranges::stable_sort(ready, [](const Node& a, const Node& b) {
         return std::make_pair(-a.free.cpus, a.name) < std::make_pair(-b.free.cpus, b.name);
     });
     std::vector<std::string> chosen;
     for (const Resources& needs : others.needs) {
-        const auto found = std::find_if(ready.begin(), ready.end(),
-                                        [&](const Node& node) { return hasRoom(node, needs); });
+        const auto found =
+            std::ranges::find_if(ready, [&](const Node& node) { return hasRoom(node, needs); });
         if (found == ready.end()) {
             return std::nullopt;
         }
@@ -104,8 +104,8 @@ void fitOthers(const Others& others, const std::vector<Node>& nodes, bool isBesi
 }
 
 void fitHead(const Resources& needs, const std::vector<Node>& nodes, Fit& all) {
-    const auto head = std::find_if(nodes.begin(), nodes.end(),
-                                   [](const Node& node) { return node.name.empty(); });
+    const auto head =
+        std::ranges::find_if(nodes, [](const Node& node) { return node.name.empty(); });
     INVARIANT(head != nodes.end(), "the head's machine is one of the nodes");
     const Resources least = withinNode(needs, head->total);
     if (!least.fitsIn(head->total)) {
@@ -187,8 +187,8 @@ Fit fit(const std::vector<Part>& parts, const std::vector<Node>& nodes) {
 void take(const std::vector<Part>& parts, const std::vector<std::string>& on,
           std::vector<Node>& nodes) {
     for (std::size_t i = 0; i < parts.size(); ++i) {
-        const auto node = std::find_if(nodes.begin(), nodes.end(),
-                                       [&](const Node& one) { return one.name == on[i]; });
+        const auto node =
+            std::ranges::find_if(nodes, [&](const Node& one) { return one.name == on[i]; });
         if (parts[i].where != Part::Where::kBeside && node != nodes.end()) {
             node->free -= withinNode(needsWithBeside(parts, static_cast<int>(i)), node->total);
         }

@@ -79,8 +79,8 @@ Pairing pairScores(const Scores& first, const Scores& second) {
     out.share = most > 0 ? static_cast<double>(out.rows) / static_cast<double>(most) : 0;
     out.isSample = first.isSample() || second.isSample();
     for (const HeadScores& head : first.heads) {
-        const auto same = std::find_if(second.heads.begin(), second.heads.end(),
-                                       [&](const HeadScores& h) { return h.name == head.name; });
+        const auto same = std::ranges::find_if(
+            second.heads, [&](const HeadScores& h) { return h.name == head.name; });
         if (same != second.heads.end()) {
             PairedHead& paired = out.heads.emplace_back(pairHead(head, *same, rows));
             const std::int64_t labels =

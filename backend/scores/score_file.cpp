@@ -183,7 +183,7 @@ void Scores::settle(std::size_t most) {
                          order.end(), byKey);
         order.resize(most);
     }
-    std::sort(order.begin(), order.end(), byKey);
+    std::ranges::sort(order, byKey);
     reorder(order, keys);
     for (HeadScores& head : heads) {
         reorder(order, head.scores);
@@ -291,7 +291,7 @@ Result<Scores> parseScores(const std::string& path, std::string_view bytes) {
             head.labels = reader.takeAll<float>(rows);
         }
     }
-    if (!isFine || !reader.isWhole() || !std::is_sorted(out.keys.begin(), out.keys.end())) {
+    if (!isFine || !reader.isWhole() || !std::ranges::is_sorted(out.keys)) {
         return dataLoss(path, ": holds what scores cannot be");
     }
     return out;

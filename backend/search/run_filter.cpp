@@ -469,7 +469,7 @@ class Parser {
             }
             return error(start, "unknown state '", text, "'", nameHint(text, known));
         }
-        if (isPattern && std::count(text.begin(), text.end(), '%') > kMostWildcards) {
+        if (isPattern && std::ranges::count(text, '%') > kMostWildcards) {
             return error(start, "a pattern has at most ", kMostWildcards, " %");
         }
         if (isPattern && text.size() > kMostPatternBytes) {

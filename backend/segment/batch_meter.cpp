@@ -24,7 +24,7 @@ BatchMeter::Count BatchMeter::count(std::span<const std::uint64_t> keys) {
         turn_ = 0;
     }
     if (++turn_ == 0) {
-        std::fill(slots_.begin(), slots_.end(), Slot{});
+        std::ranges::fill(slots_, Slot{});
         turn_ = 1;
     }
     Count count;

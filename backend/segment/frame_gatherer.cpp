@@ -230,8 +230,7 @@ void FrameGatherer::readKeys(const std::uint64_t* Chunk::* which,
                              std::vector<std::uint64_t>& keys) const {
     keys.clear();
     const auto hasKeys = [which](const Chunk& chunk) { return chunk.*which != nullptr; };
-    if (output_ == nullptr ||
-        std::none_of(output_->chunks.begin(), output_->chunks.end(), hasKeys)) {
+    if (output_ == nullptr || std::ranges::none_of(output_->chunks, hasKeys)) {
         return;
     }
     for (const RowPick& pick : picks_) {
@@ -297,7 +296,7 @@ void FrameGatherer::writeTimed() {
                                                static_cast<std::int64_t>(records_.stride());
         }
     };
-    std::for_each(records_.values().begin(), records_.values().end(), share);
+    std::ranges::for_each(records_.values(), share);
     share(records_.dense());
     counters_->addCollated(times_);
 }

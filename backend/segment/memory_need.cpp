@@ -40,8 +40,8 @@ std::int64_t madeColumns(const spec::RunSpec& spec) {
     std::int64_t columns = 2;
     for (const spec::Step& step : spec.recipe) {
         const std::vector<spec::MadeColumn> made = step.makes();
-        columns += 1 + std::count_if(made.begin(), made.end(),
-                                     [](const spec::MadeColumn& one) { return !one.expr.empty(); });
+        columns += 1 + std::ranges::count_if(
+                           made, [](const spec::MadeColumn& one) { return !one.expr.empty(); });
     }
     return columns + count(spec.labels.size());
 }
@@ -92,7 +92,7 @@ RowCost costOf(const spec::RunSpec& spec, const stream::Plan& plan, recipe::Part
         cost.keepsText = true;
         cost.fields = kFieldBytes * count(plan.schema.fields.size());
     }
-    cost.hasText = std::any_of(spec.recipe.begin(), spec.recipe.end(), [](const spec::Step& step) {
+    cost.hasText = std::ranges::any_of(spec.recipe, [](const spec::Step& step) {
         const auto* derive = step.as<spec::DeriveStep>();
         return step.enabled && derive != nullptr && !derive->columns.empty();
     });
@@ -142,7 +142,7 @@ MemoryNeed memoryNeed(const spec::RunSpec& spec, const stream::Plan& plan, recip
         }
     }
     std::int64_t rows = 0;
-    std::sort(splits.begin(), splits.end(), std::greater<>());
+    std::ranges::sort(splits, std::greater<>());
     const std::int64_t inSegment = std::max<std::int64_t>(1, plan.segmentSplits);
     for (std::size_t s = 0; s < splits.size() && count(s) < inSegment; ++s) {
         need.segment += splits[s].held;

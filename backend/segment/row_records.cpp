@@ -57,8 +57,8 @@ RecordLayout::RecordLayout(const frame::FrameLayout& layout) {
             values_.push_back({c, 0, bytes});
         }
     }
-    std::stable_sort(values_.begin(), values_.end(),
-                     [](const Field& a, const Field& b) { return a.bytes > b.bytes; });
+    std::ranges::stable_sort(values_,
+                             [](const Field& a, const Field& b) { return a.bytes > b.bytes; });
     stride_ = sizeof(std::uint64_t);  // the row's number
     for (Field& field : lists_) {
         field.offset = stride_;
@@ -75,8 +75,8 @@ RecordLayout::RecordLayout(const frame::FrameLayout& layout) {
 
 bool RecordLayout::holds(std::size_t column) const {
     return (dense_.bytes > 0 && dense_.column == column) ||
-           std::any_of(values_.begin(), values_.end(),
-                       [column](const Field& field) { return field.column == column; });
+           std::ranges::any_of(values_,
+                               [column](const Field& field) { return field.column == column; });
 }
 
 void RecordLayout::writeLists(const Chunk& chunk, const Field& field, std::int64_t from,

@@ -179,7 +179,7 @@ void PiecesOfSplit::one(std::size_t index, const std::function<void(std::size_t)
 
 void PiecesOfSplit::leave(const std::vector<const std::vector<std::int64_t>*>& rows) {
     auto present = std::make_shared<Present>();
-    present->isAll = std::all_of(rows.begin(), rows.end(), [](const auto* r) { return !r; });
+    present->isAll = std::ranges::all_of(rows, [](const auto* r) { return !r; });
     present->starts.push_back(0);
     for (std::size_t p = 0; p < count(); ++p) {
         const std::int64_t all = borders_[p + 1] - borders_[p];

@@ -60,9 +60,8 @@ Result<recipe::CountedValues> countedIn(const stream::Plan& plan, const std::str
 // Expressions must be bound to the time zone rules whose files the plan pins.
 Status checkZones(const spec::RunSpec& spec, const stream::Plan& plan) {
     for (const std::string& file : dataset::zoneFiles(spec)) {
-        const bool isPlanned =
-            std::any_of(plan.sideTables.begin(), plan.sideTables.end(),
-                        [&](const stream::SideTable& table) { return table.path == file; });
+        const bool isPlanned = std::ranges::any_of(
+            plan.sideTables, [&](const stream::SideTable& table) { return table.path == file; });
         if (!isPlanned) {
             return failedPrecondition(file,
                                       ": the plan has no such rules of a time zone; it was "

@@ -35,7 +35,7 @@ WorkStealing::WorkStealing(StageCounters& counters, std::function<void()> onOpen
 
 bool WorkStealing::isOpen() const {
     MutexLock lock(mutex_);
-    return std::any_of(jobs_.begin(), jobs_.end(), [this](const auto& job) {
+    return std::ranges::any_of(jobs_, [this](const auto& job) {
         return mayBeStolen(job.first.kind) && job.second->next < job.second->units;
     });
 }
@@ -135,8 +135,8 @@ bool WorkStealing::readUnit(Job& job, const Unit& unit, dataset::SplitReader& re
 
 std::vector<WorkStealing::LastRead>::iterator WorkStealing::lastReadLocked(
     const std::vector<std::string>& names) {
-    return std::find_if(lastReads_.begin(), lastReads_.end(),
-                        [&names](const LastRead& read) { return read.names == names; });
+    return std::ranges::find_if(lastReads_,
+                                [&names](const LastRead& read) { return read.names == names; });
 }
 
 // A stream requests the same few lists of columns again and again.
@@ -173,7 +173,7 @@ std::vector<WorkStealing::Unit> WorkStealing::largestFirst(const std::vector<std
         std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0}) / kUnits;
     std::vector<std::size_t> order(names.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&bytes, enough](std::size_t a, std::size_t b) {
+    std::ranges::stable_sort(order, [&bytes, enough](std::size_t a, std::size_t b) {
         return std::max(bytes[a], enough) > std::max(bytes[b], enough);
     });
     std::vector<Unit> units;

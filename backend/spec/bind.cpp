@@ -63,9 +63,9 @@ class Binder {
         unread.insert(unread.end(), f.vectors.begin(), f.vectors.end());
         const std::vector<std::string>& keys = spec_.model.as<TargetMeanModel>()->keys;
         const auto isUnread = [&](const std::string& name) {
-            return std::find(keys.begin(), keys.end(), name) == keys.end();
+            return std::ranges::find(keys, name) == keys.end();
         };
-        std::copy_if(f.ids.begin(), f.ids.end(), std::back_inserter(unread), isUnread);
+        std::ranges::copy_if(f.ids, std::back_inserter(unread), isUnread);
         unread.insert(unread.end(), f.lists.begin(), f.lists.end());
         for (const WeightedFeature& weighted : f.weighted) {
             unread.push_back(weighted.name);
@@ -408,7 +408,7 @@ class Binder {
                 const bool isId =
                     field != nullptr &&
                     sequenceValue(sequence, column, field->type) == SequenceValue::kId;
-                if (isId && std::find(names.begin(), names.end(), column) == names.end()) {
+                if (isId && std::ranges::find(names, column) == names.end()) {
                     names.push_back(column);
                     columns.push_back(column);
                 }
@@ -517,7 +517,7 @@ class Binder {
     }
 
     static bool isPatternOf(const EmbeddingSpec& embedding) {
-        return std::any_of(embedding.features.begin(), embedding.features.end(), isPattern);
+        return std::ranges::any_of(embedding.features, isPattern);
     }
 
     static std::vector<std::string> matching(const std::vector<std::string>& wanted,
@@ -527,7 +527,7 @@ class Binder {
             for (const std::string& name : names) {
                 const bool isMatch =
                     name == pattern || (isPattern(pattern) && matchesPattern(name, pattern));
-                if (isMatch && std::find(out.begin(), out.end(), name) == out.end()) {
+                if (isMatch && std::ranges::find(out, name) == out.end()) {
                     out.push_back(name);
                 }
             }

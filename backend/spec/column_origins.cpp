@@ -174,8 +174,9 @@ class Lineage {
         std::vector<std::string> lines;
         for (auto maker = makers_.rbegin(); maker != makers_.rend(); ++maker) {
             std::set<std::string> made;
-            std::copy_if(columns.begin(), columns.end(), std::inserter(made, made.end()),
-                         [&](const std::string& name) { return maker->columns.contains(name); });
+            std::ranges::copy_if(
+                columns, std::inserter(made, made.end()),
+                [&](const std::string& name) { return maker->columns.contains(name); });
             if (made.empty()) {
                 continue;
             }
@@ -186,7 +187,7 @@ class Lineage {
             addReads(own, columns);
             lines.push_back(lineOf(std::move(own)));
         }
-        std::reverse(lines.begin(), lines.end());
+        std::ranges::reverse(lines);
         return lines;
     }
 
@@ -214,7 +215,7 @@ Json inputsOf(const RunSpec& spec, const std::vector<Step>& recipe) {
         Json& input = add(kind, name, columns);
         for (const auto& [table, embedding] : spec.embeddings) {
             const auto& shared = embedding.features;
-            if (std::find(shared.begin(), shared.end(), feature) == shared.end()) {
+            if (std::ranges::find(shared, feature) == shared.end()) {
                 continue;
             }
             input["rows"] = embedding.rows;

@@ -13,7 +13,7 @@ namespace millrace::spec {
 namespace {
 
 bool endsInOneOf(std::string_view path, std::initializer_list<std::string_view> endings) {
-    return std::any_of(endings.begin(), endings.end(), [path](std::string_view ending) {
+    return std::ranges::any_of(endings, [path](std::string_view ending) {
         return path.size() >= ending.size() &&
                std::equal(ending.rbegin(), ending.rend(), path.rbegin(),
                           [](char a, char b) { return a == absl::ascii_tolower(b); });

@@ -55,7 +55,7 @@ class Choices {
  public:
     constexpr Choices() = default;
     constexpr Choices(std::initializer_list<std::string_view> words) : size_(words.size()) {
-        std::copy(words.begin(), words.end(), words_.begin());
+        std::ranges::copy(words, words_.begin());
     }
     constexpr const std::string_view* begin() const { return words_.data(); }
     constexpr const std::string_view* end() const { return words_.data() + size_; }

@@ -116,8 +116,8 @@ const std::vector<ModelBody>& allModels() {
 }
 
 std::optional<ModelBody> modelBodyOf(std::string_view type) {
-    const auto found = std::find_if(allModels().begin(), allModels().end(),
-                                    [&](const ModelBody& body) { return modelType(body) == type; });
+    const auto found = std::ranges::find_if(
+        allModels(), [&](const ModelBody& body) { return modelType(body) == type; });
     return found == allModels().end() ? std::nullopt : std::optional<ModelBody>(*found);
 }
 

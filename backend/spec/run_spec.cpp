@@ -16,8 +16,8 @@ const Step* idMaker(const std::vector<Step>& recipe, std::string_view column) {
     for (auto step = recipe.rbegin(); step != recipe.rend(); ++step) {
         const std::vector<MadeColumn> made =
             step->enabled ? step->makes() : std::vector<MadeColumn>();
-        const bool isMaker = std::any_of(made.begin(), made.end(),
-                                         [&](const MadeColumn& one) { return one.name == column; });
+        const bool isMaker =
+            std::ranges::any_of(made, [&](const MadeColumn& one) { return one.name == column; });
         if (!isMaker) {
             continue;
         }

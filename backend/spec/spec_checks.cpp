@@ -446,7 +446,7 @@ void checkSpec(const RunSpec& spec, Problems& problems, std::vector<std::string>
 void refuseWithoutIds(const FeaturesSpec& features, const std::string& feature,
                       Problems& problems) {
     const auto has = [&](const std::vector<std::string>& names) {
-        return std::find(names.begin(), names.end(), feature) != names.end();
+        return std::ranges::find(names, feature) != names.end();
     };
     std::string path = has(features.ids)     ? "features.ids"
                        : has(features.lists) ? "features.lists"
@@ -467,7 +467,7 @@ bool isPattern(std::string_view name) {
 }
 
 bool isCovered(const std::string& name, const std::vector<std::string>& features) {
-    return std::any_of(features.begin(), features.end(), [&](const std::string& feature) {
+    return std::ranges::any_of(features, [&](const std::string& feature) {
         return feature == name || (isPattern(feature) && matchesPattern(name, feature)) ||
                (isPattern(name) && isPattern(feature));
     });

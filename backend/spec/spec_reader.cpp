@@ -77,9 +77,9 @@ std::vector<Step> stepsFor(std::set<std::string> needed, const std::vector<Step>
     const std::vector<Step> steps = withoutDropping(recipe);
     for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
         const std::vector<MadeColumn> made = step->makes();
-        const bool isNeeded = std::any_of(made.begin(), made.end(), [&](const MadeColumn& column) {
+        const bool isNeeded = std::ranges::any_of(made, [&](const MadeColumn& column) {
             return needed.count(column.name) > 0 ||
-                   std::any_of(needed.begin(), needed.end(), [&](const std::string& pattern) {
+                   std::ranges::any_of(needed, [&](const std::string& pattern) {
                        return isPattern(pattern) && matchesPattern(column.name, pattern);
                    });
         });
@@ -436,7 +436,7 @@ std::optional<SpecReader> SpecReader::parse(std::string_view text, const SpecOpt
     }
     YamlNode variations;
     const auto isVariations = [](const YamlNode::Member& m) { return m.key == "variations"; };
-    const auto it = std::find_if(root->members.begin(), root->members.end(), isVariations);
+    const auto it = std::ranges::find_if(root->members, isVariations);
     if (it != root->members.end()) {
         variations = std::move(it->value);
         root->members.erase(it);
@@ -463,8 +463,8 @@ ResolvedSpec SpecReader::resolve(std::string_view variation) const {
     }
     ResolvedSpec out;
     const std::vector<VariationSet> known = readVariations(*variationList_, out.errors);
-    const auto chosen = std::find_if(known.begin(), known.end(),
-                                     [&](const VariationSet& v) { return v.name == variation; });
+    const auto chosen =
+        std::ranges::find_if(known, [&](const VariationSet& v) { return v.name == variation; });
     if (chosen == known.end()) {
         out.errors.push_back(
             {0, 0, strCat("no variation '", variation, "'", variationHint(variation, variations_)),
@@ -530,7 +530,7 @@ std::optional<DatasetSpec> readDataset(std::string_view text, const SpecOptions&
     const Params params = Params::read(root->find("params"), ignored);
     TreeReader reader(text, params, errors);
     const Json read = reader.readRoot(*root);
-    const bool isWrong = std::any_of(errors.begin(), errors.end(), [](const SpecError& error) {
+    const bool isWrong = std::ranges::any_of(errors, [](const SpecError& error) {
         return error.path == "dataset" || error.path.rfind("dataset.", 0) == 0;
     });
     if (isWrong) {

@@ -194,8 +194,8 @@ std::string_view stepKind(const StepBody& body) {
 }
 
 std::optional<StepBody> stepBodyOf(std::string_view kind) {
-    const auto found = std::find_if(allStepKinds().begin(), allStepKinds().end(),
-                                    [&](const StepBody& body) { return stepKind(body) == kind; });
+    const auto found = std::ranges::find_if(
+        allStepKinds(), [&](const StepBody& body) { return stepKind(body) == kind; });
     return found == allStepKinds().end() ? std::nullopt : std::optional<StepBody>(*found);
 }
 

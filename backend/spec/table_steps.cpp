@@ -12,9 +12,8 @@ namespace {
 
 /// `take` as a list if every column keeps its name.
 std::string takeText(const std::vector<NamedExpr>& take) {
-    const bool isList = std::all_of(take.begin(), take.end(), [](const NamedExpr& column) {
-        return column.name == column.expr;
-    });
+    const bool isList = std::ranges::all_of(
+        take, [](const NamedExpr& column) { return column.name == column.expr; });
     if (!isList) {
         return yamlNamed(take);
     }
@@ -27,7 +26,7 @@ std::string takeText(const std::vector<NamedExpr>& take) {
 
 std::string keysText(const std::vector<JoinKey>& on) {
     const bool isNames =
-        std::all_of(on.begin(), on.end(), [](const JoinKey& key) { return key.left == key.right; });
+        std::ranges::all_of(on, [](const JoinKey& key) { return key.left == key.right; });
     if (isNames && on.size() == 1) {
         return yamlScalar(on[0].left, true);
     }

@@ -22,9 +22,9 @@ constexpr double kFloatBytes = 4, kDoubleBytes = 8;
 constexpr double kPlaceBytes = 4;
 
 bool hasEmbedding(const RunSpec& spec, const std::string& feature) {
-    return std::any_of(spec.embeddings.begin(), spec.embeddings.end(), [&](const auto& entry) {
+    return std::ranges::any_of(spec.embeddings, [&](const auto& entry) {
         const auto& features = entry.second.features;
-        return std::find(features.begin(), features.end(), feature) != features.end();
+        return std::ranges::find(features, feature) != features.end();
     });
 }
 
@@ -149,7 +149,7 @@ bool asksForNan(const expr::Expr& expr) {
     const bool isTest =
         expr->op == expr::ExprOp::kCall && (absl::EqualsIgnoreCase(expr->name, "isnan") ||
                                             absl::EqualsIgnoreCase(expr->name, "isfinite"));
-    return isTest || std::any_of(expr->children.begin(), expr->children.end(), asksForNan);
+    return isTest || std::ranges::any_of(expr->children, asksForNan);
 }
 
 // The columns of an expression; none of one that deals with NaN itself.
@@ -216,8 +216,8 @@ Status checkTableMemory(const RunSpec& spec, std::int64_t bytes) {
     if (need <= static_cast<double>(bytes)) {
         return okStatus();
     }
-    const auto largest = std::max_element(
-        spec.embeddings.begin(), spec.embeddings.end(), [&](const auto& a, const auto& b) {
+    const auto largest =
+        std::ranges::max_element(spec.embeddings, [&](const auto& a, const auto& b) {
             return bytesOf(a.second, spec) < bytesOf(b.second, spec);
         });
     return invalidArgument("embeddings.", largest->first, ".rows: the tables need ",

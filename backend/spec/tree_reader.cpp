@@ -180,9 +180,8 @@ void TreeReader::unknownKey(const YamlNode::Member& member, const std::vector<co
 
 Json TreeReader::member(const Key& key, const YamlNode* node, const Where& where,
                         const YamlNode* parent) {
-    const bool isNullChoice =
-        key.type == KeyType::kChoice && node != nullptr && node->isNull() &&
-        std::count(key.limits.choices.begin(), key.limits.choices.end(), "null") > 0;
+    const bool isNullChoice = key.type == KeyType::kChoice && node != nullptr && node->isNull() &&
+                              std::ranges::count(key.limits.choices, "null") > 0;
     if (isNullChoice) {
         return "null";
     }
@@ -263,7 +262,7 @@ Json TreeReader::text(const Key& key, const YamlNode& node, const Where& where) 
         return "";
     }
     const auto& choices = key.limits.choices;
-    if (!choices.empty() && std::find(choices.begin(), choices.end(), node.text) == choices.end()) {
+    if (!choices.empty() && std::ranges::find(choices, node.text) == choices.end()) {
         const std::string near = nearestName(node.text, textsOf(choices));
         error(node, where, "type", where.shown, " must be ",
               absl::StrJoin(textsOf(choices), " or "), ", not ", node.describe(),
@@ -458,7 +457,7 @@ Json TreeReader::order(const Key&, const YamlNode& node, const Where& where) {
         return {{"by", by->text}};
     }
     const std::vector<std::string> words = {"permuted", "as_is"};
-    if (!node.isScalar() || std::find(words.begin(), words.end(), node.text) == words.end()) {
+    if (!node.isScalar() || std::ranges::find(words, node.text) == words.end()) {
         const std::string near = node.isScalar() ? nearestName(node.text, words) : "";
         error(node, where, "type", where.shown, " must be permuted, as_is or {by: column}, not ",
               node.describe(), near.empty() ? "" : strCat("; did you mean '", near, "'?"));

@@ -86,10 +86,9 @@ Status removeItems(YamlNode& list, const std::string& path, const YamlNode& remo
     const std::vector<YamlNode> wanted =
         removed.isSequence() ? removed.items : std::vector<YamlNode>{removed};
     for (const YamlNode& item : wanted) {
-        const auto at =
-            std::find_if(list.items.begin(), list.items.end(), [&item](const YamlNode& known) {
-                return !featureOf(known).empty() && featureOf(known) == featureOf(item);
-            });
+        const auto at = std::ranges::find_if(list.items, [&item](const YamlNode& known) {
+            return !featureOf(known).empty() && featureOf(known) == featureOf(item);
+        });
         if (at == list.items.end()) {
             return notFound(path, " names no '", featureOf(item), "' to remove; it names ",
                             namesOf(list));

@@ -53,7 +53,7 @@ std::vector<SplitRef> splitOrder(std::span<const PlanFile> files, std::uint64_t 
     }
     if (order != SplitOrder::kAsIs) {
         // Stable, and collected by (file, row): ties stay in that order.
-        std::stable_sort(keyed.begin(), keyed.end(), [](const Keyed& a, const Keyed& b) {
+        std::ranges::stable_sort(keyed, [](const Keyed& a, const Keyed& b) {
             return a.partition != b.partition ? a.partition < b.partition : a.key < b.key;
         });
     }
@@ -84,7 +84,7 @@ SegmentCuts::SegmentCuts(std::span<const PlanFile> files, std::int64_t segmentSp
         }
     }
     count_ = numSegments(splits, segmentSplits);
-    std::sort(partitions.begin(), partitions.end());
+    std::ranges::sort(partitions);
     for (std::size_t at = 0; at < partitions.size();) {
         std::size_t end = at;
         while (end < partitions.size() && partitions[end] == partitions[at] &&

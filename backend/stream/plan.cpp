@@ -205,8 +205,7 @@ void appendIdentities(const std::vector<PlanFile>& files, std::string& out) {
         appendJsonText(f.footerHash, &out);
         out += ',';
         appendNumbers(f, &PlanSplit::rows);
-        if (std::any_of(f.splits.begin(), f.splits.end(),
-                        [](const PlanSplit& s) { return s.partition != 0; })) {
+        if (std::ranges::any_of(f.splits, [](const PlanSplit& s) { return s.partition != 0; })) {
             out += ',';
             appendNumbers(f, &PlanSplit::partition);
         }

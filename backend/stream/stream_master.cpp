@@ -28,8 +28,8 @@ void StreamMaster::FilesRead::add(std::span<const std::uint32_t> files) {
 }
 
 std::size_t StreamMaster::FilesRead::count(std::span<const std::uint32_t> files) const {
-    return static_cast<std::size_t>(std::count_if(
-        files.begin(), files.end(), [&](auto file) { return files_[file % kPlaces] == file; }));
+    return static_cast<std::size_t>(
+        std::ranges::count_if(files, [&](auto file) { return files_[file % kPlaces] == file; }));
 }
 
 void StreamMaster::advance(std::int64_t nowNs) {
@@ -220,10 +220,9 @@ void StreamMaster::leave(WorkerId worker) {
     place->second.isLeaving = true;
     for (const std::int64_t number : std::set<std::int64_t>(place->second.numbers)) {
         Segment& segment = segments_.at(number);
-        const auto idle = std::find_if(segment.holders.begin(), segment.holders.end(),
-                                       [worker](const Holder& holder) {
-                                           return holder.worker == worker && holder.startedNs < 0;
-                                       });
+        const auto idle = std::ranges::find_if(segment.holders, [worker](const Holder& holder) {
+            return holder.worker == worker && holder.startedNs < 0;
+        });
         if (idle != segment.holders.end()) {
             decisions_.withdrawn.push_back({worker, number, idle->generation});
             segment.holders.erase(idle);
@@ -274,8 +273,8 @@ void StreamMaster::blame(Segment& segment, const Holder& holder, const std::stri
 
 // A segment that killed a worker goes to any worker that is left: the feed computes it last of all.
 bool StreamMaster::isAble(const Segment& segment, WorkerId id, const Worker& worker) const {
-    const bool hasIt = std::any_of(segment.holders.begin(), segment.holders.end(),
-                                   [id](const Holder& holder) { return holder.worker == id; });
+    const bool hasIt = std::ranges::any_of(
+        segment.holders, [id](const Holder& holder) { return holder.worker == id; });
     return !worker.isLeaving && !hasIt && (!segment.dead.empty() || !segment.losers.contains(id));
 }
 
@@ -296,7 +295,7 @@ bool StreamMaster::mustBeHere(const Segment& segment) const {
         return false;
     }
     return segment.losers.size() >= kLossesMost ||
-           std::none_of(workers_.begin(), workers_.end(), [&](const auto& worker) {
+           std::ranges::none_of(workers_, [&](const auto& worker) {
                return isAble(segment, worker.first, worker.second);
            });
 }
@@ -347,9 +346,8 @@ void StreamMaster::loseSilent() {
 
 // The earliest segment that is neither answered nor the feed's.
 StreamMaster::Segments::iterator StreamMaster::foremost() {
-    return std::find_if(segments_.begin(), segments_.end(), [](const auto& entry) {
-        return !entry.second.keeper && !entry.second.isHere;
-    });
+    return std::ranges::find_if(
+        segments_, [](const auto& entry) { return !entry.second.keeper && !entry.second.isHere; });
 }
 
 std::int64_t StreamMaster::lateNs() const {

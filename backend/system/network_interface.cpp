@@ -89,10 +89,9 @@ std::optional<Network> networkOf(const std::string& text) {
 
 bool isHostName(const std::string& text) {
     constexpr std::size_t kMost = 253;  // RFC 1035
-    return !text.empty() && text.size() <= kMost &&
-           std::all_of(text.begin(), text.end(), [](unsigned char c) {
-               return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_';
-           });
+    return !text.empty() && text.size() <= kMost && std::ranges::all_of(text, [](unsigned char c) {
+        return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_';
+    });
 }
 
 // The address of this machine for reaching `peer`: connecting a datagram socket assigns it and

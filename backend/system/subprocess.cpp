@@ -28,9 +28,8 @@ std::vector<std::string> mergedEnvironment(const std::vector<std::string>& added
     for (char** entry = environ; *entry != nullptr; ++entry) {
         const std::string_view text(*entry);
         const std::string_view name = text.substr(0, text.find('=') + 1);
-        const bool isReplaced = std::any_of(added.begin(), added.end(), [&](const std::string& a) {
-            return a.rfind(name, 0) == 0;
-        });
+        const bool isReplaced =
+            std::ranges::any_of(added, [&](const std::string& a) { return a.rfind(name, 0) == 0; });
         if (!isReplaced) {
             all.emplace_back(text);
         }

@@ -138,7 +138,7 @@ Result<BufferPtr> itemValues(const frame::FrameView& view, std::size_t column) {
     const std::span<const std::byte> from = valueBytes(view, column);
     ASSIGN_OR_RETURN(auto buffer, allocate(view.rows() * width));
     if ((entry.flags & frame::kDedup) == 0) {
-        std::copy(from.begin(), from.end(), reinterpret_cast<std::byte*>(buffer->mutable_data()));
+        std::ranges::copy(from, reinterpret_cast<std::byte*>(buffer->mutable_data()));
         return BufferPtr(std::move(buffer));
     }
     for (std::uint32_t r = 0; r < view.rows(); ++r) {
@@ -179,7 +179,7 @@ Result<ArrayPtr> boolColumn(const frame::FrameView& view, std::size_t column) {
 // Makes the rows without a value null; returns the array unchanged if there are none.
 Result<ArrayPtr> withNulls(const ArrayPtr& array, const frame::FrameView& view, std::size_t mask) {
     const std::span<const std::uint8_t> isValid = view.values<std::uint8_t>(mask);
-    const auto nulls = std::count(isValid.begin(), isValid.end(), std::uint8_t{0});
+    const auto nulls = std::ranges::count(isValid, std::uint8_t{0});
     if (nulls == 0) {
         return array;
     }
@@ -274,13 +274,13 @@ Result<std::vector<int>> chooseColumns(const std::vector<std::string>& known,
         chosen.push_back(static_cast<int>(i));
     }
     for (const std::string& name : wanted) {
-        const auto at = std::find(known.begin(), known.end(), name);
+        const auto at = std::ranges::find(known, name);
         if (at == known.end()) {
             return invalidArgument("--columns: the table has no column '", name, "'",
                                    nameHint(name, known));
         }
         const int index = static_cast<int>(at - known.begin());
-        if (std::find(chosen.begin(), chosen.end(), index) != chosen.end()) {
+        if (std::ranges::find(chosen, index) != chosen.end()) {
             return invalidArgument("--columns: '", name, "' is named twice");
         }
         chosen.push_back(index);

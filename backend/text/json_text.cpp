@@ -7,9 +7,8 @@
 namespace millrace {
 
 void appendJsonText(std::string_view text, std::string* out) {
-    const bool isPlain = std::all_of(text.begin(), text.end(), [](char c) {
-        return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
-    });
+    const bool isPlain = std::ranges::all_of(
+        text, [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; });
     if (!isPlain) {
         *out += dumpJson(std::string(text));
         return;

@@ -98,8 +98,8 @@ Result<Checkpoint> Checkpoint::open(const std::string& path) {
         out.tensors_.push_back(
             {std::move(t.name), t.type, std::move(t.shape), out.mapped_ + t.begin, t.isWeight});
     }
-    std::sort(out.tensors_.begin(), out.tensors_.end(),
-              [](const TensorRef& a, const TensorRef& b) { return a.name < b.name; });
+    std::ranges::sort(out.tensors_,
+                      [](const TensorRef& a, const TensorRef& b) { return a.name < b.name; });
     return out;
 }
 
@@ -146,7 +146,7 @@ Status copyTensors(const Checkpoint& checkpoint, const std::vector<TensorRef>& t
     }
     for (const TensorRef& from : checkpoint.tensors()) {
         const auto isSame = [&](const TensorRef& to) { return to.name == from.name; };
-        if (std::none_of(tensors.begin(), tensors.end(), isSame)) {
+        if (std::ranges::none_of(tensors, isSame)) {
             return failedPrecondition("checkpoint ", checkpoint.path(), ": has ", from.name,
                                       ", which this model does not know");
         }

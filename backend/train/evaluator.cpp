@@ -39,7 +39,7 @@ void addFigures(const EvalFigures& f, const std::vector<std::string>& wanted,
         {metric::kNormalizedEntropy, f.normalizedEntropy},
         {metric::kCalibration, f.calibration}};
     for (const auto& [figure, value] : figures) {
-        if (wanted.empty() || std::find(wanted.begin(), wanted.end(), figure) != wanted.end()) {
+        if (wanted.empty() || std::ranges::find(wanted, figure) != wanted.end()) {
             values[strCat(prefix, figure)] = value;
         }
     }

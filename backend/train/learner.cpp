@@ -25,7 +25,7 @@ Result<std::unique_ptr<Learner>> makeLearner(const LearnerOptions& options, Grou
         }
         return TargetMean::make(options);
     }
-    if (std::find(networks().begin(), networks().end(), options.model) == networks().end()) {
+    if (std::ranges::find(networks(), options.model) == networks().end()) {
         std::vector<std::string> known = networks();
         known.emplace_back("target_mean");
         return invalidArgument("model.type: '", options.model, "' is not known",

@@ -20,8 +20,7 @@ double entropyOf(double rate) {
 }  // namespace
 
 double exactAuc(std::vector<std::pair<double, bool>>& predictions) {
-    std::sort(predictions.begin(), predictions.end(),
-              [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::ranges::sort(predictions, [](const auto& a, const auto& b) { return a.first < b.first; });
     double below = 0, positives = 0, wins = 0;
     for (std::size_t i = 0; i < predictions.size();) {
         double tiedNegatives = 0, tiedPositives = 0;
@@ -60,8 +59,8 @@ EvalFigures EvalAccumulator::figures() {
     out.rows = static_cast<std::int64_t>(predictions_.size());
     out.rowsWithoutLabel = withoutLabel_;
     out.positives = labels_;
-    const bool isFinite = std::all_of(predictions_.begin(), predictions_.end(),
-                                      [](const auto& p) { return std::isfinite(p.first); });
+    const bool isFinite =
+        std::ranges::all_of(predictions_, [](const auto& p) { return std::isfinite(p.first); });
     const double n = static_cast<double>(out.rows);
     out.auc = isFinite ? exactAuc(predictions_) : kUndefined;
     out.logLoss = n > 0 ? loss_ / n : kUndefined;

@@ -14,7 +14,7 @@ constexpr double kMargin = 1e-6;
 }  // namespace
 
 void TargetMean::Sums::clear() {
-    std::fill(total.begin(), total.end(), Mean{});
+    std::ranges::fill(total, Mean{});
     for (auto& key : keys) {
         key.clear();
     }
@@ -52,7 +52,7 @@ Result<std::unique_ptr<Learner>> TargetMean::make(const LearnerOptions& options)
     }
     std::vector<std::size_t> places;
     for (const std::string& key : options.keys) {
-        const auto found = std::find(names.begin(), names.end(), key);
+        const auto found = std::ranges::find(names, key);
         if (found == names.end()) {
             return invalidArgument("model.keys: '", key, "' is not an id or list feature",
                                    nameHint(key, names));
@@ -178,7 +178,7 @@ std::vector<TensorRef> TargetMean::tensors() {
         for (const auto& entry : sums_.keys[k]) {
             key.ids.push_back(entry.first);
         }
-        std::sort(key.ids.begin(), key.ids.end());
+        std::ranges::sort(key.ids);
         for (const std::int64_t id : key.ids) {
             for (const Mean& mean : sums_.keys[k].at(id)) {
                 key.sums.push_back(mean.sum);
@@ -193,8 +193,7 @@ std::vector<TensorRef> TargetMean::tensors() {
             {prefix + ".weights", DType::kFloat64, {size, heads}, key.weights.data(), true});
     }
     out.push_back({"total", DType::kFloat64, {heads, 2}, totals_.data(), true});
-    std::sort(out.begin(), out.end(),
-              [](const TensorRef& a, const TensorRef& b) { return a.name < b.name; });
+    std::ranges::sort(out, [](const TensorRef& a, const TensorRef& b) { return a.name < b.name; });
     return out;
 }
 

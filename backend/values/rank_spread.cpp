@@ -16,8 +16,8 @@ bool isGreater(double value, double than) {
 
 // If a rank occurs several times, keeps its last value.
 void keepLastOfEach(std::vector<RankValue>& values) {
-    std::stable_sort(values.begin(), values.end(),
-                     [](const RankValue& a, const RankValue& b) { return a.rank < b.rank; });
+    std::ranges::stable_sort(
+        values, [](const RankValue& a, const RankValue& b) { return a.rank < b.rank; });
     std::size_t kept = 0;
     for (std::size_t i = 0; i < values.size(); ++i) {
         if (i + 1 == values.size() || values[i + 1].rank != values[i].rank) {
@@ -30,8 +30,8 @@ void keepLastOfEach(std::vector<RankValue>& values) {
 }  // namespace
 
 bool MetricSeries::isOfRanks() const {
-    return std::any_of(points.begin(), points.end(),
-                       [](const MetricPoint& point) { return point.ranks.has_value(); });
+    return std::ranges::any_of(points,
+                               [](const MetricPoint& point) { return point.ranks.has_value(); });
 }
 
 RankSummary summarize(std::vector<RankValue> values) {

@@ -54,7 +54,7 @@ class DaemonProbe::Parts {
     void setAddresses(const std::vector<std::string>& addresses) MR_EXCLUDES(mutex_) {
         MutexLock lock(mutex_);
         std::erase_if(daemons_, [&](const auto& known) {
-            return std::find(addresses.begin(), addresses.end(), known.first) == addresses.end();
+            return std::ranges::find(addresses, known.first) == addresses.end();
         });
         for (const std::string& address : addresses) {
             daemons_.try_emplace(address);
@@ -95,9 +95,8 @@ class DaemonProbe::Parts {
     std::string next() MR_EXCLUDES(mutex_) {
         MutexLock lock(mutex_);
         while (!isStopping_) {
-            const auto first = std::min_element(
-                daemons_.begin(), daemons_.end(),
-                [](const auto& a, const auto& b) { return a.second.due < b.second.due; });
+            const auto first = std::ranges::min_element(
+                daemons_, [](const auto& a, const auto& b) { return a.second.due < b.second.due; });
             if (first == daemons_.end()) {
                 changed_.wait(mutex_);
                 continue;

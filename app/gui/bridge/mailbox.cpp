@@ -31,7 +31,7 @@ void Mailbox::setLink(session::Link link) {
 void Mailbox::setFacts(DaemonInfo facts) {
     change([&]() MR_REQUIRES(mutex_) {
         for (const values::NodeInfo& node : facts.nodes) {
-            if (std::find(nodeNames_.begin(), nodeNames_.end(), node.name) == nodeNames_.end()) {
+            if (std::ranges::find(nodeNames_, node.name) == nodeNames_.end()) {
                 nodeNames_.push_back(node.name);
             }
         }
@@ -43,7 +43,7 @@ void Mailbox::setFacts(DaemonInfo facts) {
 bool Mailbox::addSample(values::NodeSample sample) {
     bool isUnknown = false;
     change([&]() MR_REQUIRES(mutex_) {
-        if (std::find(nodeNames_.begin(), nodeNames_.end(), sample.node) == nodeNames_.end()) {
+        if (std::ranges::find(nodeNames_, sample.node) == nodeNames_.end()) {
             nodeNames_.push_back(sample.node);
             hasUnknownNode_ = isUnknown = true;
         }

@@ -78,8 +78,8 @@ class SshQuestions::State {
 
     std::optional<SshQuestion> first() MR_EXCLUDES(mutex_) {
         MutexLock lock(mutex_);
-        const auto at = std::find_if(waiting_.begin(), waiting_.end(),
-                                     [](const Waiting& one) { return !one.isAnswered; });
+        const auto at =
+            std::ranges::find_if(waiting_, [](const Waiting& one) { return !one.isAnswered; });
         return at == waiting_.end() ? std::nullopt : std::optional(at->question);
     }
 
@@ -103,8 +103,8 @@ class SshQuestions::State {
     };
 
     std::deque<Waiting>::iterator find(std::uint64_t id) MR_REQUIRES(mutex_) {
-        return std::find_if(waiting_.begin(), waiting_.end(),
-                            [id](const Waiting& one) { return one.question.id == id; });
+        return std::ranges::find_if(waiting_,
+                                    [id](const Waiting& one) { return one.question.id == id; });
     }
     void tell() MR_REQUIRES(mutex_) {
         if (owner_ != nullptr) {

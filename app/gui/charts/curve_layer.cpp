@@ -72,7 +72,7 @@ void CurveLayer::setCurves(const std::vector<Curve>& curves) {
     std::vector<Line> lines;
     lines.reserve(curves.size());
     for (const Curve& curve : curves) {
-        const auto known = std::find_if(lines_.begin(), lines_.end(), [&](const Line& line) {
+        const auto known = std::ranges::find_if(lines_, [&](const Line& line) {
             return line.curve.id == curve.id && line.curve.store == curve.store;
         });
         Line line = known == lines_.end() ? Line{} : std::move(*known);
@@ -487,8 +487,8 @@ void CurveLayer::drawToPoint(const Source& source, std::size_t i, double column,
 
 // Extends the line to the nearest points outside the view.
 void CurveLayer::drawEdges(const Trace& trace, const Source& source, const Pen& pen) {
-    const auto first = std::find_if(trace.bins.begin(), trace.bins.end(),
-                                    [](const CurveBin& bin) { return bin.numPoints > 0; });
+    const auto first =
+        std::ranges::find_if(trace.bins, [](const CurveBin& bin) { return bin.numPoints > 0; });
     if (first == trace.bins.end()) {
         return;
     }

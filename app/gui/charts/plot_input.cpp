@@ -106,9 +106,8 @@ void PlotWidget::State::clickLegend(PlotWidget& widget, const QString& id, bool 
         return;
     }
     const std::vector<Curve> all = curves();
-    const bool isAlreadyAlone = std::all_of(all.begin(), all.end(), [&](const Curve& curve) {
-        return (curve.id == id) == isVisible(curve);
-    });
+    const bool isAlreadyAlone = std::ranges::all_of(
+        all, [&](const Curve& curve) { return (curve.id == id) == isVisible(curve); });
     for (const Curve& curve : all) {
         widget.setCurveHidden(curve.id, !isAlreadyAlone && curve.id != id);
     }
@@ -116,9 +115,8 @@ void PlotWidget::State::clickLegend(PlotWidget& widget, const QString& id, bool 
 
 // Moves from one logged point of the first visible curve to the next, for keyboard users.
 void PlotWidget::State::stepCrosshair(int direction) {
-    const auto curve = std::find_if(curves().begin(), curves().end(), [this](const Curve& c) {
-        return isVisible(c) && c.store->has(axis());
-    });
+    const auto curve = std::ranges::find_if(
+        curves(), [this](const Curve& c) { return isVisible(c) && c.store->has(axis()); });
     if (curve == curves().end()) {
         return;
     }

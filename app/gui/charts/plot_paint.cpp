@@ -112,9 +112,8 @@ void PlotWidget::State::paintFrame(PlotWidget& widget) {
         paintGrid(painter, widget);
         paintTickTexts(painter, widget);
     } else {
-        const bool isOnlyAxisMissing =
-            std::any_of(curves().begin(), curves().end(),
-                        [](const Curve& curve) { return !curve.store->isEmpty(); });
+        const bool isOnlyAxisMissing = std::ranges::any_of(
+            curves(), [](const Curve& curve) { return !curve.store->isEmpty(); });
         const QString text =
             isOnlyAxisMissing
                 ? PlotWidget::tr("These points were logged without %1. Choose another x axis.")
@@ -225,10 +224,9 @@ void PlotWidget::State::paintBox(QPainter& painter, const PlotWidget& widget) co
     const double middle = hover ? hover->y() : scale.area.center().y();
     ValueBox box;
     // If all points are at the same position, shows that position, not the mouse's.
-    const bool isShared =
-        !values.empty() && std::all_of(values.begin(), values.end(), [&](const auto& value) {
-            return value.x == values.front().x;
-        });
+    const bool isShared = !values.empty() && std::ranges::all_of(values, [&](const auto& value) {
+        return value.x == values.front().x;
+    });
     const double place = isShared ? values.front().x : at;
     box.heading = axisPlaceText(place, link->xAxis());
     // Curves of machines have the time instead of a step.

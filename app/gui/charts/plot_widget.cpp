@@ -54,7 +54,7 @@ QString ranksText(const Curve& curve, const CurvePoint& point, const Unit& unit)
 
 bool PlotWidget::State::hasPoints() const {
     const auto& all = curves();
-    return std::any_of(all.begin(), all.end(), [this](const Curve& curve) {
+    return std::ranges::any_of(all, [this](const Curve& curve) {
         return curve.store != nullptr && curve.store->has(axis());
     });
 }

@@ -146,7 +146,7 @@ StatisticPlot buildFunnel(const Funnel& funnel, const ChartColors& colors) {
     addAxes(plot, axes);
     plot.legend = {{QStringLiteral("kept"), QObject::tr("rows kept"), funnel.color},
                    {QStringLiteral("removed"), QObject::tr("removed"), removedColor}};
-    if (std::any_of(added.begin(), added.end(), [](double rows) { return rows > 0; })) {
+    if (std::ranges::any_of(added, [](double rows) { return rows > 0; })) {
         plot.legend.push_back({QStringLiteral("added"), QObject::tr("added"), addedColor});
     }
     for (int i = 0; i < numSteps; ++i) {

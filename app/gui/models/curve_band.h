@@ -58,8 +58,9 @@ class CurveBand {
     void replace(std::span<const Point> points, double from, double to) {
         std::vector<Point> all;
         take(all, 0, low_.lowerBound(CurveAxis::kX, from));
-        std::copy_if(points.begin(), points.end(), std::back_inserter(all),
-                     [&](const Point& point) { return point.at.x >= from && point.at.x <= to; });
+        std::ranges::copy_if(points, std::back_inserter(all), [&](const Point& point) {
+            return point.at.x >= from && point.at.x <= to;
+        });
         std::size_t behind = low_.lowerBound(CurveAxis::kX, to);
         while (behind < low_.size() && low_.at(behind).x <= to) {
             ++behind;

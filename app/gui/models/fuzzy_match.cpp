@@ -76,7 +76,7 @@ std::optional<FuzzyMatch> fuzzyMatch(const QString& query, const QString& text) 
         all.score += one->score;
         all.places.insert(all.places.end(), one->places.begin(), one->places.end());
     }
-    std::sort(all.places.begin(), all.places.end());
+    std::ranges::sort(all.places);
     all.places.erase(std::unique(all.places.begin(), all.places.end()), all.places.end());
     return all;
 }

@@ -26,8 +26,8 @@ KnownDaemons::KnownDaemons(const std::string& own, QObject* parent) : QObject(pa
 }
 
 const KnownDaemon* KnownDaemons::find(const std::string& address) const {
-    const auto at = std::find_if(daemons_.begin(), daemons_.end(),
-                                 [&](const KnownDaemon& d) { return d.address == address; });
+    const auto at =
+        std::ranges::find_if(daemons_, [&](const KnownDaemon& d) { return d.address == address; });
     return at == daemons_.end() ? nullptr : &*at;
 }
 
@@ -46,9 +46,8 @@ void KnownDaemons::setHosts(std::vector<session::NamedHost> named,
 
 void KnownDaemons::giveNames() {
     for (KnownDaemon& daemon : daemons_) {
-        const auto at = std::find_if(
-            named_.begin(), named_.end(),
-            [&](const session::NamedHost& host) { return host.address == daemon.address; });
+        const auto at = std::ranges::find_if(
+            named_, [&](const session::NamedHost& host) { return host.address == daemon.address; });
         daemon.name = at == named_.end() ? "" : at->name;
     }
 }
@@ -81,7 +80,7 @@ Result<std::string> KnownDaemons::check(const QString& text) const {
             return host.address;
         }
     }
-    const bool isAlias = std::find(aliases_.begin(), aliases_.end(), name) != aliases_.end();
+    const bool isAlias = std::ranges::find(aliases_, name) != aliases_.end();
     ASSIGN_OR_RETURN(const Address address, Address::parse(isAlias ? "ssh://" + name : name));
     return address.text();
 }

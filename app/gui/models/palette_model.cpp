@@ -51,7 +51,7 @@ std::optional<FuzzyMatch> matchOf(const PaletteEntry& entry, const QString& quer
         all.score += best->score;
         all.places.insert(all.places.end(), best->places.begin(), best->places.end());
     }
-    std::sort(all.places.begin(), all.places.end());
+    std::ranges::sort(all.places);
     all.places.erase(std::unique(all.places.begin(), all.places.end()), all.places.end());
     return all;
 }
@@ -92,8 +92,8 @@ void PaletteModel::filter() {
         }
         shown_.push_back({i, score, std::move(match->places)});
     }
-    std::stable_sort(shown_.begin(), shown_.end(),
-                     [](const Shown& a, const Shown& b) { return a.score > b.score; });
+    std::ranges::stable_sort(shown_,
+                             [](const Shown& a, const Shown& b) { return a.score > b.score; });
     if (shown_.size() > kMostShown) {
         shown_.resize(kMostShown);
     }

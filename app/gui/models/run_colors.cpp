@@ -122,7 +122,7 @@ bool RunColors::assign(const std::string& place, const std::vector<Shown>& runs)
     while (order_.size() > kMostColors) {
         looks_.remove(order_.takeFirst());
     }
-    return std::any_of(fresh.begin(), fresh.end(), [&](const QString& key) {
+    return std::ranges::any_of(fresh, [&](const QString& key) {
         const auto look = looksBefore.constFind(key);
         return look != looksBefore.constEnd() && *look != looks_.value(key);
     });

@@ -35,7 +35,7 @@ MetricPicker::MetricPicker(const std::vector<std::string>& offered,
         item->setData(Qt::UserRole, qtext(metric));
         item->setToolTip(qtext(metric));
         item->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsUserCheckable);
-        const bool isChosen = std::find(chosen.begin(), chosen.end(), metric) != chosen.end();
+        const bool isChosen = std::ranges::find(chosen, metric) != chosen.end();
         item->setCheckState(isChosen ? Qt::Checked : Qt::Unchecked);
     }
     connect(list_, &QListWidget::itemChanged, this, [this] { toggle(); });
@@ -75,7 +75,7 @@ void MetricPicker::toggle() {
     for (int i = 0; i < list_->count(); ++i) {
         const QListWidgetItem* item = list_->item(i);
         const std::string name = item->data(Qt::UserRole).toString().toStdString();
-        const auto place = std::find(chosen_.begin(), chosen_.end(), name);
+        const auto place = std::ranges::find(chosen_, name);
         const bool isChosen = item->checkState() == Qt::Checked;
         if (isChosen && place == chosen_.end()) {
             chosen_.push_back(name);

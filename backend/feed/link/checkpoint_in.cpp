@@ -130,7 +130,7 @@ int CheckpointIn::placeTensors() {
         }
         tensors_.push_back(tensor);
     }
-    std::sort(tensors_.begin(), tensors_.end(), [](const Tensor& a, const Tensor& b) {
+    std::ranges::sort(tensors_, [](const Tensor& a, const Tensor& b) {
         return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
     });
     const auto room = static_cast<std::int64_t>(size_ - values());
@@ -194,8 +194,8 @@ int CheckpointIn::checkValues() {
 int CheckpointIn::lines(std::vector<std::string>& out) {
     std::string text;
     metadata_->readText(kLines, text);
-    const auto tensor = std::find_if(tensors_.begin(), tensors_.end(),
-                                     [](const Tensor& one) { return one.name == kLines; });
+    const auto tensor =
+        std::ranges::find_if(tensors_, [](const Tensor& one) { return one.name == kLines; });
     if (tensor != tensors_.end()) {
         text.resize(static_cast<std::size_t>(tensor->end - tensor->begin));
         if (const int result = readAt(values() + static_cast<std::uint64_t>(tensor->begin),

@@ -21,20 +21,18 @@ stream::SegmentName Flight::foremost() const {
 }
 
 Flight::Item Flight::findElsewhere(const stream::SegmentName& name) const {
-    const auto found = std::find_if(items_.begin(), items_.end(), [&name](const Item& item) {
-        return item->isElsewhere() && item->name() == name;
-    });
+    const auto found = std::ranges::find_if(
+        items_, [&name](const Item& item) { return item->isElsewhere() && item->name() == name; });
     return found == items_.end() ? nullptr : *found;
 }
 
 std::int64_t Flight::numElsewhere() const {
-    return std::count_if(items_.begin(), items_.end(),
-                         [](const Item& item) { return item->isElsewhere(); });
+    return std::ranges::count_if(items_, [](const Item& item) { return item->isElsewhere(); });
 }
 
 void Flight::bringReady() {
-    const auto end = std::find_if(items_.begin(), items_.end(),
-                                  [](const Item& item) { return item->isEpochEnd; });
+    const auto end =
+        std::ranges::find_if(items_, [](const Item& item) { return item->isEpochEnd; });
     const auto ready = std::find_if(items_.begin(), end, [](const Item& item) {
         return item->state == FlightItem::State::kReady;
     });
@@ -104,7 +102,7 @@ stream::SegmentOrder Flight::orderOf(FlightItem& item) const {
     for (const stream::SplitRef& split : input_.splitsOf(item.epoch, item.segment)) {
         order.files.push_back(split.file);
     }
-    std::sort(order.files.begin(), order.files.end());
+    std::ranges::sort(order.files);
     order.files.erase(std::unique(order.files.begin(), order.files.end()), order.files.end());
     item.state = FlightItem::State::kComputing;
     item.out.push_back(order.generation);

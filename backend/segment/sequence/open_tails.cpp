@@ -55,9 +55,8 @@ Result<OpenTails::Joined> OpenTails::rowsOf(const stream::JoinedBatch& joined) c
 
 void OpenTails::keepOnly(const std::vector<stream::RestPart>& parts) {
     std::erase_if(tails_, [&parts](const auto& tail) {
-        return std::none_of(parts.begin(), parts.end(), [&tail](const stream::RestPart& part) {
-            return part.segment == tail.first;
-        });
+        return std::ranges::none_of(
+            parts, [&tail](const stream::RestPart& part) { return part.segment == tail.first; });
     });
 }
 

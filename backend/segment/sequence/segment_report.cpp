@@ -16,7 +16,7 @@ bool isCount(std::int64_t count) {
 
 bool isStep(const recipe::StepCount& step) {
     return isCount(step.rowsIn) && isCount(step.rowsOut) &&
-           std::all_of(step.reasons.begin(), step.reasons.end(), isCount);
+           std::ranges::all_of(step.reasons, isCount);
 }
 
 bool isVocabulary(const recipe::IdCount& count) {
@@ -32,15 +32,14 @@ const char* wrongCounts(const RowCounts& counts, const StreamShape& shape) {
         return "impossible numbers of rows";
     }
     if (counts.steps.size() != shape.stepNames.size() ||
-        !std::all_of(counts.steps.begin(), counts.steps.end(), isStep)) {
+        !std::ranges::all_of(counts.steps, isStep)) {
         return "counts of other steps";
     }
     if (counts.vocabularies.size() != shape.vocabularies.size() ||
-        !std::all_of(counts.vocabularies.begin(), counts.vocabularies.end(), isVocabulary)) {
+        !std::ranges::all_of(counts.vocabularies, isVocabulary)) {
         return "counts of other vocabularies";
     }
-    if (counts.labels.size() != shape.heads.size() ||
-        !std::all_of(counts.labels.begin(), counts.labels.end(), isGaps)) {
+    if (counts.labels.size() != shape.heads.size() || !std::ranges::all_of(counts.labels, isGaps)) {
         return "counts of other labels";
     }
     return nullptr;
@@ -61,9 +60,8 @@ const char* wrongFrames(const SegmentReport& facts, const stream::SegmentOrder& 
     if (std::ssize(facts.frames) != full || facts.tailRows != tail) {
         return "frames of another number of rows";
     }
-    const bool areFrames =
-        std::all_of(facts.frames.begin(), facts.frames.end(),
-                    [microRows](const FrameReport& frame) { return isFrame(frame, microRows); });
+    const bool areFrames = std::ranges::all_of(
+        facts.frames, [microRows](const FrameReport& frame) { return isFrame(frame, microRows); });
     if (!areFrames || (tail > 0 && !isFrame(facts.tail, tail))) {
         return "a frame of an impossible size";
     }

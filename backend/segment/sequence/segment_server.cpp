@@ -231,9 +231,8 @@ SegmentServer::Impl::Work SegmentServer::Impl::next() {
     MutexLock lock(mutex_);
     while (!isStopped_ && !beginLocked(work) && work.givenUp.empty()) {
         const auto start = std::chrono::steady_clock::now();
-        const bool isBlocked = std::any_of(entries_.begin(), entries_.end(), [](const auto& entry) {
-            return entry.second.phase == Phase::kWaiting;
-        });
+        const bool isBlocked = std::ranges::any_of(
+            entries_, [](const auto& entry) { return entry.second.phase == Phase::kWaiting; });
         changed_.wait(mutex_);
         const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
             std::chrono::steady_clock::now() - start);
@@ -245,9 +244,8 @@ SegmentServer::Impl::Work SegmentServer::Impl::next() {
 
 // Starts the earliest waiting order, or none: a later order never overtakes it.
 bool SegmentServer::Impl::beginLocked(Work& work) {
-    const auto first = std::find_if(entries_.begin(), entries_.end(), [](const auto& entry) {
-        return entry.second.phase == Phase::kWaiting;
-    });
+    const auto first = std::ranges::find_if(
+        entries_, [](const auto& entry) { return entry.second.phase == Phase::kWaiting; });
     if (first == entries_.end()) {
         return false;
     }

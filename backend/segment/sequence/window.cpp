@@ -125,8 +125,8 @@ bool Window::canDeliverLocked() const {
 }
 
 bool Window::hasRetryLocked() const {
-    return std::any_of(flight_.items().begin(), flight_.items().end(),
-                       [](const Item& item) { return item->state == FlightItem::State::kRetry; });
+    return std::ranges::any_of(
+        flight_.items(), [](const Item& item) { return item->state == FlightItem::State::kRetry; });
 }
 
 // Claims in plan order only: a later segment that would fit never overtakes one that does not. The

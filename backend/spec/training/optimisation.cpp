@@ -143,7 +143,7 @@ void checkEarlyStop(const RunSpec& spec, Problems& problems) {
         return refuse("", "needs evaluations while the model learns: eval with every_steps");
     }
     const std::vector<std::string> known = evaluationMetrics(spec);
-    if (std::find(known.begin(), known.end(), stop.metric) == known.end()) {
+    if (std::ranges::find(known, stop.metric) == known.end()) {
         return refuse(".metric", strCat("'", stop.metric, "' is not a figure of the evaluation",
                                         nameHint(stop.metric, known)));
     }

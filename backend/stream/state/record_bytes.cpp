@@ -134,8 +134,8 @@ const char* checkRecord(const SegmentRecord& record) {
         record.sums.counts.size() > kMaxRecordCounts) {
         return kTooMany;
     }
-    const bool areNamed = std::all_of(record.sums.counts.begin(), record.sums.counts.end(),
-                                      [](const auto& count) { return isName(count.first); });
+    const bool areNamed = std::ranges::all_of(
+        record.sums.counts, [](const auto& count) { return isName(count.first); });
     return areNamed ? nullptr : kBadName;
 }
 

@@ -23,9 +23,9 @@ struct Sizes {
 std::size_t keepNearest(std::vector<ValueBoxRow>& rows, std::size_t numMax) {
     const std::size_t before = rows.size();
     while (rows.size() > numMax) {
-        rows.erase(std::max_element(
-            rows.begin(), rows.end(),
-            [](const ValueBoxRow& a, const ValueBoxRow& b) { return a.distance < b.distance; }));
+        rows.erase(std::ranges::max_element(rows, [](const ValueBoxRow& a, const ValueBoxRow& b) {
+            return a.distance < b.distance;
+        }));
     }
     return before - rows.size();
 }

@@ -337,7 +337,7 @@ QString DatasetFilesModel::toolTip(const values::DatasetFile& file, int column) 
 RowGroupSizes rowGroupSizes(const std::vector<values::DatasetFile>& files, int numBins) {
     RowGroupSizes result;
     std::vector<double> sizes = sizesOf(files, true);
-    result.isDecoded = std::any_of(sizes.begin(), sizes.end(), [](double s) { return s > 0; });
+    result.isDecoded = std::ranges::any_of(sizes, [](double s) { return s > 0; });
     if (!result.isDecoded) {
         sizes = sizesOf(files, false);
     }
@@ -345,7 +345,7 @@ RowGroupSizes rowGroupSizes(const std::vector<values::DatasetFile>& files, int n
     if (sizes.empty()) {
         return result;
     }
-    std::sort(sizes.begin(), sizes.end());
+    std::ranges::sort(sizes);
     result.medianBytes = sizes[sizes.size() / 2];
     // Bins start at zero, so that even sizes look even.
     const double width = std::max(1.0, sizes.back() * 1.02) / numBins;

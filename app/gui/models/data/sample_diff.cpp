@@ -111,10 +111,8 @@ SampleDiff sampleDiff(const values::SampleStage& before, const values::SampleSta
     SampleDiff diff;
     diff.afterOf = placesOf(before, after);
     diff.beforeOf = placesOf(after, before);
-    diff.numColumnsRemoved =
-        static_cast<int>(std::count(diff.afterOf.begin(), diff.afterOf.end(), -1));
-    diff.numColumnsAdded =
-        static_cast<int>(std::count(diff.beforeOf.begin(), diff.beforeOf.end(), -1));
+    diff.numColumnsRemoved = static_cast<int>(std::ranges::count(diff.afterOf, -1));
+    diff.numColumnsAdded = static_cast<int>(std::ranges::count(diff.beforeOf, -1));
     diff.rows = alignedRows(before, after);
     for (SampleDiff::Row& row : diff.rows) {
         diff.numRemoved += row.after < 0 ? 1 : 0;

@@ -21,8 +21,8 @@ static_assert(std::size(kColumns) == CheckpointTable::kNumColumns);
 CheckpointTable::CheckpointTable(QObject* parent) : FlatTable(kColumns, parent) {}
 
 void CheckpointTable::setCheckpoints(std::vector<values::Checkpoint> checkpoints) {
-    std::stable_sort(checkpoints.begin(), checkpoints.end(),
-                     [](const auto& a, const auto& b) { return a.step > b.step; });
+    std::ranges::stable_sort(checkpoints,
+                             [](const auto& a, const auto& b) { return a.step > b.step; });
     const bool isSame = std::equal(
         checkpoints.begin(), checkpoints.end(), checkpoints_.begin(), checkpoints_.end(),
         [](const auto& a, const auto& b) { return a.step == b.step && a.path == b.path; });

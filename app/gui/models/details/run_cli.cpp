@@ -42,7 +42,7 @@ QString quotedList(const std::vector<std::string>& words, QChar separator) {
         QString text = qtext(word);
         const bool isPlain =
             !text.isEmpty() && text == text.trimmed() &&
-            std::none_of(text.begin(), text.end(), [separator](QChar at) {
+            std::ranges::none_of(text, [separator](QChar at) {
                 return isBetween(at, separator) || QStringView(u"'\"\\").contains(at);
             });
         quoted.append(isPlain ? text

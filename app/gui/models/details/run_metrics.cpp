@@ -92,8 +92,8 @@ const std::vector<double>& RunMetrics::trendAt(int row) const {
 }
 
 int RunMetrics::rowOf(const std::string& metric) const {
-    const auto found = std::find_if(rows_.begin(), rows_.end(),
-                                    [&](const Row& row) { return row.name == metric; });
+    const auto found =
+        std::ranges::find_if(rows_, [&](const Row& row) { return row.name == metric; });
     return found == rows_.end() ? -1 : static_cast<int>(found - rows_.begin());
 }
 

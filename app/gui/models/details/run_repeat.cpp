@@ -130,11 +130,11 @@ std::vector<RunRepeat> repeatsOf(const std::vector<RunPtr>& runs) {
         const auto fits = [&](const RunRepeat& other) {
             return other.runs.front()->summary.group == run->summary.group &&
                    !run->summary.group.empty() && isAlike(other.request, request) &&
-                   std::none_of(other.runs.begin(), other.runs.end(), [&](const RunPtr& one) {
+                   std::ranges::none_of(other.runs, [&](const RunPtr& one) {
                        return one->summary.variation == run->summary.variation;
                    });
         };
-        const auto known = std::find_if(repeats.begin(), repeats.end(), fits);
+        const auto known = std::ranges::find_if(repeats, fits);
         if (known == repeats.end()) {
             repeats.push_back({{run}, request});
             continue;
@@ -159,9 +159,9 @@ RepeatVerdict verdictOn(const values::RunDetail& run, const Result<values::Check
     if (!reply->errors.empty()) {
         return broken(reply->errors.front().message);
     }
-    const auto now = std::find_if(
-        reply->runs.begin(), reply->runs.end(),
-        [&](const values::CheckedRun& one) { return one.variation == run.summary.variation; });
+    const auto now = std::ranges::find_if(reply->runs, [&](const values::CheckedRun& one) {
+        return one.variation == run.summary.variation;
+    });
     return now == reply->runs.end() ? broken("the daemon says nothing about it")
                                     : verdictOn(run, *now);
 }

@@ -217,7 +217,7 @@ std::vector<std::string> LaneModel::wantedOrder() const {
             wanted.push_back(lane.get());
         }
     }
-    std::sort(wanted.begin(), wanted.end(), [this](const LaneState* a, const LaneState* b) {
+    std::ranges::sort(wanted, [this](const LaneState* a, const LaneState* b) {
         const int aRank = rankOf(a->run.state), bRank = rankOf(b->run.state);
         if (aRank != bRank) {
             return aRank < bRank;
@@ -283,14 +283,14 @@ const LaneState* LaneModel::find(const std::string& id) const {
 }
 
 int LaneModel::rowOf(const std::string& id) const {
-    const auto found = std::find_if(lanes_.begin(), lanes_.end(),
-                                    [&](const auto& lane) { return lane->run.id == id; });
+    const auto found =
+        std::ranges::find_if(lanes_, [&](const auto& lane) { return lane->run.id == id; });
     return found == lanes_.end() ? -1 : static_cast<int>(found - lanes_.begin());
 }
 
 int LaneModel::numGoing() const {
-    return static_cast<int>(std::count_if(lanes_.begin(), lanes_.end(),
-                                          [](const auto& lane) { return lane->isGoing(); }));
+    return static_cast<int>(
+        std::ranges::count_if(lanes_, [](const auto& lane) { return lane->isGoing(); }));
 }
 
 int LaneModel::rowCount(const QModelIndex& parent) const {

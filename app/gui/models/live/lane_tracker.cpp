@@ -81,8 +81,8 @@ std::vector<LaneTracker::Point> timePointsOf(const values::MetricHistory& histor
                 parts[i] = series.points;
             }
         }
-        std::stable_sort(parts[i].begin(), parts[i].end(),
-                         [](const auto& a, const auto& b) { return a.timeMs < b.timeMs; });
+        std::ranges::stable_sort(parts[i],
+                                 [](const auto& a, const auto& b) { return a.timeMs < b.timeMs; });
         for (const values::MetricPoint& point : parts[i]) {
             times[static_cast<double>(point.timeMs)] = point.attempt;
         }

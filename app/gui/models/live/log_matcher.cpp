@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kPlacesMax = 64;
 
 bool isAscii(const QString& text) {
-    return std::all_of(text.begin(), text.end(), [](QChar c) { return c.unicode() < 128; });
+    return std::ranges::all_of(text, [](QChar c) { return c.unicode() < 128; });
 }
 
 bool equalsAt(const char* at, const std::string& lower, const std::string& upper) {

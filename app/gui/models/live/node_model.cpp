@@ -98,7 +98,7 @@ std::vector<values::ProcessSample> NodeState::workers() const {
     if (sample) {
         all = sample->processes;
     }
-    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    std::ranges::sort(all, [](const auto& a, const auto& b) {
         // Shorter names first: among names with one prefix this is the order of their numbers.
         const std::size_t lengthA = a.worker.size(), lengthB = b.worker.size();
         return std::tie(a.runId, lengthA, a.worker) < std::tie(b.runId, lengthB, b.worker);
@@ -122,8 +122,8 @@ QString NodeState::gpuSentence() const {
 NodeModel::NodeModel(QObject* parent) : QAbstractListModel(parent) {}
 
 int NodeModel::rowOf(const std::string& name) const {
-    const auto found = std::find_if(nodes_.begin(), nodes_.end(),
-                                    [&](const auto& node) { return node->info.name == name; });
+    const auto found =
+        std::ranges::find_if(nodes_, [&](const auto& node) { return node->info.name == name; });
     return found == nodes_.end() ? -1 : static_cast<int>(found - nodes_.begin());
 }
 
@@ -137,8 +137,8 @@ int NodeModel::ensure(const std::string& name) {
     if (found >= 0) {
         return found;
     }
-    const auto place = std::find_if(nodes_.begin(), nodes_.end(),
-                                    [&](const auto& node) { return node->info.name > name; });
+    const auto place =
+        std::ranges::find_if(nodes_, [&](const auto& node) { return node->info.name > name; });
     const int row = static_cast<int>(place - nodes_.begin());
     beginInsertRows({}, row, row);
     auto node = std::make_unique<NodeState>();
@@ -152,9 +152,8 @@ int NodeModel::ensure(const std::string& name) {
 void NodeModel::setNodes(const std::vector<values::NodeInfo>& nodes) {
     for (int row = numNodes() - 1; row >= 0; --row) {
         const NodeState& old = node(row);
-        const bool isNamed = std::any_of(nodes.begin(), nodes.end(), [&](const auto& info) {
-            return info.name == old.info.name;
-        });
+        const bool isNamed = std::ranges::any_of(
+            nodes, [&](const auto& info) { return info.name == old.info.name; });
         // A node that sends samples stays, even if the list lacks it, which may be older.
         if (!isNamed && old.receivedMs == 0) {
             beginRemoveRows({}, row, row);
@@ -176,8 +175,8 @@ void NodeModel::setNodes(const std::vector<values::NodeInfo>& nodes) {
 
 void NodeModel::takeGpus(NodeState& node, const values::NodeSample& sample) {
     for (const values::GpuSample& gpu : sample.gpus) {
-        auto place = std::find_if(node.gpus.begin(), node.gpus.end(),
-                                  [&](const auto& known) { return known.info.index == gpu.index; });
+        auto place = std::ranges::find_if(
+            node.gpus, [&](const auto& known) { return known.info.index == gpu.index; });
         if (place == node.gpus.end()) {
             node.gpus.emplace_back().info.index = gpu.index;
             place = node.gpus.end() - 1;

@@ -95,8 +95,8 @@ QString ranksText(const std::vector<RankLane>& ranks) {
 void followRanks(std::vector<RankLane>& ranks, const values::RunSummary& run, std::int64_t nowMs) {
     if (!run.ranks.empty()) {
         std::erase_if(ranks, [&](const RankLane& lane) {
-            return std::none_of(run.ranks.begin(), run.ranks.end(),
-                                [&](const auto& told) { return told.rank == lane.now.rank; });
+            return std::ranges::none_of(
+                run.ranks, [&](const auto& told) { return told.rank == lane.now.rank; });
         });
     }
     for (const values::RankNow& told : run.ranks) {

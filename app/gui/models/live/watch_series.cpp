@@ -254,9 +254,9 @@ bool WatchSeries::wantsDetail(const std::string& name, std::int64_t fromStep,
         return false;
     }
     const std::int64_t to = std::min(toStep, found->second.decimatedTo);
-    return std::none_of(
-        found->second.exact.begin(), found->second.exact.end(),
-        [&](const auto& range) { return range.first <= fromStep && range.second >= to; });
+    return std::ranges::none_of(found->second.exact, [&](const auto& range) {
+        return range.first <= fromStep && range.second >= to;
+    });
 }
 
 std::optional<WatchSeries::Steps> WatchSeries::stepsIn(const std::set<std::string>& names,

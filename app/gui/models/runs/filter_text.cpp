@@ -156,8 +156,7 @@ bool isFilterStart(const QString& text) {
     };
     const QStringList keys = keyCandidates({});
     static const QStringList kEntities = {"metrics.", "params.", "tags.", "attributes."};
-    return std::any_of(keys.begin(), keys.end(), begins) ||
-           std::any_of(kEntities.begin(), kEntities.end(), begins);
+    return std::ranges::any_of(keys, begins) || std::ranges::any_of(kEntities, begins);
 }
 
 QString filterKey(const QString& entity, const QString& name) {

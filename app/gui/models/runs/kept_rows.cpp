@@ -108,7 +108,7 @@ void KeptRows::permute(const std::vector<RunRow>& wanted, const std::vector<int>
         return places[static_cast<std::size_t>(a.source)] <
                places[static_cast<std::size_t>(b.source)];
     };
-    if (wanted.empty() || std::is_sorted(rows_.begin(), rows_.end(), isBefore)) {
+    if (wanted.empty() || std::ranges::is_sorted(rows_, isBefore)) {
         return;
     }
     Q_EMIT layoutAboutToBeChanged({}, QAbstractItemModel::VerticalSortHint);
@@ -117,7 +117,7 @@ void KeptRows::permute(const std::vector<RunRow>& wanted, const std::vector<int>
     for (const QModelIndex& old : before) {
         sources.push_back(sourceRow(old.row()));
     }
-    std::sort(rows_.begin(), rows_.end(), isBefore);
+    std::ranges::sort(rows_, isBefore);
     indexRows();
     QModelIndexList after;
     for (int i = 0; i < before.size(); ++i) {

@@ -33,8 +33,8 @@ std::vector<QString> RunColumns::keys() const {
 }
 
 std::vector<ShownColumn>::iterator RunColumns::find(const QString& key) {
-    return std::find_if(shown_.begin(), shown_.end(),
-                        [&](const ShownColumn& column) { return column.key == key; });
+    return std::ranges::find_if(shown_,
+                                [&](const ShownColumn& column) { return column.key == key; });
 }
 
 bool RunColumns::has(const QString& key) const {
@@ -42,8 +42,8 @@ bool RunColumns::has(const QString& key) const {
 }
 
 int RunColumns::numPinned() const {
-    return static_cast<int>(std::count_if(shown_.begin(), shown_.end(),
-                                          [](const ShownColumn& c) { return c.isPinned; }));
+    return static_cast<int>(
+        std::ranges::count_if(shown_, [](const ShownColumn& c) { return c.isPinned; }));
 }
 
 void RunColumns::add(const QString& key, const QString& before) {
@@ -134,8 +134,7 @@ bool RunColumns::restore(QSettings& settings) {
         const int width = widthText.toInt(&isNumber);
         const auto isSame = [&](const ShownColumn& column) { return column.key == key; };
         if (!isNumber || key.isEmpty() || pinned.size() + others.size() >= kMostColumns ||
-            std::any_of(pinned.begin(), pinned.end(), isSame) ||
-            std::any_of(others.begin(), others.end(), isSame)) {
+            std::ranges::any_of(pinned, isSame) || std::ranges::any_of(others, isSame)) {
             continue;
         }
         const bool isPinned = pin == QLatin1String("pinned");

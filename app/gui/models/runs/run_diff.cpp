@@ -91,8 +91,8 @@ void RunDiff::compute() {
     addFacts(&specFacts, tr("Spec"));
     addFacts(&receiptFacts, tr("Receipt"));
     addFacts(&environmentFacts, tr("Environment"));
-    numDifferent_ = static_cast<int>(std::count_if(
-        rows_.begin(), rows_.end(), [](const Row& row) { return row.differs && !row.isOfPairs; }));
+    numDifferent_ = static_cast<int>(
+        std::ranges::count_if(rows_, [](const Row& row) { return row.differs && !row.isOfPairs; }));
     show();
 }
 
@@ -130,7 +130,7 @@ void RunDiff::addMetrics() {
 
 // Null for the first run, and for a run that was not compared with it.
 const values::RunPair* RunDiff::pairOf(std::size_t run) const {
-    const auto found = std::find_if(pairs_.pairs.begin(), pairs_.pairs.end(), [&](const auto& p) {
+    const auto found = std::ranges::find_if(pairs_.pairs, [&](const auto& p) {
         return p.run == runs_[run]->summary.id && p.hasScores;
     });
     const bool isOfFirst = run > 0 && runs_.front()->summary.id == pairedWith_;
@@ -147,7 +147,7 @@ void RunDiff::addPairs() {
         rows.tips.push_back(rows.values.back());
         rows.differs = rows.differs || pair != nullptr;
         for (const auto& head : pair != nullptr ? pair->heads : std::vector<values::PairedHead>{}) {
-            if (head.rows > 0 && std::find(heads.begin(), heads.end(), head.name) == heads.end()) {
+            if (head.rows > 0 && std::ranges::find(heads, head.name) == heads.end()) {
                 heads.push_back(head.name);
             }
         }
@@ -227,12 +227,12 @@ void RunDiff::addFacts(std::vector<RunFact> (*factsOf)(const RunDetail&), const 
         }
     }
     if (isSpec) {
-        std::sort(order.begin(), order.end());
+        std::ranges::sort(order);
     }
     for (const QString& name : order) {
         Cells& cells = byName[name];
-        const bool differs = std::any_of(cells.tips.begin(), cells.tips.end(),
-                                         [&](const auto& t) { return t != cells.tips.front(); });
+        const bool differs =
+            std::ranges::any_of(cells.tips, [&](const auto& t) { return t != cells.tips.front(); });
         rows_.push_back({title, name, std::move(cells.values), std::move(cells.tips), "", differs});
     }
 }

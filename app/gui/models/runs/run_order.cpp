@@ -16,7 +16,7 @@ bool matchesWords(RunTable& table, const RunFilter& filter, int source) {
     const auto at = static_cast<std::size_t>(source);
     const QString& name = table.column(table.columnOf("name")).text(at);
     const QString& variation = table.column(table.columnOf("variation")).text(at);
-    return std::all_of(filter.words.begin(), filter.words.end(), [&](const QString& word) {
+    return std::ranges::all_of(filter.words, [&](const QString& word) {
         return name.contains(word, Qt::CaseInsensitive) ||
                variation.contains(word, Qt::CaseInsensitive) ||
                qtext(run.id).contains(word, Qt::CaseInsensitive);
@@ -54,7 +54,7 @@ std::vector<int> sortedRows(RunTable& table, const RunOrder& order) {
         keys.push_back(
             {sign * column.sortKey(static_cast<std::size_t>(row)), &table.run(row), row});
     }
-    std::sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
+    std::ranges::sort(keys, [](const Key& a, const Key& b) {
         const bool isNoneA = std::isnan(a.value), isNoneB = std::isnan(b.value);
         if (isNoneA != isNoneB) {
             return isNoneB;
@@ -73,7 +73,7 @@ std::vector<int> sortedRows(RunTable& table, const RunOrder& order) {
 }
 
 void sortAsSubmitted(const RunTable& table, std::vector<int>& variations) {
-    std::sort(variations.begin(), variations.end(), [&table](int a, int b) {
+    std::ranges::sort(variations, [&table](int a, int b) {
         return values::isSubmittedBefore(table.run(a), table.run(b));
     });
 }
@@ -89,7 +89,7 @@ int baseOfRun(const RunTable& table, int source) {
 ArrangedRuns arrangeRuns(RunTable& table, const RunOrder& order) {
     const std::vector<char> isMatch = matchesOf(table, order.filter);
     ArrangedRuns arranged;
-    arranged.numMatching = static_cast<int>(std::count(isMatch.begin(), isMatch.end(), 1));
+    arranged.numMatching = static_cast<int>(std::ranges::count(isMatch, 1));
     std::vector<std::vector<int>> variations(isMatch.size());
     std::vector<char> isNestedRow(isMatch.size(), 0);
     const std::vector<int> sorted = sortedRows(table, order);

@@ -109,7 +109,7 @@ void RunRows::takeChanges(int firstSource, int lastSource) {
             changed.push_back(below);
         }
     }
-    std::sort(changed.begin(), changed.end());
+    std::ranges::sort(changed);
     announce(changed);
     // Not restarted: under a steady stream of changes the order still follows after kOrderDelayMs.
     if (!orderTimer_.isActive()) {
@@ -162,7 +162,7 @@ void RunRows::setColumns(const std::vector<QString>& keys) {
     // Columns are removed and appended, never moved: the header's sections keep their widths and
     // the order that the user gave them.
     for (std::size_t i = keys_.size(); i-- > 0;) {
-        if (std::find(keys.begin(), keys.end(), keys_[i]) == keys.end()) {
+        if (std::ranges::find(keys, keys_[i]) == keys.end()) {
             const int column = static_cast<int>(i) + 1;
             beginRemoveColumns({}, column, column);
             keys_.erase(keys_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -171,7 +171,7 @@ void RunRows::setColumns(const std::vector<QString>& keys) {
         }
     }
     for (const QString& key : keys) {
-        if (std::find(keys_.begin(), keys_.end(), key) == keys_.end()) {
+        if (std::ranges::find(keys_, key) == keys_.end()) {
             const int source = table_->columnOf(key);
             const int column = columnCount();
             beginInsertColumns({}, column, column);
@@ -183,7 +183,7 @@ void RunRows::setColumns(const std::vector<QString>& keys) {
 }
 
 int RunRows::columnOfKey(const QString& key) const {
-    const auto found = std::find(keys_.begin(), keys_.end(), key);
+    const auto found = std::ranges::find(keys_, key);
     return found == keys_.end() ? -1 : static_cast<int>(found - keys_.begin()) + 1;
 }
 
@@ -258,7 +258,7 @@ int RunRows::rowOf(const std::string& id) const {
 }
 
 void RunRows::setTicked(const std::string& id, bool isTicked) {
-    const auto found = std::find(ticked_.begin(), ticked_.end(), id);
+    const auto found = std::ranges::find(ticked_, id);
     if ((found != ticked_.end()) == isTicked) {
         return;
     }
@@ -285,7 +285,7 @@ void RunRows::clearTicks() {
 }
 
 bool RunRows::isTicked(const std::string& id) const {
-    return std::find(ticked_.begin(), ticked_.end(), id) != ticked_.end();
+    return std::ranges::find(ticked_, id) != ticked_.end();
 }
 
 void RunRows::announceTrend(const std::string& id) {

@@ -88,7 +88,7 @@ void RunTable::clear() {
     for (const auto& column : columns_) {
         column->resize(0);
     }
-    std::fill(numInState_.begin(), numInState_.end(), 0);
+    std::ranges::fill(numInState_, 0);
     endResetModel();
 }
 
@@ -198,7 +198,7 @@ std::vector<std::string> RunTable::paramNames() const {
     for (const QString& name : paramNames_.texts) {
         names.push_back(name.toStdString());
     }
-    std::sort(names.begin(), names.end());
+    std::ranges::sort(names);
     return names;
 }
 
@@ -235,7 +235,7 @@ void RunTable::removeRuns(const std::vector<std::string>& ids) {
     }
     // From the last stretch of rows to the first, so that the numbers of those that are left stay
     // valid.
-    std::sort(rows.begin(), rows.end());
+    std::ranges::sort(rows);
     rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
     while (!rows.empty()) {
         const int last = rows.back();
@@ -331,7 +331,7 @@ void RunTable::takeParams(int row, const RunSummary& run) {
     for (const auto& [name, value] : run.params) {
         codes.emplace_back(paramNames_.codeOf(qtext(name)), paramValues_.codeOf(qtext(value)));
     }
-    std::sort(codes.begin(), codes.end());
+    std::ranges::sort(codes);
 }
 
 void RunTable::fillRow(int row) {
@@ -377,7 +377,7 @@ void RunTable::announce(std::vector<int> rows) {
     if (rows.empty()) {
         return;
     }
-    std::sort(rows.begin(), rows.end());
+    std::ranges::sort(rows);
     std::vector<std::pair<int, int>> stretches;
     for (const int row : rows) {
         if (!stretches.empty() && row <= stretches.back().second + 1) {

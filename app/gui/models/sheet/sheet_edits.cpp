@@ -252,7 +252,7 @@ QString SheetModel::copy(const QModelIndexList& cells) const {
         columns.insert(cell.column());
     }
     QList<int> order(columns.begin(), columns.end());
-    std::sort(order.begin(), order.end());
+    std::ranges::sort(order);
     std::vector<QStringList> rows;  // with names also the header that paste() looks for
     if (order.contains(int(kNameColumn))) {
         order.removeIf([](int column) { return column > kNameColumn && column < kFirstKey; });

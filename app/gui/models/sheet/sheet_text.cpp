@@ -210,7 +210,7 @@ TextEdits SheetEditor::addTo(const SheetRow& row, const Cells& cells) const {
 TextEdit SheetEditor::removeFlowEntry(int node) const {
     const SyntaxNode& n = syntax_.node(node);
     const std::vector<int>& siblings = syntax_.node(n.parent).children;
-    const auto here = std::find(siblings.begin(), siblings.end(), node);
+    const auto here = std::ranges::find(siblings, node);
     const int begin = n.keyBegin >= 0 ? n.keyBegin : n.entryBegin;
     if (here + 1 != siblings.end()) {
         const SyntaxNode& next = syntax_.node(*(here + 1));
@@ -365,7 +365,7 @@ TextEdits SheetEditor::duplicate(int rowIndex, const QString& name) const {
 
 TextEdits SheetEditor::remove(const std::vector<int>& rows) const {
     std::vector<int> chosen = rows;
-    std::sort(chosen.begin(), chosen.end());
+    std::ranges::sort(chosen);
     chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
     if (chosen.empty()) {
         return {};

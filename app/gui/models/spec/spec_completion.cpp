@@ -41,8 +41,8 @@ void keepFitting(CompletionList& list) {
             fitting.emplace_back(score, std::move(item));
         }
     }
-    std::stable_sort(fitting.begin(), fitting.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::ranges::stable_sort(fitting,
+                             [](const auto& a, const auto& b) { return a.first < b.first; });
     list.items.clear();
     for (auto& [score, item] : fitting) {
         list.items.push_back(std::move(item));
@@ -99,8 +99,9 @@ class Place {
         return m.role == Role::kExpression || (m.role == Role::kKeys && m.path == "labels.*");
     }
     bool isInComment() const {
-        return std::any_of(syntax_.comments().begin(), syntax_.comments().end(),
-                           [&](const TextRange& c) { return place_ > c.begin && place_ < c.end; });
+        return std::ranges::any_of(syntax_.comments(), [&](const TextRange& c) {
+            return place_ > c.begin && place_ < c.end;
+        });
     }
     void range(int begin, int end) {
         list_.begin = begin;

@@ -135,13 +135,13 @@ bool isPlainSafe(const QString& text, bool isFlow) {
         return false;
     }
     const auto isControl = [](QChar c) { return c.category() == QChar::Other_Control; };
-    if (std::any_of(text.begin(), text.end(), isControl)) {
+    if (std::ranges::any_of(text, isControl)) {
         return false;
     }
     const auto isMark = [](QChar c) {
         return c == u',' || c == u'[' || c == u']' || c == u'{' || c == u'}' || c == u'?';
     };
-    return !isFlow || (std::none_of(text.begin(), text.end(), isMark) && !text.contains(u':'));
+    return !isFlow || (std::ranges::none_of(text, isMark) && !text.contains(u':'));
 }
 
 QString doubleQuoted(const QString& text) {
@@ -257,7 +257,7 @@ QString quotedScalar(const QString& text, bool isFlow, bool isText) {
     }
     const auto isControl = [](QChar c) { return c.category() == QChar::Other_Control; };
     // Only double quotes have escapes; single quotes keep quotes and backslashes readable.
-    const bool hasControl = std::any_of(text.begin(), text.end(), isControl);
+    const bool hasControl = std::ranges::any_of(text, isControl);
     if (!hasControl && (text.contains(u'"') || text.contains(u'\\'))) {
         return u'\'' + QString(text).replace(u'\'', QStringLiteral("''")) + u'\'';
     }

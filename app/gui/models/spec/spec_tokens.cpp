@@ -231,8 +231,8 @@ std::vector<SpecToken> specTokens(const SpecSyntax& syntax, const std::vector<Me
     for (const TextRange& comment : syntax.comments()) {
         out.push_back({comment.begin, comment.end, TokenKind::kComment});
     }
-    std::sort(out.begin(), out.end(),
-              [](const SpecToken& a, const SpecToken& b) { return a.begin < b.begin; });
+    std::ranges::sort(out,
+                      [](const SpecToken& a, const SpecToken& b) { return a.begin < b.begin; });
     return out;
 }
 

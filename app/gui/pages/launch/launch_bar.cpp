@@ -206,12 +206,12 @@ void LaunchBar::showLaunching(bool isLaunching) {
 }
 
 int numBlocking(const std::vector<values::SpecError>& errors, const QStringList& ticked) {
-    return static_cast<int>(std::count_if(errors.begin(), errors.end(), [&](const auto& error) {
+    return static_cast<int>(std::ranges::count_if(errors, [&](const auto& error) {
         const QString message = QString::fromStdString(error.message);
         // The reader writes the variation only into the message; an error without one concerns all
         // runs.
         const bool isOfOne = message.startsWith(QStringLiteral("variation '"));
-        return !isOfOne || std::any_of(ticked.begin(), ticked.end(), [&](const QString& name) {
+        return !isOfOne || std::ranges::any_of(ticked, [&](const QString& name) {
             return message.startsWith(QStringLiteral("variation '%1': ").arg(name));
         });
     }));

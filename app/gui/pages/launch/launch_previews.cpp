@@ -65,13 +65,11 @@ void LaunchPreviews::forget() {
 }
 
 bool LaunchPreviews::isWanted(const std::string& key) const {
-    return std::any_of(wanted_.begin(), wanted_.end(),
-                       [&](const Wanted& one) { return one.key == key; });
+    return std::ranges::any_of(wanted_, [&](const Wanted& one) { return one.key == key; });
 }
 
 const SheetPreview* LaunchPreviews::find(const std::string& key) const {
-    const auto found =
-        std::find_if(kept_.begin(), kept_.end(), [&](const Kept& one) { return one.key == key; });
+    const auto found = std::ranges::find_if(kept_, [&](const Kept& one) { return one.key == key; });
     return found == kept_.end() ? nullptr : &found->preview;
 }
 
@@ -83,8 +81,8 @@ void LaunchPreviews::keep(const std::string& key, SheetPreview preview) {
 }
 
 void LaunchPreviews::askNext() {
-    const auto next = std::find_if(wanted_.begin(), wanted_.end(),
-                                   [this](const Wanted& one) { return find(one.key) == nullptr; });
+    const auto next = std::ranges::find_if(
+        wanted_, [this](const Wanted& one) { return find(one.key) == nullptr; });
     if (isStopped_ || !isInSight_ || asking_ != nullptr || next == wanted_.end()) {
         return;
     }

@@ -183,7 +183,7 @@ std::vector<int> SheetPanel::chosenRows() const {
     if (rows.empty() && view_->currentIndex().isValid()) {
         rows.push_back(view_->currentIndex().row());
     }
-    std::sort(rows.begin(), rows.end());
+    std::ranges::sort(rows);
     rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
     return rows;
 }

@@ -49,7 +49,7 @@ std::vector<std::string> RunPanels::comparedRuns() const {
     std::vector<std::string> compared = rows_.ticked();
     if (compared.size() < 2) {
         for (const std::string& id : view_.selectedIds()) {
-            if (std::find(compared.begin(), compared.end(), id) == compared.end()) {
+            if (std::ranges::find(compared, id) == compared.end()) {
                 compared.push_back(id);
             }
         }

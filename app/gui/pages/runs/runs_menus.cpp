@@ -40,9 +40,8 @@ QMenu* RunsMenus::openOfColumn(const QString& key, const QPoint& globalPosition)
 
 void RunsMenus::addColumnEntries(QMenu& menu, const QString& key) {
     const std::vector<ShownColumn>& shown = view_.columns().shown();
-    const bool isPinned = std::any_of(shown.begin(), shown.end(), [&](const ShownColumn& column) {
-        return column.key == key && column.isPinned;
-    });
+    const bool isPinned = std::ranges::any_of(
+        shown, [&](const ShownColumn& column) { return column.key == key && column.isPinned; });
     menu.addAction(tr("Sort ascending"), this,
                    [this, key] { rows_.setSort(key, Qt::AscendingOrder); });
     menu.addAction(tr("Sort descending"), this,

@@ -290,8 +290,8 @@ void RunsPage::arrive(const Destination& destination) {
     if (destination.runIds.empty()) {
         return;
     }
-    if (std::none_of(destination.runIds.begin(), destination.runIds.end(),
-                     [this](const auto& id) { return context().runs.rowOf(id) >= 0; })) {
+    if (std::ranges::none_of(destination.runIds,
+                             [this](const auto& id) { return context().runs.rowOf(id) >= 0; })) {
         arriving_ = destination.runIds;
         return;
     }

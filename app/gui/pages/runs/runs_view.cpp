@@ -135,7 +135,7 @@ void RunsView::connectSelection() {
 
 void RunsView::keepSelection() {
     std::vector<std::string> ids = keptIds_;
-    const auto current = std::find(ids.begin(), ids.end(), keptCurrent_);
+    const auto current = std::ranges::find(ids, keptCurrent_);
     if (current != ids.end()) {
         std::iter_swap(ids.begin(), current);
     }
@@ -292,7 +292,7 @@ std::vector<std::string> RunsView::selectedIds() const {
             rows.push_back(row);
         }
     }
-    std::sort(rows.begin(), rows.end());
+    std::ranges::sort(rows);
     rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
     std::vector<std::string> ids;
     for (const int row : rows) {

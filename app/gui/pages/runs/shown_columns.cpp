@@ -39,8 +39,7 @@ void ShownColumns::chooseUsual() {
     const std::vector<std::string> all = session::inUsualOrder(runs_.metricNames());
     for (const std::string& name : all) {
         // Every run also has its first head's figures under names without the head.
-        const bool isTwin =
-            std::find(all.begin(), all.end(), session::withoutHead(name)) != all.end();
+        const bool isTwin = std::ranges::find(all, session::withoutHead(name)) != all.end();
         if (values::isEvalMetric(name) && !isTwin) {
             evaluated.push_back(name);
         }

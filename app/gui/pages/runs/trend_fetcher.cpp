@@ -69,8 +69,8 @@ void TrendFetcher::fillRow(int row) {
     const values::RunSummary& run = rows_.table().run(row);
     const std::vector<std::string> metrics = metricsOf(run);
     const std::string& id = run.id;
-    const bool isMissing = std::any_of(metrics.begin(), metrics.end(),
-                                       [&](const auto& metric) { return isWanted(row, metric); });
+    const bool isMissing =
+        std::ranges::any_of(metrics, [&](const auto& metric) { return isWanted(row, metric); });
     if (isMissing && inFlight_.count(id) == 0) {
         queue_.push_back(id);
     }

@@ -18,7 +18,7 @@ CurveRange ahead(CurveRange time) {
 }  // namespace
 
 bool areGoing(const LaneModel& lanes, const std::vector<std::string>& runs) {
-    return std::any_of(runs.begin(), runs.end(), [&](const std::string& run) {
+    return std::ranges::any_of(runs, [&](const std::string& run) {
         const LaneState* lane = lanes.find(run);
         return lane != nullptr && !lane->isEnded();
     });

@@ -179,7 +179,7 @@ void LaneList::toggle(int row) {
     std::vector<std::string> ids;
     for (int i = 0; i < model_.numLanes(); ++i) {
         const std::string& other = model_.lane(i).run.id;
-        const bool was = std::find(selected_.begin(), selected_.end(), other) != selected_.end();
+        const bool was = std::ranges::find(selected_, other) != selected_.end();
         if (was != (other == id)) {  // flips `id` only, in the order of the rows
             ids.push_back(other);
         }

@@ -172,8 +172,7 @@ void LaneList::paintRow(QPainter& painter, int row) {
     const LaneState& state = model_.lane(row);
     const QRect rect = layout_.rowRect(row), whole = layout_.wholeRect(row);
     const LaneColumns& c = layout_.columns();
-    const bool isSelected =
-        std::find(selected_.begin(), selected_.end(), state.run.id) != selected_.end();
+    const bool isSelected = std::ranges::find(selected_, state.run.id) != selected_.end();
     const bool isCurrent = isSelected && state.run.id == current_;
     if (isSelected || row == hovered_) {
         painter.fillRect(whole, isCurrent    ? colors.selection

@@ -39,7 +39,7 @@ QString displayText(std::string_view utf8) {
 }
 
 bool isNarrow(const QString& text) {
-    return std::all_of(text.begin(), text.end(), [](QChar c) { return c.unicode() < 0x300; });
+    return std::ranges::all_of(text, [](QChar c) { return c.unicode() < 0x300; });
 }
 
 // Start and length of the pieces that fit into the width.
@@ -161,7 +161,7 @@ void LogCanvas::setTop(int row) {
 
 void LogCanvas::showRow(int row) {
     const std::vector<Placed> rows = placed();
-    const bool isVisible = std::any_of(rows.begin(), rows.end(), [&](const Placed& place) {
+    const bool isVisible = std::ranges::any_of(rows, [&](const Placed& place) {
         return place.row == row && place.y >= 0 && place.y + place.height <= viewport()->height();
     });
     if (!isVisible) {
@@ -245,7 +245,7 @@ std::vector<LogCanvas::Placed> LogCanvas::placedFromEnd(const Columns& columns) 
         bottom -= height;
         rows.push_back({row, bottom, height});
     }
-    std::reverse(rows.begin(), rows.end());
+    std::ranges::reverse(rows);
     if (bottom > 0) {
         for (Placed& place : rows) {
             place.y -= bottom;  // less than a page: aligned to the top

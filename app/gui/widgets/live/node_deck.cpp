@@ -140,7 +140,7 @@ void NodeDeck::arrange() {
         if (next == nullptr) {
             continue;
         }
-        const auto least = std::min_element(bottoms.begin(), bottoms.end());
+        const auto least = std::ranges::min_element(bottoms);
         const int column = static_cast<int>(least - bottoms.begin());
         next->resize(width, next->height());
         next->setGeometry(column * (width + kSpaceSmall), *least, width, next->sizeHint().height());
@@ -150,7 +150,7 @@ void NodeDeck::arrange() {
         }
         before = next;
     }
-    page_->resize(viewport()->width(), *std::max_element(bottoms.begin(), bottoms.end()));
+    page_->resize(viewport()->width(), *std::ranges::max_element(bottoms));
     isArranging_ = false;
 }
 

@@ -367,7 +367,7 @@ void ConnectionBar::addFromField() {
 }
 
 void ConnectionBar::moveFocus(const DaemonChip* from, int direction) {
-    const auto at = std::find(chips_.begin(), chips_.end(), from) - chips_.begin();
+    const auto at = std::ranges::find(chips_, from) - chips_.begin();
     const auto next = at + direction;
     if (next >= 0 && next < static_cast<std::ptrdiff_t>(chips_.size())) {
         chips_[static_cast<std::size_t>(next)]->setFocus(Qt::TabFocusReason);

@@ -256,7 +256,7 @@ void YamlEditor::goToNextProblem(int direction) {
     if (places.empty()) {
         return;
     }
-    std::sort(places.begin(), places.end());
+    std::ranges::sort(places);
     const int here = textCursor().position();
     int next = direction > 0 ? places.front() : places.back();
     if (direction > 0) {

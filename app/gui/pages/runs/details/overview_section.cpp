@@ -195,8 +195,8 @@ void OverviewSection::setFigure(const QString& name, const QString& value, const
         return;
     }
     used_.push_back(name);
-    auto known = std::find_if(figures_.begin(), figures_.end(),
-                              [&](const auto& figure) { return figure.first == name; });
+    auto known =
+        std::ranges::find_if(figures_, [&](const auto& figure) { return figure.first == name; });
     if (known == figures_.end()) {
         figures_.emplace_back(name, new Figure(name, figuresBox_));
         known = figures_.end() - 1;

@@ -164,7 +164,7 @@ void ComparePanel::setRuns(const std::vector<std::string>& ids) {
     ids_ = std::move(wanted);
     // Details hold the spec and all parameters: those of runs that are not compared any more go.
     std::erase_if(details_, [this](const auto& detail) {
-        return std::find(ids_.begin(), ids_.end(), detail.first) == ids_.end();
+        return std::ranges::find(ids_, detail.first) == ids_.end();
     });
     fetchMissing();
     fetchPairs();
@@ -240,7 +240,7 @@ void ComparePanel::fetchMissing() {
             if (!reply.ok()) {
                 const std::string_view why = messageOf(reply.status());
                 error_->setMessage(Tone::kBad, qtext(id + ": " + std::string(why)));
-            } else if (std::find(ids_.begin(), ids_.end(), id) != ids_.end()) {
+            } else if (std::ranges::find(ids_, id) != ids_.end()) {
                 details_[id] = std::make_shared<values::RunDetail>(*std::move(reply));
             }
             // Shown once, when all have arrived: the first run is the reference for the others.

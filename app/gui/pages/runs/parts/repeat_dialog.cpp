@@ -30,9 +30,8 @@ Tone toneOf(RepeatVerdict::Kind kind) {
 }  // namespace
 
 bool RepeatDialog::Submit::isBroken() const {
-    return std::any_of(rows.begin(), rows.end(), [](const Row& row) {
-        return row.verdict.kind == RepeatVerdict::Kind::kBroken;
-    });
+    return std::ranges::any_of(
+        rows, [](const Row& row) { return row.verdict.kind == RepeatVerdict::Kind::kBroken; });
 }
 
 RepeatDialog::RepeatDialog(DaemonBridge& daemon, const std::vector<RunPtr>& runs, QWidget* parent)
