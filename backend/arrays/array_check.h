@@ -6,12 +6,9 @@
 // Threads: pure.
 #include <string_view>
 
-#include "backend/core/status.h"
+#include <arrow/type_fwd.h>
 
-namespace arrow {
-class Array;
-class RecordBatch;
-}  // namespace arrow
+#include "backend/core/status.h"
 
 namespace millrace::arrays {
 

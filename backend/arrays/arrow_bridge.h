@@ -13,16 +13,10 @@
 
 #include <arrow/result.h>
 #include <arrow/status.h>
+#include <arrow/type_fwd.h>
 
 #include "backend/core/status.h"
 #include "backend/expr/schema.h"
-
-namespace arrow {
-class Array;
-class ChunkedArray;
-class DataType;
-class MemoryPool;
-}  // namespace arrow
 
 namespace millrace::arrays {
 

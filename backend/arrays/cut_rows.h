@@ -6,12 +6,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "backend/core/status.h"
+#include <arrow/type_fwd.h>
 
-namespace arrow {
-class Array;
-class MemoryPool;
-}  // namespace arrow
+#include "backend/core/status.h"
 
 namespace millrace::arrays {
 

@@ -6,14 +6,9 @@
 // doubles, and `price = 0.57` finds 0.57. Threads: pure.
 #include <memory>
 
-#include "backend/core/status.h"
+#include <arrow/type_fwd.h>
 
-namespace arrow {
-class Array;
-class Decimal128;
-class Decimal256;
-class MemoryPool;
-}  // namespace arrow
+#include "backend/core/status.h"
 
 namespace millrace::arrays {
 

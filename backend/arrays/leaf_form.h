@@ -10,17 +10,11 @@
 #include <memory>
 
 #include <arrow/type_fwd.h>
+#include <parquet/type_fwd.h>
 
 #include "backend/arrays/hybrid_runs.h"
 #include "backend/arrays/pool_vector.h"
 #include "backend/core/status.h"
-
-namespace arrow {
-class ResizableBuffer;
-}
-namespace parquet {
-class ColumnDescriptor;
-}
 
 namespace millrace::arrays {
 

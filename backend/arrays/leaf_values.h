@@ -4,12 +4,9 @@
 #include <functional>
 #include <memory>
 
-#include "backend/core/status.h"
+#include <arrow/type_fwd.h>
 
-namespace arrow {
-class Array;
-class DataType;
-}  // namespace arrow
+#include "backend/core/status.h"
 
 namespace millrace::arrays {
 

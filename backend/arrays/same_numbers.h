@@ -4,13 +4,9 @@
 // Threads: pure functions. Failure: kInvalidArgument with the row and the value.
 #include <string_view>
 
-#include "backend/core/status.h"
+#include <arrow/type_fwd.h>
 
-namespace arrow {
-class Array;
-class ChunkedArray;
-class MemoryPool;
-}  // namespace arrow
+#include "backend/core/status.h"
 
 namespace millrace::arrays {
 

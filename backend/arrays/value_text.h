@@ -8,9 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace arrow {
-class Array;
-}  // namespace arrow
+#include <arrow/type_fwd.h>
 
 namespace millrace::arrays {
 

@@ -9,15 +9,12 @@
 #include <memory>
 #include <string>
 
+#include <arrow/type_fwd.h>
+
 #include "backend/core/status.h"
 #include "backend/csv/csv_records.h"
 #include "backend/csv/csv_values.h"
 #include "backend/expr/schema.h"
-
-namespace arrow {
-class Array;
-class MemoryPool;
-}  // namespace arrow
 
 namespace millrace::csv {
 

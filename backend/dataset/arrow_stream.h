@@ -9,13 +9,11 @@
 #include <string>
 #include <vector>
 
+#include <arrow/type_fwd.h>
+
 #include "backend/dataset/decoders.h"
 #include "backend/files/file_metadata.h"
 #include "backend/files/file_source.h"
-
-namespace arrow {
-class RecordBatch;
-}  // namespace arrow
 
 namespace millrace::dataset {
 

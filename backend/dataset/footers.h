@@ -9,16 +9,11 @@
 #include <string>
 #include <vector>
 
+#include <arrow/type_fwd.h>
+#include <parquet/type_fwd.h>
+
 #include "backend/files/file_metadata.h"
 #include "backend/files/file_source.h"
-
-namespace arrow {
-class RecordBatch;
-class Schema;
-}  // namespace arrow
-namespace parquet {
-class FileMetaData;
-}
 
 namespace millrace::dataset {
 

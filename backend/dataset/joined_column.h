@@ -10,12 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "backend/core/status.h"
+#include <arrow/type_fwd.h>
 
-namespace arrow {
-class Array;
-class DataType;
-}  // namespace arrow
+#include "backend/core/status.h"
 
 namespace millrace::dataset {
 

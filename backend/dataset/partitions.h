@@ -13,14 +13,11 @@
 #include <string>
 #include <vector>
 
+#include <arrow/type_fwd.h>
+
 #include "backend/core/status.h"
 #include "backend/expr/schema.h"
 #include "backend/files/file_list.h"
-
-namespace arrow {
-class Array;
-class MemoryPool;
-}  // namespace arrow
 
 namespace millrace::dataset {
 

@@ -21,16 +21,13 @@
 #include <thread>
 #include <utility>
 #include <vector>
+#include <arrow/type_fwd.h>
+
 
 #include "backend/core/mutex.h"
 #include "backend/dataset/dataset.h"
 #include "backend/files/file_source.h"
 #include "backend/pages/parquet_footers.h"
-
-namespace arrow {
-class Buffer;
-class MemoryPool;
-}  // namespace arrow
 
 namespace millrace::dataset {
 

@@ -9,16 +9,14 @@
 #include <string>
 #include <vector>
 
+#include <arrow/type_fwd.h>
+
 #include "backend/core/memory_budget.h"
 #include "backend/core/status.h"
 #include "backend/dataset/metadata_cache.h"
 #include "backend/expr/schema.h"
 #include "backend/files/file_metadata.h"
 #include "backend/stream/plan.h"
-
-namespace arrow {
-class Table;
-}  // namespace arrow
 
 namespace millrace::spec {
 struct TableRef;

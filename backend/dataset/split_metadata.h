@@ -8,14 +8,12 @@
 #include <string>
 #include <vector>
 
+#include <parquet/type_fwd.h>
+
 #include "backend/dataset/partitions.h"
 #include "backend/dataset/split_pruner.h"
 #include "backend/files/file_source.h"
 #include "backend/pages/page_index.h"
-
-namespace parquet {
-class FileMetaData;
-}
 
 namespace millrace::dataset {
 

@@ -14,16 +14,13 @@
 #include <vector>
 
 #include "backend/core/status.h"
+#include <arrow/type_fwd.h>
+
 #include "backend/dataset/column_cost.h"
 #include "backend/dataset/dataset.h"
 #include "backend/files/file_source.h"
 #include "backend/pages/parquet_footers.h"
 #include "backend/pages/row_selection.h"
-
-namespace arrow {
-class Array;
-class MemoryPool;
-}  // namespace arrow
 
 namespace millrace::pages {
 class PageDecoder;

@@ -12,13 +12,10 @@
 #include <string>
 #include <vector>
 
+#include <arrow/type_fwd.h>
+
 #include "backend/core/status.h"
 #include "backend/dataset/dataset.h"
-
-namespace arrow {
-class Array;
-class DataType;
-}  // namespace arrow
 
 namespace millrace::dataset {
 

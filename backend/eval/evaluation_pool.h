@@ -7,9 +7,8 @@
 // only.
 // Threads: a scope belongs to the thread that made it. Ownership: the pool outlives all memory from
 // it.
-namespace arrow {
-class MemoryPool;
-}  // namespace arrow
+
+#include <arrow/type_fwd.h>
 
 namespace millrace::eval {
 

@@ -7,12 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include <arrow/type_fwd.h>
+
 #include "backend/eval/kernels.h"
 #include "backend/expr/expression.h"
-
-namespace arrow {
-class ArrayBuilder;
-}  // namespace arrow
 
 namespace millrace::eval {
 

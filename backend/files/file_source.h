@@ -12,16 +12,11 @@
 #include <memory>
 #include <string>
 
+#include <arrow/io/type_fwd.h>
+#include <arrow/type_fwd.h>
+
 #include "backend/core/status.h"
 #include "backend/files/file_list.h"
-
-namespace arrow {
-class Buffer;
-class MemoryPool;
-namespace io {
-class RandomAccessFile;
-}
-}  // namespace arrow
 
 namespace millrace::files {
 

@@ -12,13 +12,10 @@
 
 #include <arrow/io/interfaces.h>
 #include <arrow/result.h>
+#include <arrow/type_fwd.h>
 
 #include "backend/core/status.h"
 #include "backend/core/unique_fd.h"
-
-namespace arrow {
-class MemoryPool;
-}  // namespace arrow
 
 namespace millrace::files {
 

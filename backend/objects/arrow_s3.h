@@ -4,11 +4,9 @@
 //
 // Threads: any. Owns: the state, from the first call to the end of the process, when the code that
 // made the first filesystem ends it (s3_files.cpp).
-#include "backend/core/status.h"
+#include <arrow/type_fwd.h>
 
-namespace arrow {
-class Status;
-}
+#include "backend/core/status.h"
 
 namespace millrace::objects {
 

@@ -9,13 +9,11 @@
 #include <memory>
 #include <vector>
 
+#include <arrow/io/type_fwd.h>
 #include <arrow/type_fwd.h>
 
 #include "backend/pages/parquet_statistics.h"
 
-namespace arrow::io {
-class RandomAccessFile;
-}  // namespace arrow::io
 namespace parquet {
 class FileMetaData;
 class PageIndexReader;

@@ -11,18 +11,13 @@
 #include <cstdint>
 #include <memory>
 
+#include <arrow/io/type_fwd.h>
 #include <arrow/type_fwd.h>
 #include <arrow/util/type_fwd.h>
 
 #include "backend/arrays/hybrid_runs.h"
 #include "backend/core/status.h"
 
-namespace arrow::io {
-class RandomAccessFile;
-}  // namespace arrow::io
-namespace arrow {
-class ResizableBuffer;
-}  // namespace arrow
 namespace parquet {
 class ColumnChunkMetaData;
 }  // namespace parquet

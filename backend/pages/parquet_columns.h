@@ -8,9 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace parquet {
-class SchemaDescriptor;
-}
+#include <parquet/type_fwd.h>
 
 namespace millrace::pages {
 

@@ -8,17 +8,11 @@
 #include <string>
 #include <vector>
 
+#include <arrow/type_fwd.h>
+#include <parquet/type_fwd.h>
+
 #include "backend/core/status.h"
 #include "backend/files/file_list.h"
-
-namespace arrow {
-struct Scalar;
-}  // namespace arrow
-
-namespace parquet {
-class FileMetaData;
-class Statistics;
-}  // namespace parquet
 
 namespace millrace::pages {
 

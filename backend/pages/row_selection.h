@@ -8,12 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "backend/core/status.h"
+#include <arrow/type_fwd.h>
 
-namespace arrow {
-class Array;
-class MemoryPool;
-}  // namespace arrow
+#include "backend/core/status.h"
 
 namespace millrace::pages {
 

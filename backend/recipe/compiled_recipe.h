@@ -15,6 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include <arrow/type_fwd.h>
+
 #include "backend/core/memory_budget.h"
 #include "backend/core/status.h"
 #include "backend/dataset/side_table.h"
@@ -25,12 +27,6 @@
 #include "backend/recipe/value_counter.h"
 #include "backend/spec/run_spec.h"
 #include "backend/spec/table_ref.h"
-
-namespace arrow {
-class Array;
-class MemoryPool;
-class Table;
-}  // namespace arrow
 
 namespace millrace::recipe {
 

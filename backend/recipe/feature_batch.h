@@ -13,11 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "backend/spec/bind.h"
+#include <arrow/type_fwd.h>
 
-namespace arrow {
-class Array;
-}  // namespace arrow
+#include "backend/spec/bind.h"
 
 namespace millrace::recipe {
 

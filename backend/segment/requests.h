@@ -10,16 +10,14 @@
 #include <string>
 #include <vector>
 
+#include <arrow/type_fwd.h>
+
 #include "backend/core/status.h"
 #include "backend/dataset/dataset.h"
 #include "backend/expr/schema.h"
 #include "backend/recipe/compiled_recipe.h"
 #include "backend/spec/run_spec.h"
 #include "backend/stream/plan.h"
-
-namespace arrow {
-class Array;
-}  // namespace arrow
 
 namespace millrace::segment {
 

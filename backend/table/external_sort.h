@@ -17,12 +17,9 @@
 #include <string>
 #include <vector>
 
-#include "backend/core/status.h"
+#include <arrow/type_fwd.h>
 
-namespace arrow {
-class RecordBatch;
-class Schema;
-}  // namespace arrow
+#include "backend/core/status.h"
 
 namespace millrace::table {
 

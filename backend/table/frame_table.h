@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include <arrow/type_fwd.h>
+
 #include "backend/core/status.h"
 #include "backend/dataset/dataset.h"
 #include "backend/expr/schema.h"
@@ -23,11 +25,6 @@
 #include "backend/frame/frame.h"
 #include "backend/spec/run_spec.h"
 #include "backend/table/external_sort.h"
-
-namespace arrow {
-class Array;
-class DataType;
-}  // namespace arrow
 
 namespace millrace::table {
 

@@ -11,21 +11,13 @@
 #include <memory>
 #include <vector>
 
+#include <arrow/type_fwd.h>
 #include <parquet/statistics.h>
+#include <parquet/type_fwd.h>
 #include <parquet/types.h>
 
 #include "backend/core/status.h"
 #include "backend/table/column_pieces.h"
-
-namespace arrow {
-class Buffer;
-class DataType;
-class Field;
-}  // namespace arrow
-namespace parquet {
-class ColumnDescriptor;
-class WriterProperties;
-}  // namespace parquet
 
 namespace millrace::table {
 

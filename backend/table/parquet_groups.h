@@ -11,13 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include <arrow/io/type_fwd.h>
+
 #include "backend/core/status.h"
 #include "backend/table/parquet_chunk.h"
 #include "backend/table/table_writer.h"
 
-namespace arrow::io {
-class FileOutputStream;
-}  // namespace arrow::io
 namespace parquet {
 class FileMetaDataBuilder;
 class PageIndexBuilder;

@@ -18,6 +18,8 @@
 #include <string>
 #include <vector>
 
+#include <arrow/type_fwd.h>
+
 #include "backend/core/memory_budget.h"
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
@@ -30,10 +32,6 @@
 #include "backend/stream/plan.h"
 #include "backend/table/external_sort.h"
 #include "backend/table/shared_work.h"
-
-namespace arrow {
-class MemoryPool;
-}  // namespace arrow
 
 namespace millrace::table {
 

@@ -10,13 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/core/status.h"
+#include <arrow/type_fwd.h>
 
-namespace arrow {
-class Array;
-class RecordBatch;
-class Schema;
-}  // namespace arrow
+#include "backend/core/status.h"
 
 namespace millrace::table {
 

@@ -21,13 +21,10 @@
 #include <utility>
 #include <vector>
 
+#include <arrow/type_fwd.h>
+
 #include "backend/core/status.h"
 #include "backend/table/external_sort.h"
-
-namespace arrow {
-class Schema;
-class Status;
-}  // namespace arrow
 
 namespace millrace::table {
 
