@@ -304,12 +304,4 @@ void SplitReader::keepMemory(bool keeps) {
     }
 }
 
-bool SplitReader::readsByColumn() const {
-    return dataset_->options().format == "parquet";
-}
-
-std::vector<ColumnCost> SplitReader::takeCosts() {
-    return std::exchange(costs_, {});
-}
-
 }  // namespace millrace::dataset

@@ -87,12 +87,12 @@ class SplitReader {
     void keepMemory(bool keeps);
 
     /// Whether a column costs the same alone as together with others.
-    bool readsByColumn() const;
+    bool readsByColumn() const { return dataset_->options().format == "parquet"; }
 
     /// Bytes read from files so far.
     std::int64_t bytesRead() const { return bytesRead_; }
     /// Costs of the columns read since the last call, in the order in which they were read.
-    std::vector<ColumnCost> takeCosts();
+    std::vector<ColumnCost> takeCosts() { return std::exchange(costs_, {}); }
 
  private:
     /// Opens the file for these columns, and maybe others.

@@ -59,10 +59,6 @@ ssize_t receive(int fd, char* bytes, std::size_t size, int& passed) {
 
 }  // namespace
 
-FeedLink::Opened FeedLink::open(const Target& target) {
-    return connect(target, -1);
-}
-
 /// The link's ring is in fds_; its thread is not started yet.
 FeedLink::Opened FeedLink::connect(Target target, int stopEvent) {
     Opened opened;
@@ -143,10 +139,6 @@ void FeedLink::stopThread() {
         static_cast<void>(!::write(stopEvent_, &one, sizeof one));
         thread_.join();
     }
-}
-
-bool FeedLink::isAskedToEnd(int stopEvent) const {
-    return !rest(0, stopEvent);
 }
 
 /// Sleeps. Returns false if an abort fd, or the stop event, becomes readable before the time is up.

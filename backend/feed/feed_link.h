@@ -53,7 +53,7 @@ class FeedLink {
     };
     /// Connects (waiting for the socket to appear), sends hello and reads the answer with the first
     /// ring. The abort descriptor and the deadline bound every wait.
-    static Opened open(const Target& target);
+    static Opened open(const Target& target) { return connect(target, -1); }
     /// Maps the first ring and starts the thread, which may then call `again`. Call once, before
     /// anything else. Returns "" or the error.
     std::string begin();
@@ -86,7 +86,7 @@ class FeedLink {
     bool readAnswer(std::string& line, int& fd, int stopEvent) const;
     bool waitFor(short events, int stopEvent) const;
     bool rest(std::int64_t ms, int stopEvent) const;
-    bool isAskedToEnd(int stopEvent) const;
+    bool isAskedToEnd(int stopEvent) const { return !rest(0, stopEvent); }
     void stopThread();
     void watch();
     Heard listenTo(FeedLink* link);

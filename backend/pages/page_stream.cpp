@@ -156,14 +156,6 @@ Result<bool> PageStream::next(PageHeader& header) {
     return true;
 }
 
-Result<arrays::ByteSpan> PageStream::body() {
-    return bodyInto(page_);
-}
-
-Result<arrays::ByteSpan> PageStream::dictionary() {
-    return bodyInto(dictionary_);
-}
-
 Result<arrays::ByteSpan> PageStream::bodyInto(std::shared_ptr<arrow::ResizableBuffer>& memory) {
     RETURN_IF_ERROR(fill(bodyLeft_));
     if (filled_ - from_ < bodyLeft_) {

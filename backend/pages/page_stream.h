@@ -71,10 +71,10 @@ class PageStream {
     /// `aheadEnd`.
     void seek(std::int64_t offset, std::int64_t aheadEnd);
     /// The body of the current page. Valid until the next call of body() or dictionary().
-    Result<arrays::ByteSpan> body();
+    Result<arrays::ByteSpan> body() { return bodyInto(page_); }
     /// Like body(), in memory that stays valid until the next chunk's dictionary, aligned to 64
     /// bytes.
-    Result<arrays::ByteSpan> dictionary();
+    Result<arrays::ByteSpan> dictionary() { return bodyInto(dictionary_); }
 
  private:
     struct Zstd;

@@ -69,10 +69,6 @@ bool RankClient::begin(std::int64_t step) {
     return answer == Answer::kGo;
 }
 
-bool RankClient::isOver(std::int64_t step) {
-    return ring::isOverBefore(*page_, rank_, step);
-}
-
 Result<std::unique_ptr<RankClient>> RankClient::start(const RankClientOptions& options,
                                                       const std::vector<std::string>& preload) {
     std::unique_ptr<RankClient> client(new RankClient());

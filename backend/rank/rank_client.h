@@ -71,7 +71,7 @@ class RankClient {
     /// several machines agree.
     bool begin(std::int64_t step);
     /// With a page: whether the run stops before `step`, for which the rank waits.
-    bool isOver(std::int64_t step);
+    bool isOver(std::int64_t step) { return ring::isOverBefore(*page_, rank_, step); }
     bool isConnected() const { return link_->isConnected(); }
 
  private:

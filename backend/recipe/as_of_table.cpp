@@ -190,8 +190,4 @@ Result<AsOfTable::Found> AsOfTable::find(const std::vector<ArrayPtr>& left, cons
     return found;
 }
 
-std::int64_t AsOfTable::bytes() const {
-    return keys_->bytes() + bytes_;
-}
-
 }  // namespace millrace::recipe

@@ -31,7 +31,7 @@ class AsOfTable {
     };
     Result<Found> find(const std::vector<eval::ArrayPtr>& left, const eval::ArrayPtr& times,
                        const expr::DataType& timeType) const;
-    std::int64_t bytes() const;
+    std::int64_t bytes() const { return keys_->bytes() + bytes_; }
 
  private:
     AsOfTable() = default;

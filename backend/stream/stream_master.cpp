@@ -112,10 +112,6 @@ StreamMaster::Holder* StreamMaster::holderOf(const Hand& hand) {
     return const_cast<Holder*>(std::as_const(*this).holderOf(hand));
 }
 
-bool StreamMaster::isComputing(const Hand& hand) const {
-    return holderOf(hand) != nullptr;
-}
-
 bool StreamMaster::holds(const Hand& hand) const {
     const auto place = segments_.find(hand.number);
     if (place == segments_.end() || !place->second.keeper) {
@@ -230,10 +226,6 @@ void StreamMaster::leave(WorkerId worker) {
             giveAgain(number, segment);
         }
     }
-}
-
-void StreamMaster::lose(WorkerId worker, Loss loss) {
-    drop(worker, loss == Loss::kDied);
 }
 
 void StreamMaster::drop(WorkerId id, bool isDeath) {

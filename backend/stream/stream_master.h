@@ -111,7 +111,7 @@ class StreamMaster {
     /// It takes no more segments and goes (Decisions::farewell) once it holds nothing.
     void leave(WorkerId worker);
     /// It is gone.
-    void lose(WorkerId worker, Loss loss);
+    void lose(WorkerId worker, Loss loss) { drop(worker, loss == Loss::kDied); }
 
     /// Call after every change, and every half second.
     Decisions decide(std::int64_t nowNs);
@@ -122,7 +122,7 @@ class StreamMaster {
     int adviseWorkers(const RankDemand& demand, std::int64_t nowNs);
 
     /// Whether it was ordered, and neither answered nor withdrawn.
-    bool isComputing(const Hand& hand) const;
+    bool isComputing(const Hand& hand) const { return holderOf(hand) != nullptr; }
     /// Whether these are the frames that count.
     bool holds(const Hand& hand) const;
     std::size_t numWorkers() const { return workers_.size(); }

@@ -47,10 +47,6 @@ Status TableOutput::add(BatchPtr batch) {
     return sort_ == nullptr ? collect(std::move(batch)) : sort_->add(std::move(batch));
 }
 
-SharedWork* TableOutput::sharedWork() const {
-    return isShared() ? pipeline_.get() : nullptr;
-}
-
 Status TableOutput::collect(BatchPtr batch) {
     // Leaves room for the one copy that encoding a group makes.
     const std::int64_t share =

@@ -48,7 +48,7 @@ class TableOutput {
     Status add(BatchPtr batch);
     /// The work that add() leaves; null if there is none (one thread, own threads, or sorted). Call
     /// it between start() and commit().
-    SharedWork* sharedWork() const;
+    SharedWork* sharedWork() const { return isShared() ? pipeline_.get() : nullptr; }
     /// Writes the remaining rows and `facts` as _table.json, and renames the directory to its
     /// target.
     Status commit(const Json& facts);

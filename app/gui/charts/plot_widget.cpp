@@ -370,9 +370,6 @@ CurveRange PlotWidget::yRange() const {
 QSize PlotWidget::sizeHint() const {
     return {480, 220};
 }
-QSize PlotWidget::minimumSizeHint() const {
-    return {180, 96};
-}
 
 std::vector<CrosshairValue> PlotWidget::crosshairValues() const {
     std::vector<CrosshairValue> values;

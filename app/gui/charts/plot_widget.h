@@ -80,7 +80,7 @@ class PlotWidget : public Chart {
     QString summary() const override;
     QString visibleCsv() const override;
     QSize sizeHint() const override;
-    QSize minimumSizeHint() const override;
+    QSize minimumSizeHint() const override { return {180, 96}; }
 
  Q_SIGNALS:
     /// Shift+drag ended on a range of the axis.

@@ -123,9 +123,6 @@ bool StatisticChart::isEmpty() const {
     return kindOf(s_->content) != s_->kind || std::visit(EmptyCheck{}, s_->content);
 }
 
-QSize StatisticChart::sizeHint() const {
-    return {420, 220};
-}
 QSize StatisticChart::minimumSizeHint() const {
     return {160, 96};
 }

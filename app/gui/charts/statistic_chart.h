@@ -22,7 +22,7 @@ class StatisticChart : public Chart {
     bool isEmpty() const override;
     QString summary() const override;
     QString visibleCsv() const override;
-    QSize sizeHint() const override;
+    QSize sizeHint() const override { return {420, 220}; }
     QSize minimumSizeHint() const override;
 
  protected:

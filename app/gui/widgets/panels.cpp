@@ -95,18 +95,6 @@ void Figure::setValue(const QString& value, const QString& toolTip) {
     setToolTip(toolTip);
 }
 
-void Figure::setCaption(const QString& caption) {
-    caption_->setText(caption);
-}
-
-QString Figure::caption() const {
-    return caption_->text();
-}
-
-QString Figure::value() const {
-    return value_->text();
-}
-
 EmptyState::EmptyState(QWidget* parent) : QWidget(parent) {
     auto* column =
         boxIn<QVBoxLayout>(this, kSpaceMedium, {kSpaceHuge, kSpaceHuge, kSpaceHuge, kSpaceHuge});
@@ -169,14 +157,6 @@ void MessageStrip::setMessage(Tone tone, const QString& sentence) {
     setAccessibleName(sentence);
     setVisible(!sentence.isEmpty());
     update();
-}
-
-void MessageStrip::clearMessage() {
-    setMessage(tone_, {});
-}
-
-QString MessageStrip::sentence() const {
-    return text_->text();
 }
 
 void MessageStrip::paintEvent(QPaintEvent*) {

@@ -61,9 +61,9 @@ class Figure final : public QWidget {
  public:
     explicit Figure(const QString& caption, QWidget* parent = nullptr);
     void setValue(const QString& value, const QString& toolTip = {});
-    void setCaption(const QString& caption);
-    QString value() const;
-    QString caption() const;
+    void setCaption(const QString& caption) { caption_->setText(caption); }
+    QString value() const { return value_->text(); }
+    QString caption() const { return caption_->text(); }
 
  private:
     QLabel *value_, *caption_;
@@ -97,8 +97,8 @@ class MessageStrip final : public QFrame {
  public:
     explicit MessageStrip(QWidget* parent = nullptr);
     void setMessage(Tone tone, const QString& sentence);
-    void clearMessage();
-    QString sentence() const;
+    void clearMessage() { setMessage(tone_, {}); }
+    QString sentence() const { return text_->text(); }
 
  protected:
     void paintEvent(QPaintEvent* event) override;

@@ -30,10 +30,6 @@ std::int64_t RemoteFrames::numFrames() const {
     return std::ssize(facts_.frames) + (facts_.tailRows > 0 ? 1 : 0);
 }
 
-std::uint64_t RemoteFrames::codedBytes(std::int64_t frame) const {
-    return factsOf(frame).codedBytes;
-}
-
 std::int64_t RemoteFrames::indexOf(std::int64_t frame) const {
     INVARIANT(frame != FrameRows::kLead, "a segment with a lead is computed here");
     return frame == FrameRows::kTail ? std::ssize(facts_.frames) : frame;

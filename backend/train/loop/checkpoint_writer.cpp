@@ -62,10 +62,6 @@ void CheckpointWriter::begin(CheckpointOrder order, const std::vector<TensorRef>
     });
 }
 
-std::optional<CheckpointWriter::Outcome> CheckpointWriter::takeEnded() {
-    return hasEnded_ ? wait() : std::nullopt;
-}
-
 std::optional<CheckpointWriter::Outcome> CheckpointWriter::wait() {
     if (thread_.joinable()) {
         thread_.join();

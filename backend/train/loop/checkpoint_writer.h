@@ -43,7 +43,7 @@ class CheckpointWriter {
     /// Returns once `tensors` are copied. Call it only after the previous outcome was taken.
     void begin(CheckpointOrder order, const std::vector<TensorRef>& tensors);
     /// The outcome of begin(), once; nothing while the write is running or if there was none.
-    std::optional<Outcome> takeEnded();
+    std::optional<Outcome> takeEnded() { return hasEnded_ ? wait() : std::nullopt; }
     /// Waits for the write, then returns its outcome as takeEnded() does.
     std::optional<Outcome> wait();
 

@@ -77,10 +77,6 @@ void SpecFiles::open(const QString& path) {
     });
 }
 
-bool SpecFiles::openText(const QString& text, const QString& baseDir) {
-    return show(text, {}, baseDir);
-}
-
 void SpecFiles::openDraft(int index) {
     if (index < 0 || index >= static_cast<int>(drafts_.size())) {
         return;

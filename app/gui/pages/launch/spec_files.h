@@ -36,7 +36,7 @@ class SpecFiles final : public QObject {
     void save(const QString& path);
     /// Opens text without a file; the previous document becomes a draft if it has changes. Returns
     /// false if the text cannot be opened.
-    bool openText(const QString& text, const QString& baseDir);
+    bool openText(const QString& text, const QString& baseDir) { return show(text, {}, baseDir); }
     void openDraft(int index);
     void reload() { open(path_); }
     void keepMine() { setChangedOnDisk(false); }

@@ -101,10 +101,6 @@ void SideBar::addFootButton(Glyph glyph, const QString& text, const QString& too
     foot_->addWidget(button);
 }
 
-void SideBar::setCurrent(int page) {
-    buttons_[static_cast<std::size_t>(page)]->setChecked(true);
-}
-
 void SideBar::paintEvent(QPaintEvent*) {
     const ThemeColors& colors = colorsOf(palette());
     QPainter painter(this);

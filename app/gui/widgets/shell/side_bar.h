@@ -38,7 +38,7 @@ class SideBar final : public QFrame {
     void addPage(Glyph glyph, const QString& text, const QString& key);
     void addFootButton(Glyph glyph, const QString& text, const QString& toolTip, QObject* context,
                        std::function<void()> onClick);
-    void setCurrent(int page);
+    void setCurrent(int page) { buttons_[static_cast<std::size_t>(page)]->setChecked(true); }
     SideButton* button(int page) const { return buttons_[static_cast<std::size_t>(page)]; }
 
  Q_SIGNALS:
