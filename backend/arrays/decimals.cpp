@@ -15,7 +15,6 @@
 #include <arrow/util/decimal.h>
 
 #include "backend/arrays/arrow_bridge.h"
-#include "backend/text/text.h"
 
 namespace millrace::arrays {
 namespace {

@@ -8,7 +8,6 @@
 #include <climits>
 
 #include "backend/arrays/arrow_bridge.h"
-#include "backend/text/text.h"
 
 namespace millrace::arrays {
 namespace {

@@ -12,7 +12,6 @@
 #include <arrow/type.h>
 
 #include "backend/arrays/arrow_bridge.h"
-#include "backend/text/text.h"
 
 namespace millrace::arrays {
 namespace {

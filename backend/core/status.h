@@ -5,7 +5,6 @@
 // Used on purpose: kInvalidArgument (the user's input), kNotFound, kAlreadyExists,
 // kFailedPrecondition (right request, wrong state), kResourceExhausted (memory, disk, full),
 // kUnavailable (a peer is away; try again), kDataLoss (corrupt bytes), kCancelled, kInternal.
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <type_traits>

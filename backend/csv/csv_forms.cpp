@@ -7,7 +7,6 @@
 #include "backend/arrays/value_text.h"
 #include "backend/csv/csv_fast.h"
 #include "backend/csv/csv_types.h"
-#include "backend/text/text.h"
 #include "backend/text/utf8.h"
 
 namespace millrace::csv {

@@ -1,6 +1,5 @@
 #pragma once
 // Builds the plan of a run from the files' facts.
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -15,14 +15,13 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <set>
 #include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
-#include <arrow/type_fwd.h>
 
+#include <arrow/type_fwd.h>
 
 #include "backend/core/mutex.h"
 #include "backend/dataset/dataset.h"

@@ -11,11 +11,12 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "backend/core/status.h"
 #include <arrow/type_fwd.h>
 
+#include "backend/core/status.h"
 #include "backend/dataset/column_cost.h"
 #include "backend/dataset/dataset.h"
 #include "backend/files/file_source.h"

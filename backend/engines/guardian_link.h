@@ -1,7 +1,6 @@
 #pragma once
 // Communicates with guardians, which another daemon may have started, and cleans up after killed
 // ones.
-#include <cstdint>
 #include <string>
 
 #include "backend/core/unique_fd.h"

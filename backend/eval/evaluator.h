@@ -7,7 +7,6 @@
 // that need them.
 // Threads: pure.
 #include <cstdint>
-#include <memory>
 #include <string>
 
 #include "backend/eval/kernels.h"

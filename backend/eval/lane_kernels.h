@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "backend/eval/lanes.h"
 #include "backend/expr/expression.h"

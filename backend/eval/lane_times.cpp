@@ -1,5 +1,4 @@
 // Kernels of dates and times: all in UTC except timezone(); weeks begin on Monday.
-#include <array>
 #include <string_view>
 
 #include "backend/eval/civil_days.h"

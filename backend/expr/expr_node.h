@@ -1,7 +1,6 @@
 #pragma once
 // Constructors for the nodes of an expression tree. Private to expr.
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "backend/expr/expression.h"

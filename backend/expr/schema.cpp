@@ -1,7 +1,6 @@
 #include "backend/expr/schema.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "backend/text/text.h"
 

@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "backend/filesystem/files.h"
-#include "backend/text/text.h"
 
 namespace millrace {
 namespace {

@@ -6,7 +6,6 @@
 // Threads: pure functions of files. Failure: kFailedPrecondition "PATH: changed since the run was
 // planned: WHAT at WHEN; ...".
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include "backend/core/status.h"

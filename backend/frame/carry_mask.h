@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "backend/frame/frame.h"
-#include "backend/text/text.h"
 
 namespace millrace::frame {
 

@@ -5,7 +5,6 @@
 // Threads: pure, but reads the file system. Failure: kNotFound, one sentence with the places that
 // were searched.
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "backend/core/status.h"

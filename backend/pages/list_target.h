@@ -16,10 +16,6 @@
 #include "backend/pages/page_values.h"
 #include "backend/pages/row_selection.h"
 
-namespace arrow {
-class ResizableBuffer;
-}  // namespace arrow
-
 namespace millrace::pages {
 
 /// The lists that begin in a page.

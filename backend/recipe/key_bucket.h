@@ -3,7 +3,6 @@
 // recipe.
 //
 // Threads: one that adds, or any that search.
-#include <algorithm>
 #include <array>
 #include <cstdint>
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "backend/expr/expression.h"
-#include "backend/text/text.h"
 
 namespace millrace::recipe {
 namespace {

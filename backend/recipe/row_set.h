@@ -6,7 +6,6 @@
 // Threads: one. A copy shares what was read before.
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>

@@ -13,7 +13,6 @@
 #include "backend/core/mutex.h"
 #include "backend/ring/writer_ring.h"
 #include "backend/stream/state/record_bytes.h"
-#include "backend/text/text.h"
 
 namespace millrace::ring {
 namespace {

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "backend/filesystem/files.h"
-#include "backend/text/text.h"
 
 namespace millrace::ring {
 namespace {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "backend/search/attributes.h"
-#include "backend/text/text.h"
 
 namespace millrace::runs {
 namespace {

@@ -14,7 +14,6 @@
 
 #include "backend/core/hash.h"
 #include "backend/filesystem/files.h"
-#include "backend/text/text.h"
 
 namespace millrace::scores {
 namespace {

@@ -5,7 +5,6 @@
 
 #include "backend/core/clock.h"
 #include "backend/text/numbers.h"
-#include "backend/text/text.h"
 
 namespace millrace::search {
 namespace {

@@ -5,7 +5,6 @@
 // The meter counts the keys of a frame's rows in a hash table. It reuses the table for every frame
 // and neither allocates nor clears per frame. Only whole micro-batches count: the epoch's last,
 // shorter one would be the worst of all. Threads: one meter per thread; sums go to StageCounters.
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "backend/core/log.h"
-#include "backend/text/text.h"
 
 namespace millrace::segment {
 

@@ -4,7 +4,6 @@
 #include <variant>
 
 #include "backend/spec/bind.h"
-#include "backend/text/text.h"
 
 namespace millrace::spec {
 namespace {

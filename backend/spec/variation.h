@@ -2,7 +2,6 @@
 // Changes to a spec by path: the `set` of a variation, and --set on the command line.
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "backend/spec/spec_reader.h"

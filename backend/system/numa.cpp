@@ -7,8 +7,6 @@
 
 #include <sched.h>
 
-#include "backend/text/text.h"
-
 namespace millrace {
 
 namespace {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include <strings.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>

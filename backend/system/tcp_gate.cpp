@@ -6,7 +6,6 @@
 #include <cstring>
 #include <utility>
 
-#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

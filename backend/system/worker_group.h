@@ -8,7 +8,6 @@
 //
 // Threads: any; one at a time for each group. Failure: an error names the directory.
 #include <string>
-#include <string_view>
 
 #include <sys/types.h>
 

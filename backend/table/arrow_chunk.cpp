@@ -15,7 +15,6 @@
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/table/parquet_chunk.h"
-#include "backend/text/text.h"
 
 namespace millrace::table {
 

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "backend/core/thread.h"
-#include "backend/text/text.h"
 
 namespace millrace::table {
 

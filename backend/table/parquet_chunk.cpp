@@ -21,7 +21,6 @@
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/table/chunk_values.h"
 #include "backend/table/hybrid_indices.h"
-#include "backend/text/text.h"
 
 namespace millrace::table {
 

@@ -20,7 +20,6 @@
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/core/parallel.h"
 #include "backend/table/text_word.h"
-#include "backend/text/text.h"
 
 namespace millrace::table {
 

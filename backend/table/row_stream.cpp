@@ -21,7 +21,6 @@
 #include "backend/filesystem/paths.h"
 #include "backend/spec/bind.h"
 #include "backend/table/frame_table.h"
-#include "backend/text/text.h"
 
 namespace millrace::table {
 

@@ -5,7 +5,6 @@
 // of each column are self-delimiting, so a key of several columns is their concatenation. Private
 // to table. Threads: pure.
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -17,7 +17,6 @@
 #include "backend/arrays/value_text.h"
 #include "backend/core/parallel.h"
 #include "backend/table/parquet_groups.h"
-#include "backend/text/text.h"
 
 namespace millrace::table {
 

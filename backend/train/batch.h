@@ -4,7 +4,6 @@
 // Owns: nothing; it is valid while the frame behind it is held.
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace millrace::train {

@@ -1,7 +1,6 @@
 #pragma once
 // Weighted binary cross entropy over heads, as sums (SEMANTICS 3). Pure functions.
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "backend/train/batch.h"

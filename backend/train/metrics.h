@@ -1,7 +1,6 @@
 #pragma once
 // Metrics of an evaluation, exact and in double (SEMANTICS 3). Pure functions.
 #include <cstdint>
-#include <string>
 #include <utility>
 #include <vector>
 

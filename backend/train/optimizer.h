@@ -9,7 +9,6 @@
 // updates, not the row's. Threads: none of its own.
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "backend/core/status.h"
 

@@ -1,7 +1,6 @@
 #pragma once
 // The trainer's connection to the daemon: it sends reports and receives stop requests. RankReporter
 // uses the rank socket; tests record into a list instead.
-#include <memory>
 #include <string>
 #include <vector>
 

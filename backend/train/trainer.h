@@ -7,9 +7,7 @@
 // is cut at a step's end only. A stop drops a step whose data has not arrived, unless another rank
 // has begun it. Threads: one owner. Failure: run() returns the error; earlier checkpoints stay.
 #include <cstdint>
-#include <limits>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -41,7 +41,7 @@ std::vector<RoomLaw> backendRooms() {
         {"backend/recipe/",
          {"backend/core/", "backend/text/", "backend/expr/", "backend/spec/", "backend/arrays/",
           "backend/pages/row_selection.h", "backend/dataset/", "backend/eval/"}},
-        {"backend/frame/", {"backend/core/", "backend/text/"}},
+        {"backend/frame/", {"backend/core/"}},
         {"backend/feed/link/",
          {"backend/core/mutex.h", "backend/core/whole_io.h", "backend/stream/state/tiny_json.h",
           "backend/feed/c_wall.h", "backend/feed/feed_reader.h", "backend/feed/own_socket.h",
@@ -80,7 +80,7 @@ std::vector<RoomLaw> runRooms() {
     return {
         {"backend/certificate/", {"backend/core/", "backend/filesystem/"}},
         {"backend/checkpoint/", {"backend/core/", "backend/text/", "backend/filesystem/"}},
-        {"backend/scores/", {"backend/core/", "backend/text/", "backend/filesystem/"}},
+        {"backend/scores/", {"backend/core/", "backend/filesystem/"}},
         {"backend/train/",
          {"backend/core/", "backend/text/", "backend/filesystem/", "backend/values/metric_names.h",
           "backend/values/phase_times.h", "backend/feed/feed_reader.h", "backend/rank/",

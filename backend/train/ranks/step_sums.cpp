@@ -1,7 +1,6 @@
 #include "backend/train/ranks/step_sums.h"
 
 #include <cstring>
-#include <utility>
 
 namespace millrace::train {
 namespace {
