@@ -3,17 +3,13 @@
 #include "proto/convert/fields.h"
 
 namespace millrace::convert {
-namespace {
-
-template <class Way>
-void handshakeFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(Handshake, HandshakeResponse) {
     MR_FIELD(version, version);
     MR_FIELD(protocolVersion, protocol_version);
     MR_FIELD(nowMs, now_ms);
 }
 
-template <class Way>
-void daemonStatusFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(DaemonStatus, DaemonStatusResponse) {
     MR_FIELD(version, version);
     MR_FIELD(pid, pid);
     MR_FIELD(startedMs, started_ms);
@@ -31,28 +27,19 @@ void daemonStatusFields(Way, auto& value, auto& message) {
     MR_FIELD(isClosed, no_train_here);
 }
 
-template <class Way>
-void downReportFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(DownReport, DownResponse) {
     MR_FIELD(runsStopped, runs_stopped);
     MR_FIELD(workersEnded, workers_ended);
     MR_FIELD(runsQueued, runs_queued);
     MR_FIELD(runsLeft, runs_left);
 }
 
-template <class Way>
-void storeCheckFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(StoreCheck, CheckStoreResponse) {
     MR_LIST(damage, damage);
     MR_PATH(path, path);
     MR_FIELD(bytes, bytes);
     MR_FIELD(runs, runs);
     MR_FIELD(seconds, seconds);
 }
-
-}  // namespace
-
-MR_BOTH_WAYS(Handshake, HandshakeResponse, handshakeFields)
-MR_BOTH_WAYS(DaemonStatus, DaemonStatusResponse, daemonStatusFields)
-MR_BOTH_WAYS(DownReport, DownResponse, downReportFields)
-MR_BOTH_WAYS(StoreCheck, CheckStoreResponse, storeCheckFields)
 
 }  // namespace millrace::convert

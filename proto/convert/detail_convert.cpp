@@ -4,46 +4,39 @@
 #include "proto/convert/run_convert.h"
 
 namespace millrace::convert {
-namespace {
 
-template <class Way>
-void fileReceiptFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(FileReceipt, FileReceipt) {
     MR_FIELD(path, path);
     MR_FIELD(bytes, bytes);
     MR_FIELD(footerHash, footer_hash);
     MR_FIELD(rows, rows);
 }
 
-template <class Way>
-void stepReasonFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(StepReason, StepReason) {
     MR_FIELD(name, name);
     MR_FIELD(rows, rows);
 }
 
-template <class Way>
-void stepReceiptFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(StepReceipt, StepReceipt) {
     MR_FIELD(step, step);
     MR_FIELD(rowsIn, rows_in);
     MR_FIELD(rowsOut, rows_out);
     MR_VALUES(reasons, reasons);
 }
 
-template <class Way>
-void vocabularyReceiptFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(VocabularyReceipt, VocabularyReceipt) {
     MR_FIELD(feature, feature);
     MR_FIELD(ids, ids);
     MR_FIELD(unknown, unknown);
 }
 
-template <class Way>
-void labelReceiptFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(LabelReceipt, LabelReceipt) {
     MR_FIELD(head, head);
     MR_FIELD(nulls, nulls);
     MR_FIELD(nans, nans);
 }
 
-template <class Way>
-void dataWorkersFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(DataWorkersReceipt, DataWorkersReceipt) {
     MR_FIELD(segments, segments);
     MR_FIELD(cpuSeconds, cpu_seconds);
     MR_FIELD(frameBytes, frame_bytes);
@@ -53,15 +46,13 @@ void dataWorkersFields(Way, auto& value, auto& message) {
     MR_LIST(codecs, codecs);
 }
 
-template <class Way>
-void roleCostFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(RoleCost, RoleCost) {
     MR_FIELD(role, role);
     MR_FIELD(cpuSeconds, cpu_seconds);
     MR_FIELD(peakMemoryBytes, peak_memory_bytes);
 }
 
-template <class Way>
-void receiptFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(Receipt, Receipt) {
     MR_VALUES(files, files);
     MR_FIELD(filesTotal, files_total);
     MR_VALUES(sideTables, side_tables);
@@ -83,8 +74,7 @@ void receiptFields(Way, auto& value, auto& message) {
     MR_FIELD(json, json);
 }
 
-template <class Way>
-void checkpointFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(Checkpoint, Checkpoint) {
     MR_FIELD(step, step);
     MR_PATH(path, path);
     MR_FIELD(bytes, bytes);
@@ -94,23 +84,7 @@ void checkpointFields(Way, auto& value, auto& message) {
     MR_FIELD(epoch, epoch);
 }
 
-template <class Way>
-void gitFactsFields(Way, auto& value, auto& message) {
-    MR_FIELD(commit, commit);
-    MR_FIELD(branch, branch);
-    MR_FIELD(isDirty, is_dirty);
-    MR_FIELD(remote, remote);
-    MR_FIELD(diff, diff);
-}
-
-template <class Way>
-void launchPlaceFields(Way, auto& value, auto& message) {
-    MR_PATH(workingDirectory, working_directory);
-    MR_MAP(environment, environment);
-}
-
-template <class Way>
-void scriptFactsFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(ScriptInfo, ScriptInfo) {
     MR_VALUE(place, place);
     MR_PATH(path, path);
     MR_FIELD(sha256, sha256);
@@ -119,8 +93,7 @@ void scriptFactsFields(Way, auto& value, auto& message) {
     MR_PATH(diffPath, diff_path);
 }
 
-template <class Way>
-void workerInfoFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(WorkerInfo, WorkerInfo) {
     MR_FIELD(name, name);
     MR_FIELD(pid, pid);
     MR_FIELD(state, state);
@@ -129,14 +102,25 @@ void workerInfoFields(Way, auto& value, auto& message) {
     MR_FIELD(node, node);
 }
 
-template <class Way>
-void runEventFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(RunEvent, RunEvent) {
     MR_FIELD(timeMs, time_ms);
     MR_FIELD(text, text);
 }
 
-template <class Way>
-void runDetailFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(GitInfo, GitInfo) {
+    MR_FIELD(commit, commit);
+    MR_FIELD(branch, branch);
+    MR_FIELD(isDirty, is_dirty);
+    MR_FIELD(remote, remote);
+    MR_FIELD(diff, diff);
+}
+
+MR_BOTH_WAYS(LaunchPlace, LaunchPlace) {
+    MR_PATH(workingDirectory, working_directory);
+    MR_MAP(environment, environment);
+}
+
+MR_BOTH_WAYS(RunDetail, GetRunResponse) {
     MR_VALUE(summary, summary);
     MR_FIELD(specText, spec_text);
     MR_FIELD(specFileName, spec_file_name);
@@ -159,23 +143,5 @@ void runDetailFields(Way, auto& value, auto& message) {
     MR_LIST(sets, sets);
     MR_VALUE(script, script);
 }
-
-}  // namespace
-
-MR_BOTH_WAYS(FileReceipt, FileReceipt, fileReceiptFields)
-MR_BOTH_WAYS(StepReason, StepReason, stepReasonFields)
-MR_BOTH_WAYS(StepReceipt, StepReceipt, stepReceiptFields)
-MR_BOTH_WAYS(VocabularyReceipt, VocabularyReceipt, vocabularyReceiptFields)
-MR_BOTH_WAYS(LabelReceipt, LabelReceipt, labelReceiptFields)
-MR_BOTH_WAYS(DataWorkersReceipt, DataWorkersReceipt, dataWorkersFields)
-MR_BOTH_WAYS(RoleCost, RoleCost, roleCostFields)
-MR_BOTH_WAYS(Receipt, Receipt, receiptFields)
-MR_BOTH_WAYS(Checkpoint, Checkpoint, checkpointFields)
-MR_BOTH_WAYS(GitInfo, GitInfo, gitFactsFields)
-MR_BOTH_WAYS(LaunchPlace, LaunchPlace, launchPlaceFields)
-MR_BOTH_WAYS(ScriptInfo, ScriptInfo, scriptFactsFields)
-MR_BOTH_WAYS(WorkerInfo, WorkerInfo, workerInfoFields)
-MR_BOTH_WAYS(RunEvent, RunEvent, runEventFields)
-MR_BOTH_WAYS(RunDetail, GetRunResponse, runDetailFields)
 
 }  // namespace millrace::convert

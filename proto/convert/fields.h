@@ -2,20 +2,28 @@
 // One list of fields for both directions: it pairs each member of a value with a field of its
 // message once, and toProto and fromProto are made from that list, so that neither can forget one.
 //
-// A list is a function `template <class Way> void fields(Way, auto& value, auto& message)`, with
-// the value constant when writing (ToMessage) and the message constant when reading (FromMessage).
-// Each macro below is one field of it. Room-private; pure.
+// MR_BOTH_WAYS(Value, Message) or MR_READ(Value, Message) opens a list, whose braces follow. Each
+// further macro below is one field of it. Room-private; pure.
 #include <type_traits>
 
 #include "backend/text/utf8.h"
 
 namespace millrace::convert {
 
+// The two ways: what is read from is constant.
 struct ToMessage {
     static constexpr bool isWriting = true;
+    template <class Value>
+    using ValueOf = const Value;
+    template <class Message>
+    using MessageOf = Message;
 };
 struct FromMessage {
     static constexpr bool isWriting = false;
+    template <class Value>
+    using ValueOf = Value;
+    template <class Message>
+    using MessageOf = const Message;
 };
 
 /// Converts numbers to the other type; texts are unchanged.
@@ -28,32 +36,31 @@ decltype(auto) plain(const From& from) {
     }
 }
 
-template <class Value, class Message>
-Message written(const Value& value, void (*list)(ToMessage, const Value&, Message&)) {
-    Message message;
-    list(ToMessage(), value, message);
-    return message;
-}
+// The head of a list of fields.
+#define MR_FIELDS(Value, Message)                                                               \
+    template <class Way>                                                                        \
+    void fields([[maybe_unused]] Way way, typename Way::template ValueOf<values::Value>& value, \
+                typename Way::template MessageOf<v1::Message>& message)
 
-template <class Value, class Message>
-Value read(const Message& message, void (*list)(FromMessage, Value&, const Message&)) {
-    Value value;
-    list(FromMessage(), value, message);
-    return value;
-}
+// Defines fromProto from the list that follows.
+#define MR_READ(Value, Message)                           \
+    MR_FIELDS(Value, Message);                            \
+    values::Value fromProto(const v1::Message& message) { \
+        values::Value value;                              \
+        fields(FromMessage(), value, message);            \
+        return value;                                     \
+    }                                                     \
+    MR_FIELDS(Value, Message)
 
-// Defines toProto and fromProto of a value from its list.
-#define MR_BOTH_WAYS(Value, Message, list)                       \
-    v1::Message toProto(const values::Value& value) {            \
-        return written<values::Value, v1::Message>(value, list); \
-    }                                                            \
-    MR_READ(Value, Message, list)
-
-// Defines fromProto only.
-#define MR_READ(Value, Message, list)                           \
-    values::Value fromProto(const v1::Message& message) {       \
-        return read<values::Value, v1::Message>(message, list); \
-    }
+// Defines toProto and fromProto from the list that follows.
+#define MR_BOTH_WAYS(Value, Message)                  \
+    MR_FIELDS(Value, Message);                        \
+    v1::Message toProto(const values::Value& value) { \
+        v1::Message message;                          \
+        fields(ToMessage(), value, message);          \
+        return message;                               \
+    }                                                 \
+    MR_READ(Value, Message)
 
 // A number or a text.
 #define MR_FIELD(member, field)                                              \

@@ -9,9 +9,6 @@
 
 namespace millrace::convert {
 
-v1::SpecSource toProto(const values::SpecSource& value);
-values::SpecSource fromProto(const v1::SpecSource& message);
-
 v1::CheckSpecRequest toProto(const values::CheckRequest& value);
 values::CheckRequest fromProto(const v1::CheckSpecRequest& message);
 
@@ -24,39 +21,16 @@ values::StepsRequest fromProto(const v1::SampleStepsRequest& message);
 v1::PreviewSpecRequest toProto(const values::PreviewRequest& value);
 values::PreviewRequest fromProto(const v1::PreviewSpecRequest& message);
 
-values::ColumnInfo fromProto(const v1::ColumnInfo& message);
-
-values::CheckedRun fromProto(const v1::CheckedRun& message);
-
 values::CheckReply fromProto(const v1::CheckSpecResponse& message);
-
-values::RowGroupInfo fromProto(const v1::RowGroup& message);
-
-values::DatasetFile fromProto(const v1::DatasetFile& message);
-
-values::LeftOutColumn fromProto(const v1::LeftOutColumn& message);
 
 values::DatasetReply fromProto(const v1::DescribeDatasetResponse& message);
 
-values::SampleColumn fromProto(const v1::SampleColumn& message);
-
-values::SampleStage fromProto(const v1::SampleStage& message);
-
 values::StepsReply fromProto(const v1::SampleStepsResponse& message);
-
-values::Estimate fromProto(const v1::Estimate& message);
-
-values::PreviewHead fromProto(const v1::PreviewHead& message);
 
 values::PreviewReply fromProto(const v1::PreviewSpecResponse& message);
 
 v1::PairRunsRequest toProto(const values::PairRequest& value);
 values::PairRequest fromProto(const v1::PairRunsRequest& message);
-
-values::PairedHead fromProto(const v1::PairedHead& message);
-
-values::FileDifference fromProto(const v1::FileDifference& message);
-values::RunPair fromProto(const v1::RunPair& message);
 
 values::PairReply fromProto(const v1::PairRunsResponse& message);
 

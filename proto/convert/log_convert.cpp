@@ -4,10 +4,8 @@
 #include "proto/convert/fields.h"
 
 namespace millrace::convert {
-namespace {
 
-template <class Way>
-void logLineFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(LogLine, LogLine) {
     MR_FIELD(timeMs, time_ms);
     MR_FIELD(worker, worker);
     MR_FIELD(text, text);
@@ -17,8 +15,7 @@ void logLineFields(Way, auto& value, auto& message) {
     MR_OPTIONAL(rank, rank);
 }
 
-template <class Way>
-void logsRequestFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(LogsRequest, LogsRequest) {
     MR_FIELD(run, run);
     MR_LIST(workers, workers);
     MR_FIELD(tailLines, tail_lines);
@@ -28,18 +25,11 @@ void logsRequestFields(Way, auto& value, auto& message) {
     MR_FIELD(cursor, cursor);
 }
 
-template <class Way>
-void logChunkFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(LogChunk, LogChunk) {
     MR_VALUES(lines, lines);
     MR_FIELD(cursor, cursor);
     MR_FIELD(isEnd, is_end);
     MR_FIELD(droppedLines, dropped_lines);
 }
-
-}  // namespace
-
-MR_BOTH_WAYS(LogLine, LogLine, logLineFields)
-MR_BOTH_WAYS(LogsRequest, LogsRequest, logsRequestFields)
-MR_BOTH_WAYS(LogChunk, LogChunk, logChunkFields)
 
 }  // namespace millrace::convert

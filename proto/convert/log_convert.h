@@ -8,9 +8,6 @@
 
 namespace millrace::convert {
 
-v1::LogLine toProto(const values::LogLine& value);
-values::LogLine fromProto(const v1::LogLine& message);
-
 v1::LogsRequest toProto(const values::LogsRequest& value);
 values::LogsRequest fromProto(const v1::LogsRequest& message);
 

@@ -37,46 +37,25 @@ void rankField(Way, auto& value, auto& message) {
     }
 }
 
+// The members of a line that are not columns.
 template <class Way>
-void rangeRequestFields(Way way, auto& value, auto& message) {
-    MR_FIELD(run, run);
-    MR_LIST(names, names);
-    MR_FIELD(fromStep, from_step);
-    MR_FIELD(toStep, to_step);
-    MR_FIELD(maxPoints, max_points);
-    MR_FIELD(withSystem, with_system);
+void lineFields(Way way, auto& value, auto& message) {
+    MR_FIELD(number, number);
+    MR_FIELD(step, step);
+    MR_FIELD(epoch, epoch);
+    MR_FIELD(rows, rows);
+    MR_FIELD(timeMs, time_ms);
+    MR_FIELD(attempt, attempt);
     rankField(way, value, message);
 }
 
-template <class Way>
-void metricsRequestFields(Way way, auto& value, auto& message) {
-    MR_FIELD(run, run);
-    MR_LIST(names, names);
-    MR_FIELD(fromStep, from_step);
-    MR_FIELD(withSystem, with_system);
-    rankField(way, value, message);
-    MR_VALUE(after, after);
-}
-
-template <class Way>
-void historyFields(Way, auto& value, auto& message) {
-    MR_FIELD(runId, run_id);
-    MR_VALUES(series, series);
-    MR_VALUE(cursor, cursor);
-}
+}  // namespace
 
 v1::MetricLine toProto(const values::MetricLine& line) {
     v1::MetricLine out;
-    out.set_number(line.number);
-    out.set_step(line.step);
-    out.set_epoch(line.epoch);
-    out.set_rows(line.rows);
-    out.set_time_ms(line.timeMs);
-    out.set_attempt(line.attempt);
-    rankField(ToMessage(), line, out);
-    const bool withSpreads =
-        std::any_of(line.values.begin(), line.values.end(),
-                    [](const values::MetricValue& value) { return value.ranks.has_value(); });
+    lineFields(ToMessage(), line, out);
+    const bool withSpreads = std::ranges::any_of(
+        line.values, [](const values::MetricValue& value) { return value.ranks.has_value(); });
     for (const values::MetricValue& value : line.values) {
         out.add_keys(value.key);
         out.add_values(value.value);
@@ -89,21 +68,13 @@ v1::MetricLine toProto(const values::MetricLine& line) {
 
 values::MetricLine fromProto(const v1::MetricLine& line) {
     values::MetricLine out;
-    out.number = line.number();
-    out.step = line.step();
-    out.epoch = line.epoch();
-    out.rows = line.rows();
-    out.timeMs = line.time_ms();
-    out.attempt = line.attempt();
-    rankField(FromMessage(), out, line);
+    lineFields(FromMessage(), out, line);
     const int count = std::min(line.keys_size(), line.values_size());
     for (int i = 0; i < count; ++i) {
         out.values.push_back({line.keys(i), line.values(i), spreadAt(line.spreads(), i)});
     }
     return out;
 }
-
-}  // namespace
 
 v1::MetricSeries toProto(const values::MetricSeries& series) {
     v1::MetricSeries out;
@@ -154,49 +125,43 @@ values::MetricSeries fromProto(const v1::MetricSeries& series) {
     return out;
 }
 
-v1::MetricCursor toProto(const values::MetricCursor& cursor) {
-    v1::MetricCursor out;
-    out.set_attempt(cursor.attempt);
-    out.set_line(cursor.line);
-    return out;
+MR_BOTH_WAYS(MetricCursor, MetricCursor) {
+    MR_FIELD(attempt, attempt);
+    MR_FIELD(line, line);
 }
 
-values::MetricCursor fromProto(const v1::MetricCursor& cursor) {
-    return {cursor.attempt(), cursor.line()};
+MR_BOTH_WAYS(MetricRangeRequest, MetricRangeRequest) {
+    MR_FIELD(run, run);
+    MR_LIST(names, names);
+    MR_FIELD(fromStep, from_step);
+    MR_FIELD(toStep, to_step);
+    MR_FIELD(maxPoints, max_points);
+    MR_FIELD(withSystem, with_system);
+    rankField(way, value, message);
 }
 
-MR_BOTH_WAYS(MetricRangeRequest, MetricRangeRequest, rangeRequestFields)
-MR_BOTH_WAYS(MetricsRequest, WatchMetricsRequest, metricsRequestFields)
-MR_BOTH_WAYS(MetricHistory, MetricRangeResponse, historyFields)
-
-v1::MetricChunk toProto(const values::MetricChunk& chunk) {
-    v1::MetricChunk out;
-    out.mutable_names()->insert(chunk.names.begin(), chunk.names.end());
-    for (const values::MetricLine& line : chunk.lines) {
-        *out.add_lines() = toProto(line);
-    }
-    *out.mutable_cursor() = toProto(chunk.cursor);
-    out.set_is_end(chunk.isEnd);
-    out.set_is_caught_up(chunk.isCaughtUp);
-    if (chunk.replacesAfterStep) {
-        out.set_replaces_after_step(*chunk.replacesAfterStep);
-    }
-    return out;
+MR_BOTH_WAYS(MetricsRequest, WatchMetricsRequest) {
+    MR_FIELD(run, run);
+    MR_LIST(names, names);
+    MR_FIELD(fromStep, from_step);
+    MR_FIELD(withSystem, with_system);
+    rankField(way, value, message);
+    MR_VALUE(after, after);
 }
 
-values::MetricChunk fromProto(const v1::MetricChunk& chunk) {
-    values::MetricChunk out;
-    out.names = {chunk.names().begin(), chunk.names().end()};
-    for (const v1::MetricLine& line : chunk.lines()) {
-        out.lines.push_back(fromProto(line));
-    }
-    out.cursor = fromProto(chunk.cursor());
-    out.isEnd = chunk.is_end();
-    out.isCaughtUp = chunk.is_caught_up();
-    if (chunk.has_replaces_after_step()) {
-        out.replacesAfterStep = chunk.replaces_after_step();
-    }
-    return out;
+MR_BOTH_WAYS(MetricHistory, MetricRangeResponse) {
+    MR_FIELD(runId, run_id);
+    MR_VALUES(series, series);
+    MR_VALUE(cursor, cursor);
+}
+
+MR_BOTH_WAYS(MetricChunk, MetricChunk) {
+    MR_MAP(names, names);
+    MR_VALUES(lines, lines);
+    MR_VALUE(cursor, cursor);
+    MR_FIELD(isEnd, is_end);
+    MR_FIELD(isCaughtUp, is_caught_up);
+    MR_OPTIONAL(replacesAfterStep, replaces_after_step);
 }
 
 }  // namespace millrace::convert

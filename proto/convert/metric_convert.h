@@ -9,9 +9,6 @@
 
 namespace millrace::convert {
 
-v1::MetricSeries toProto(const values::MetricSeries& series);
-values::MetricSeries fromProto(const v1::MetricSeries& series);
-
 v1::MetricRangeRequest toProto(const values::MetricRangeRequest& request);
 values::MetricRangeRequest fromProto(const v1::MetricRangeRequest& request);
 
@@ -20,9 +17,6 @@ values::MetricHistory fromProto(const v1::MetricRangeResponse& response);
 
 v1::WatchMetricsRequest toProto(const values::MetricsRequest& request);
 values::MetricsRequest fromProto(const v1::WatchMetricsRequest& request);
-
-v1::MetricCursor toProto(const values::MetricCursor& cursor);
-values::MetricCursor fromProto(const v1::MetricCursor& cursor);
 
 v1::MetricChunk toProto(const values::MetricChunk& chunk);
 values::MetricChunk fromProto(const v1::MetricChunk& chunk);

@@ -3,10 +3,8 @@
 #include "proto/convert/fields.h"
 
 namespace millrace::convert {
-namespace {
 
-template <class Way>
-void gpuInfoFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(GpuInfo, GpuInfo) {
     MR_FIELD(index, index);
     MR_FIELD(name, name);
     MR_FIELD(memoryBytes, memory_bytes);
@@ -14,8 +12,24 @@ void gpuInfoFields(Way, auto& value, auto& message) {
     MR_FIELD(driverVersion, driver_version);
 }
 
-template <class Way>
-void nodeInfoFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(GpuSample, GpuSample) {
+    MR_FIELD(index, index);
+    MR_OPTIONAL(utilizationPercent, utilization_percent);
+    MR_OPTIONAL(memoryUsedBytes, memory_used_bytes);
+    MR_OPTIONAL(memoryTotalBytes, memory_total_bytes);
+    MR_OPTIONAL(powerWatts, power_watts);
+    MR_OPTIONAL(temperatureCelsius, temperature_celsius);
+}
+
+MR_BOTH_WAYS(ProcessSample, ProcessSample) {
+    MR_FIELD(runId, run_id);
+    MR_FIELD(worker, worker);
+    MR_FIELD(pid, pid);
+    MR_OPTIONAL(cpuPercent, cpu_percent);
+    MR_OPTIONAL(memoryBytes, memory_bytes);
+}
+
+MR_BOTH_WAYS(NodeInfo, NodeInfo) {
     MR_FIELD(name, name);
     MR_FIELD(version, version);
     MR_FIELD(isHead, is_head);
@@ -36,27 +50,7 @@ void nodeInfoFields(Way, auto& value, auto& message) {
     MR_FIELD(trouble, trouble);
 }
 
-template <class Way>
-void gpuSampleFields(Way, auto& value, auto& message) {
-    MR_FIELD(index, index);
-    MR_OPTIONAL(utilizationPercent, utilization_percent);
-    MR_OPTIONAL(memoryUsedBytes, memory_used_bytes);
-    MR_OPTIONAL(memoryTotalBytes, memory_total_bytes);
-    MR_OPTIONAL(powerWatts, power_watts);
-    MR_OPTIONAL(temperatureCelsius, temperature_celsius);
-}
-
-template <class Way>
-void processSampleFields(Way, auto& value, auto& message) {
-    MR_FIELD(runId, run_id);
-    MR_FIELD(worker, worker);
-    MR_FIELD(pid, pid);
-    MR_OPTIONAL(cpuPercent, cpu_percent);
-    MR_OPTIONAL(memoryBytes, memory_bytes);
-}
-
-template <class Way>
-void nodeSampleFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(NodeSample, NodeSample) {
     MR_FIELD(node, node);
     MR_FIELD(timeMs, time_ms);
     MR_OPTIONAL(cpuPercent, cpu_percent);
@@ -73,13 +67,5 @@ void nodeSampleFields(Way, auto& value, auto& message) {
     MR_VALUES(gpus, gpus);
     MR_VALUES(processes, processes);
 }
-
-}  // namespace
-
-MR_BOTH_WAYS(GpuInfo, GpuInfo, gpuInfoFields)
-MR_BOTH_WAYS(NodeInfo, NodeInfo, nodeInfoFields)
-MR_BOTH_WAYS(GpuSample, GpuSample, gpuSampleFields)
-MR_BOTH_WAYS(ProcessSample, ProcessSample, processSampleFields)
-MR_BOTH_WAYS(NodeSample, NodeSample, nodeSampleFields)
 
 }  // namespace millrace::convert

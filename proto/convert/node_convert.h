@@ -9,17 +9,8 @@
 
 namespace millrace::convert {
 
-v1::GpuInfo toProto(const values::GpuInfo& value);
-values::GpuInfo fromProto(const v1::GpuInfo& message);
-
 v1::NodeInfo toProto(const values::NodeInfo& value);
 values::NodeInfo fromProto(const v1::NodeInfo& message);
-
-v1::GpuSample toProto(const values::GpuSample& value);
-values::GpuSample fromProto(const v1::GpuSample& message);
-
-v1::ProcessSample toProto(const values::ProcessSample& value);
-values::ProcessSample fromProto(const v1::ProcessSample& message);
 
 v1::NodeSample toProto(const values::NodeSample& value);
 values::NodeSample fromProto(const v1::NodeSample& message);

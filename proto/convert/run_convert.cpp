@@ -6,67 +6,6 @@
 namespace millrace::convert {
 namespace {
 
-template <class Way>
-void timesFields(Way, auto& value, auto& message) {
-    MR_FIELD(busyMs, busy_ms);
-    MR_FIELD(stallMs, stall_ms);
-    MR_FIELD(evaluateMs, evaluate_ms);
-    MR_FIELD(checkpointMs, checkpoint_ms);
-    MR_FIELD(startMs, start_ms);
-    MR_FIELD(endingMs, ending_ms);
-}
-
-template <class Way>
-void progressFields(Way, auto& value, auto& message) {
-    MR_FIELD(step, step);
-    MR_FIELD(stepsTotal, steps_total);
-    MR_FIELD(epoch, epoch);
-    MR_FIELD(epochs, epochs);
-    MR_FIELD(rows, rows);
-    MR_ENUM(phase, phase);
-    MR_MAYBE_VALUE(times, times);
-    MR_FIELD(timeMs, time_ms);
-    MR_OPTIONAL(stallPercentNow, stall_percent_now);
-    MR_OPTIONAL(stepsPerSecond, steps_per_second);
-}
-
-template <class Way>
-void rankFields(Way, auto& value, auto& message) {
-    MR_FIELD(rank, rank);
-    MR_FIELD(state, state);
-    MR_FIELD(trouble, trouble);
-    MR_FIELD(standsSinceMs, stands_since_ms);
-    MR_ENUM(phase, phase);
-    MR_FIELD(step, step);
-    MR_MAYBE_VALUE(times, times);
-    MR_OPTIONAL(stallPercentNow, stall_percent_now);
-    MR_FIELD(timeMs, time_ms);
-    MR_OPTIONAL(stepMs, step_ms);
-    MR_OPTIONAL(stepStallPercent, step_stall_percent);
-    MR_FIELD(steppedMs, stepped_ms);
-}
-
-template <class Way>
-void handOverFields(Way, auto& value, auto& message) {
-    MR_FIELD(step, step);
-    MR_FIELD(bytes, bytes);
-    MR_FIELD(sent, sent);
-    MR_FIELD(numWaiting, num_waiting);
-    MR_FIELD(trouble, trouble);
-    MR_FIELD(areScores, are_scores);
-}
-
-template <class Way>
-void figureFields(Way, auto& value, auto& message) {
-    MR_FIELD(name, name);
-    MR_FIELD(value, value);
-    MR_FIELD(step, step);
-    MR_FIELD(timeMs, time_ms);
-    MR_FIELD(epoch, epoch);
-    MR_FIELD(rows, rows);
-    MR_FIELD(attempt, attempt);
-}
-
 // The facts of a run that never change, except note and tags.
 template <class Way>
 void nameFields(Way, auto& value, auto& message) {
@@ -93,8 +32,65 @@ void nameFields(Way, auto& value, auto& message) {
     MR_MAP(params, params);
 }
 
-template <class Way>
-void runFields(Way way, auto& value, auto& message) {
+}  // namespace
+
+MR_BOTH_WAYS(PhaseTimes, PhaseTimes) {
+    MR_FIELD(busyMs, busy_ms);
+    MR_FIELD(stallMs, stall_ms);
+    MR_FIELD(evaluateMs, evaluate_ms);
+    MR_FIELD(checkpointMs, checkpoint_ms);
+    MR_FIELD(startMs, start_ms);
+    MR_FIELD(endingMs, ending_ms);
+}
+
+MR_BOTH_WAYS(Progress, Progress) {
+    MR_FIELD(step, step);
+    MR_FIELD(stepsTotal, steps_total);
+    MR_FIELD(epoch, epoch);
+    MR_FIELD(epochs, epochs);
+    MR_FIELD(rows, rows);
+    MR_ENUM(phase, phase);
+    MR_MAYBE_VALUE(times, times);
+    MR_FIELD(timeMs, time_ms);
+    MR_OPTIONAL(stallPercentNow, stall_percent_now);
+    MR_OPTIONAL(stepsPerSecond, steps_per_second);
+}
+
+MR_BOTH_WAYS(RankNow, RankNow) {
+    MR_FIELD(rank, rank);
+    MR_FIELD(state, state);
+    MR_FIELD(trouble, trouble);
+    MR_FIELD(standsSinceMs, stands_since_ms);
+    MR_ENUM(phase, phase);
+    MR_FIELD(step, step);
+    MR_MAYBE_VALUE(times, times);
+    MR_OPTIONAL(stallPercentNow, stall_percent_now);
+    MR_FIELD(timeMs, time_ms);
+    MR_OPTIONAL(stepMs, step_ms);
+    MR_OPTIONAL(stepStallPercent, step_stall_percent);
+    MR_FIELD(steppedMs, stepped_ms);
+}
+
+MR_BOTH_WAYS(RunFigure, Metric) {
+    MR_FIELD(name, name);
+    MR_FIELD(value, value);
+    MR_FIELD(step, step);
+    MR_FIELD(timeMs, time_ms);
+    MR_FIELD(epoch, epoch);
+    MR_FIELD(rows, rows);
+    MR_FIELD(attempt, attempt);
+}
+
+MR_BOTH_WAYS(HandOver, HandOver) {
+    MR_FIELD(step, step);
+    MR_FIELD(bytes, bytes);
+    MR_FIELD(sent, sent);
+    MR_FIELD(numWaiting, num_waiting);
+    MR_FIELD(trouble, trouble);
+    MR_FIELD(areScores, are_scores);
+}
+
+MR_BOTH_WAYS(RunSummary, RunSummary) {
     nameFields(way, value, message);
     MR_ENUM(state, state);
     MR_FIELD(queuedReason, queued_reason);
@@ -123,15 +119,13 @@ void runFields(Way way, auto& value, auto& message) {
     MR_MAYBE_VALUE(handOver, hand_over);
 }
 
-template <class Way>
-void updateFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(RunUpdate, RunUpdate) {
     MR_VALUE(run, run);
     MR_FIELD(isRemoved, is_removed);
     MR_FIELD(isSnapshotEnd, is_snapshot_end);
 }
 
-template <class Way>
-void listFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(ListRequest, ListRunsRequest) {
     MR_FIELD(filter, filter);
     MR_LIST(orderBy, order_by);
     MR_FIELD(pageSize, page_size);
@@ -142,41 +136,24 @@ void listFields(Way, auto& value, auto& message) {
     MR_FIELD(withSystemMetrics, with_system_metrics);
 }
 
-template <class Way>
-void pageFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(RunPage, ListRunsResponse) {
     MR_VALUES(runs, runs);
     MR_FIELD(nextPageToken, next_page_token);
     MR_FIELD(revision, revision);
     MR_FIELD(total, total);
 }
 
-template <class Way>
-void removedFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(RemovedRun, DeleteRunResponse) {
     MR_VALUE(run, run);
     MR_FIELD(freedBytes, freed_bytes);
     MR_FIELD(heldBytes, held_bytes);
     MR_FIELD(keepHours, keep_hours);
 }
 
-template <class Way>
-void filterFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(FilterCheck, ParseFilterResponse) {
     MR_FIELD(isOk, ok);
     MR_FIELD(message, message);
     MR_FIELD(column, column);
 }
-
-}  // namespace
-
-MR_BOTH_WAYS(PhaseTimes, PhaseTimes, timesFields)
-MR_BOTH_WAYS(Progress, Progress, progressFields)
-MR_BOTH_WAYS(RankNow, RankNow, rankFields)
-MR_BOTH_WAYS(HandOver, HandOver, handOverFields)
-MR_BOTH_WAYS(RunFigure, Metric, figureFields)
-MR_BOTH_WAYS(RunSummary, RunSummary, runFields)
-MR_BOTH_WAYS(RunUpdate, RunUpdate, updateFields)
-MR_BOTH_WAYS(ListRequest, ListRunsRequest, listFields)
-MR_BOTH_WAYS(RunPage, ListRunsResponse, pageFields)
-MR_BOTH_WAYS(RemovedRun, DeleteRunResponse, removedFields)
-MR_BOTH_WAYS(FilterCheck, ParseFilterResponse, filterFields)
 
 }  // namespace millrace::convert

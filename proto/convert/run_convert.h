@@ -11,20 +11,8 @@ namespace millrace::convert {
 v1::RunSummary toProto(const values::RunSummary& run);
 values::RunSummary fromProto(const v1::RunSummary& run);
 
-v1::PhaseTimes toProto(const values::PhaseTimes& times);
-values::PhaseTimes fromProto(const v1::PhaseTimes& times);
-
-v1::Progress toProto(const values::Progress& progress);
-values::Progress fromProto(const v1::Progress& progress);
-
-v1::RankNow toProto(const values::RankNow& rank);
-values::RankNow fromProto(const v1::RankNow& rank);
-
 v1::HandOver toProto(const values::HandOver& handOver);
 values::HandOver fromProto(const v1::HandOver& handOver);
-
-v1::Metric toProto(const values::RunFigure& metric);
-values::RunFigure fromProto(const v1::Metric& metric);
 
 v1::RunUpdate toProto(const values::RunUpdate& update);
 values::RunUpdate fromProto(const v1::RunUpdate& update);

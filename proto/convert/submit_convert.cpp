@@ -5,10 +5,7 @@
 #include "proto/convert/run_convert.h"
 
 namespace millrace::convert {
-namespace {
-
-template <class Way>
-void specErrorFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(SpecError, SpecError) {
     MR_FIELD(message, message);
     MR_FIELD(line, line);
     MR_FIELD(column, column);
@@ -17,8 +14,7 @@ void specErrorFields(Way, auto& value, auto& message) {
     MR_FIELD(path, path);
 }
 
-template <class Way>
-void submitRequestFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(SubmitRequest, SubmitRequest) {
     MR_FIELD(specText, spec_text);
     MR_FIELD(fileName, file_name);
     MR_FIELD(baseDir, base_dir);
@@ -36,18 +32,11 @@ void submitRequestFields(Way, auto& value, auto& message) {
     MR_VALUE(place, place);
 }
 
-template <class Way>
-void submitReplyFields(Way, auto& value, auto& message) {
+MR_BOTH_WAYS(SubmitReply, SubmitResponse) {
     MR_VALUES(runs, runs);
     MR_VALUES(errors, errors);
     MR_VALUES(warnings, warnings);
     MR_FIELD(wasKnown, was_known);
 }
-
-}  // namespace
-
-MR_BOTH_WAYS(SpecError, SpecError, specErrorFields)
-MR_BOTH_WAYS(SubmitRequest, SubmitRequest, submitRequestFields)
-MR_BOTH_WAYS(SubmitReply, SubmitResponse, submitReplyFields)
 
 }  // namespace millrace::convert

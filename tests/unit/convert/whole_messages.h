@@ -90,19 +90,36 @@ inline std::string differenceOf(const google::protobuf::Message& a,
     return differencer.Compare(a, b) ? "" : report;
 }
 
-/// The names of a message's fields that its value does not keep.
+/// The names of a message's fields that its value does not keep; "stages.reasons" is a field of the
+/// messages in the field `stages`.
 template <class Message, class Read>
 std::vector<std::string> leftOut(Read read) {
+    using filling::FieldDescriptor;
     std::vector<std::string> names;
-    const auto nothing = read(Message());
-    for (int i = 0; i < Message::descriptor()->field_count(); ++i) {
-        Message message;
-        int count = 0;
-        filling::setField(message, *Message::descriptor()->field(i), count);
-        if (read(message) == nothing) {
-            names.push_back(Message::descriptor()->field(i)->name());
+    Message message;
+    const auto look = [&](const auto& self, google::protobuf::Message& part,
+                          const std::string& path) -> void {
+        const auto& in = *part.GetReflection();
+        const auto before = read(message);
+        for (int i = 0; i < part.GetDescriptor()->field_count(); ++i) {
+            const FieldDescriptor& field = *part.GetDescriptor()->field(i);
+            const std::string name = path + field.name();
+            int count = 0;
+            filling::setField(part, field, count);
+            const bool isKept = !(read(message) == before);
+            in.ClearField(&part, &field);
+            if (!isKept) {
+                names.push_back(name);
+            } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !field.is_map()) {
+                self(self,
+                     field.is_repeated() ? *in.AddMessage(&part, &field)
+                                         : *in.MutableMessage(&part, &field),
+                     name + ".");
+                in.ClearField(&part, &field);
+            }
         }
-    }
+    };
+    look(look, message, "");
     return names;
 }
 
