@@ -67,8 +67,7 @@ std::string withoutBlanks(std::string text) {
 bool isUsable(const std::string& name) {
     constexpr std::size_t kMostBytes = 200;
     return !name.empty() && name.size() <= kMostBytes && isUtf8(name) &&
-           std::none_of(name.begin(), name.end(),
-                        [](unsigned char c) { return std::iscntrl(c) != 0; });
+           std::ranges::none_of(name, [](unsigned char c) { return std::iscntrl(c) != 0; });
 }
 
 std::string_view abilityOf(Role role) {
@@ -117,8 +116,8 @@ std::optional<Role> Access::needOf(std::string_view method) {
         return std::nullopt;
     }
     method.remove_prefix(kPackage.size());
-    const auto* found = std::find_if(kNeeds.begin(), kNeeds.end(),
-                                     [&](const auto& one) { return one.first == method; });
+    const auto* found =
+        std::ranges::find_if(kNeeds, [&](const auto& one) { return one.first == method; });
     return found == kNeeds.end() ? std::nullopt : std::optional(found->second);
 }
 

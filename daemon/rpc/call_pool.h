@@ -29,6 +29,7 @@ class CallPool {
     bool tryRun(Work work);
     /// Refuses queued and new work; running work continues. Does not wait.
     void end();
+    bool isEnding() const { return isEnding_; }
 
  private:
     BoundedQueue<Work> queue_;

@@ -1,5 +1,7 @@
 #include "daemon/rpc/inspect_service.h"
 
+#include <millrace/v1/inspect.grpc.pb.h>
+
 #include <google/protobuf/util/json_util.h>
 
 #include "backend/text/text.h"
@@ -27,46 +29,59 @@ Status fill(const Result<std::string>& answer, google::protobuf::Message* respon
     return okStatus();
 }
 
+class InspectService final : public v1::Inspect::CallbackService {
+ public:
+    InspectService(const agent::Inspection& inspection, CallPool& pool, CallPool& previews)
+        : inspection_(inspection), pool_(pool), previews_(previews) {}
+
+    using Context = grpc::CallbackServerContext;
+    using Unary = grpc::ServerUnaryReactor;
+
+    Unary* Check(Context* context, const v1::CheckSpecRequest* request,
+                 v1::CheckSpecResponse* response) override {
+        return answer(pool_, context, request, response, &agent::Inspection::check);
+    }
+    Unary* Dataset(Context* context, const v1::DescribeDatasetRequest* request,
+                   v1::DescribeDatasetResponse* response) override {
+        return answer(pool_, context, request, response, &agent::Inspection::dataset);
+    }
+    Unary* Steps(Context* context, const v1::SampleStepsRequest* request,
+                 v1::SampleStepsResponse* response) override {
+        return answer(pool_, context, request, response, &agent::Inspection::steps);
+    }
+    Unary* Preview(Context* context, const v1::PreviewSpecRequest* request,
+                   v1::PreviewSpecResponse* response) override {
+        return answer(previews_, context, request, response, &agent::Inspection::preview);
+    }
+    Unary* Pair(Context* context, const v1::PairRunsRequest* request,
+                v1::PairRunsResponse* response) override {
+        return answer(pool_, context, request, response, &agent::Inspection::pair);
+    }
+
+ private:
+    template <class Request, class Value>
+    Unary* answer(CallPool& pool, Context* context, const Request* request,
+                  google::protobuf::Message* response,
+                  Result<std::string> (agent::Inspection::*ask)(const Value&,
+                                                                const agent::IsUnwanted&) const) {
+        return answerOn(pool, context, [this, context, request, response, ask] {
+            const agent::IsUnwanted hasLeft = [context] { return context->IsCancelled(); };
+            return hasLeft()
+                       ? cancelled("the client has gone")
+                       : fill((inspection_.*ask)(convert::fromProto(*request), hasLeft), response);
+        });
+    }
+
+    const agent::Inspection& inspection_;
+    CallPool& pool_;
+    CallPool& previews_;
+};
+
 }  // namespace
 
-template <class Request, class Value>
-InspectService::Unary* InspectService::answer(
-    CallPool& pool, Context* context, const Request* request, google::protobuf::Message* response,
-    Result<std::string> (agent::Inspection::*ask)(const Value&, const agent::IsUnwanted&) const) {
-    return answerOn(pool, context, [this, context, request, response, ask] {
-        const agent::IsUnwanted hasLeft = [context] { return context->IsCancelled(); };
-        return hasLeft()
-                   ? cancelled("the client has gone")
-                   : fill((inspection_.*ask)(convert::fromProto(*request), hasLeft), response);
-    });
-}
-
-InspectService::Unary* InspectService::Check(Context* context, const v1::CheckSpecRequest* request,
-                                             v1::CheckSpecResponse* response) {
-    return answer(pool_, context, request, response, &agent::Inspection::check);
-}
-
-InspectService::Unary* InspectService::Dataset(Context* context,
-                                               const v1::DescribeDatasetRequest* request,
-                                               v1::DescribeDatasetResponse* response) {
-    return answer(pool_, context, request, response, &agent::Inspection::dataset);
-}
-
-InspectService::Unary* InspectService::Steps(Context* context,
-                                             const v1::SampleStepsRequest* request,
-                                             v1::SampleStepsResponse* response) {
-    return answer(pool_, context, request, response, &agent::Inspection::steps);
-}
-
-InspectService::Unary* InspectService::Preview(Context* context,
-                                               const v1::PreviewSpecRequest* request,
-                                               v1::PreviewSpecResponse* response) {
-    return answer(previews_, context, request, response, &agent::Inspection::preview);
-}
-
-InspectService::Unary* InspectService::Pair(Context* context, const v1::PairRunsRequest* request,
-                                            v1::PairRunsResponse* response) {
-    return answer(pool_, context, request, response, &agent::Inspection::pair);
+std::unique_ptr<grpc::Service> makeInspectService(const agent::Inspection& inspection,
+                                                  CallPool& pool, CallPool& previews) {
+    return std::make_unique<InspectService>(inspection, pool, previews);
 }
 
 }  // namespace millrace::rpc

@@ -62,11 +62,9 @@ class RpcServer::Impl {
         pump_.endAll();
         // Queued calls are refused and child processes that read datasets are ended, so that no
         // call delays the end.
-        for (CallPool* pool : {&slow_, &quick_}) {
+        for (CallPool* pool : {&slow_, &quick_, &inspects_, &previews_, &checks_}) {
             pool->end();
         }
-        inspect_->end();
-        daemon_->end();
         parts_.inspector.end();
         parts_.controller.giveUpDown();
         server_->Shutdown(std::chrono::system_clock::now() +
@@ -77,14 +75,10 @@ class RpcServer::Impl {
     Status start() {
         const Address& address = parts_.config.address;
         ASSIGN_OR_RETURN(access_, Access::open(parts_.config));
-        const DaemonInfo facts{parts_.config, address_, parts_.clock.wallMs()};
-        runs_ = makeRunsService(parts_.runs, serviceParts());
-        nodes_ = std::make_unique<NodesService>(
-            NodesService::Parts{parts_.telemetry, parts_.nodes, parts_.tokens, parts_.clock}, facts,
-            serviceParts());
-        daemon_ = std::make_unique<DaemonService>(parts_.controller, parts_.nodes, parts_.store,
-                                                  facts, parts_.clock, serviceParts(), parts_.end);
-        inspect_ = std::make_unique<InspectService>(parts_.inspection);
+        services_.push_back(makeRunsService(parts_.runs, serviceParts()));
+        services_.push_back(makeNodesService(parts_, serviceParts()));
+        services_.push_back(makeDaemonService(parts_, serviceParts(), checks_));
+        services_.push_back(makeInspectService(parts_.inspection, inspects_, previews_));
         grpc::ServerBuilder builder;
         setLimits(builder);
         std::shared_ptr<Acceptor> acceptor;
@@ -96,9 +90,8 @@ class RpcServer::Impl {
                 grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
                 credentials);
         }
-        for (grpc::Service* service : std::initializer_list<grpc::Service*>{
-                 runs_.get(), nodes_.get(), daemon_.get(), inspect_.get()}) {
-            builder.RegisterService(service);
+        for (const auto& service : services_) {
+            builder.RegisterService(service.get());
         }
         server_ = builder.BuildAndStart();
         if (server_ == nullptr) {
@@ -136,12 +129,12 @@ class RpcServer::Impl {
     CallPool quick_{"calls", 2, 256};
     CallPool slow_{"submits", 2, 32};
     CallPool down_{"down", 1, 4};
+    CallPool checks_{"checks", 1, 4};
+    CallPool inspects_{"inspects", 2, 32};
+    CallPool previews_{"previews", 1, 32};
     StreamPump pump_;
     Access access_;
-    std::unique_ptr<v1::Runs::CallbackService> runs_;
-    std::unique_ptr<NodesService> nodes_;
-    std::unique_ptr<DaemonService> daemon_;
-    std::unique_ptr<InspectService> inspect_;
+    std::vector<std::unique_ptr<grpc::Service>> services_;
     std::unique_ptr<grpc::Server> server_;
     std::unique_ptr<LocalPeerGate> gate_;  // of a unix socket
     std::unique_ptr<TcpGate> tcpGate_;     // of HOST:PORT
