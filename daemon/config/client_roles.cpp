@@ -15,14 +15,12 @@ constexpr std::array<std::pair<std::string_view, Role>, 3> kNamed{
 }  // namespace
 
 std::string_view roleName(Role role) {
-    const auto* found =
-        std::find_if(kNamed.begin(), kNamed.end(), [&](auto& one) { return one.second == role; });
+    const auto* found = std::ranges::find_if(kNamed, [&](auto& one) { return one.second == role; });
     return found == kNamed.end() ? "none" : found->first;
 }
 
 std::optional<Role> roleNamed(std::string_view name) {
-    const auto* found =
-        std::find_if(kNamed.begin(), kNamed.end(), [&](auto& one) { return one.first == name; });
+    const auto* found = std::ranges::find_if(kNamed, [&](auto& one) { return one.first == name; });
     return found == kNamed.end() ? std::nullopt : std::optional(found->second);
 }
 
@@ -36,7 +34,7 @@ std::vector<std::string> roleNames() {
 
 Role ClientRoles::roleOf(const std::string& name) const {
     const auto first = [&](auto matches) {
-        const auto rule = std::find_if(rules_.begin(), rules_.end(), matches);
+        const auto rule = std::ranges::find_if(rules_, matches);
         return rule == rules_.end() ? std::nullopt : std::optional(rule->role);
     };
     if (rules_.empty()) {

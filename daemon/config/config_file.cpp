@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include <absl/strings/str_join.h>
+
 #include "backend/spec/settings/settings_file.h"
 #include "backend/text/text.h"
 
@@ -24,7 +26,7 @@ constexpr std::string_view kTrainHere = "here.train";
 constexpr std::string_view kClients = "clients.";
 
 std::string optionOf(std::string key) {
-    std::replace(key.begin(), key.end(), '_', '-');
+    std::ranges::replace(key, '_', '-');
     return "--" + key;
 }
 
@@ -90,11 +92,7 @@ Result<ConfigFile> readConfigFile(std::string_view text, std::string_view fileNa
             RETURN_IF_ERROR(addTrainHere(setting, file.options));
             continue;
         }
-        std::string joined;
-        for (const std::string& value : setting.values) {
-            strAppend(&joined, joined.empty() ? "" : ",", value);
-        }
-        file.options[optionOf(setting.name)] = joined;
+        file.options[optionOf(setting.name)] = absl::StrJoin(setting.values, ",");
     }
     return file;
 }

@@ -4,6 +4,9 @@
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
+#include <functional>
+#include <initializer_list>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -68,91 +71,61 @@ usage: millraced [options]
 
 constexpr std::size_t kFileMost = 1 << 20;
 
+/// Options that take a value, and those that take none.
+constexpr std::string_view kTexts[] = {
+    "--socket",         "--state-dir", "--bin-dir",     "--log-file",
+    "--tls-cert",       "--tls-key",   "--tls-ca",      "--keep-deleted-days",
+    "--nodes-listen",   "--hosts",     "--config",      "--nodes-address",
+    "--node-away",      "--crew-pace", "--join",        "--silent-after",
+    "--name",           "--address",   "--cores",       "--memory-mb",
+    "--gpus",           "--lease",     "--leave-grace", "--checkpoints",
+    "--checkpoint-rate"};
+constexpr std::string_view kFlags[] = {
+    "--bound",      "--slot",    "--no-train-here", "--take-over", "--insecure-loopback",
+    "--foreground", "--version", "--help",          "-h"};
+
 /// The options as written, before defaults.
 struct Raw {
-    std::string socket, stateDir, binDir, logFile, cert, key, authority, keepDeletedDays;
-    std::string nodesListen, nodesAddress, hosts, nodeAway, silentAfter, crewPace, join, name,
-        config;
-    std::string nodeAddress, cores, memoryMb, gpus, lease, leaveGrace, checkpoints, checkpointRate;
-    bool foreground = false, insecureLoopback = false, version = false, help = false;
-    bool slot = false, noTrainHere = false, bound = false, takeOver = false;
+    std::map<std::string, std::string, std::less<>> values;  ///< by name; "true" of a flag
+
+    bool has(std::string_view option) const { return values.contains(option); }
+    std::string text(std::string_view option) const {
+        const auto found = values.find(option);
+        return found == values.end() ? "" : found->second;
+    }
 };
 
-struct Option {
-    std::string_view name;
-    std::string* text;
-    bool* flag;
-};
-
-std::vector<Option> optionsOf(Raw& raw) {
-    return {{"--socket", &raw.socket, nullptr},
-            {"--state-dir", &raw.stateDir, nullptr},
-            {"--bin-dir", &raw.binDir, nullptr},
-            {"--log-file", &raw.logFile, nullptr},
-            {"--keep-deleted-days", &raw.keepDeletedDays, nullptr},
-            {"--tls-cert", &raw.cert, nullptr},
-            {"--tls-key", &raw.key, nullptr},
-            {"--tls-ca", &raw.authority, nullptr},
-            {"--nodes-listen", &raw.nodesListen, nullptr},
-            {"--nodes-address", &raw.nodesAddress, nullptr},
-            {"--hosts", &raw.hosts, nullptr},
-            {"--config", &raw.config, nullptr},
-            {"--node-away", &raw.nodeAway, nullptr},
-            {"--silent-after", &raw.silentAfter, nullptr},
-            {"--crew-pace", &raw.crewPace, nullptr},
-            {"--join", &raw.join, nullptr},
-            {"--name", &raw.name, nullptr},
-            {"--address", &raw.nodeAddress, nullptr},
-            {"--cores", &raw.cores, nullptr},
-            {"--memory-mb", &raw.memoryMb, nullptr},
-            {"--gpus", &raw.gpus, nullptr},
-            {"--lease", &raw.lease, nullptr},
-            {"--leave-grace", &raw.leaveGrace, nullptr},
-            {"--checkpoints", &raw.checkpoints, nullptr},
-            {"--checkpoint-rate", &raw.checkpointRate, nullptr},
-            {"--bound", nullptr, &raw.bound},
-            {"--slot", nullptr, &raw.slot},
-            {"--no-train-here", nullptr, &raw.noTrainHere},
-            {"--take-over", nullptr, &raw.takeOver},
-            {"--insecure-loopback", nullptr, &raw.insecureLoopback},
-            {"--foreground", nullptr, &raw.foreground},
-            {"--version", nullptr, &raw.version},
-            {"--help", nullptr, &raw.help},
-            {"-h", nullptr, &raw.help}};
+bool hasAnyOf(const Raw& raw, std::initializer_list<std::string_view> options) {
+    return std::ranges::any_of(options, [&](std::string_view option) { return raw.has(option); });
 }
 
-Status unknownOption(const std::string& name, const std::vector<Option>& options) {
-    std::vector<std::string> known;
-    for (const Option& option : options) {
-        known.emplace_back(option.name);
-    }
+Status unknownOption(const std::string& name) {
+    std::vector<std::string> known(std::begin(kTexts), std::end(kTexts));
+    known.insert(known.end(), std::begin(kFlags), std::end(kFlags));
     return invalidArgument("unknown option '", name, "'", nameHint(name, known));
 }
 
 Result<Raw> readOptions(const std::vector<std::string>& arguments) {
     Raw raw;
-    const std::vector<Option> options = optionsOf(raw);
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         const std::size_t equals = arguments[i].find('=');
         const std::string name = arguments[i].substr(0, equals);
-        const auto option = std::find_if(options.begin(), options.end(),
-                                         [&](const Option& o) { return o.name == name; });
-        if (option == options.end()) {
-            return unknownOption(name, options);
-        }
-        if (option->flag != nullptr) {
+        std::string& value = raw.values[name];
+        if (std::ranges::find(kFlags, name) != std::end(kFlags)) {
             if (equals != std::string::npos) {
                 return invalidArgument(name, " takes no value");
             }
-            *option->flag = true;
+            value = "true";
+        } else if (std::ranges::find(kTexts, name) == std::end(kTexts)) {
+            return unknownOption(name);
         } else if (equals != std::string::npos) {
-            *option->text = arguments[i].substr(equals + 1);
+            value = arguments[i].substr(equals + 1);
         } else if (i + 1 < arguments.size()) {
-            *option->text = arguments[++i];
+            value = arguments[++i];
         } else {
             return invalidArgument(name, " needs a value");
         }
-        if (option->text != nullptr && option->text->empty()) {
+        if (value.empty()) {
             return invalidArgument(name, " needs a value that is not empty");
         }
     }
@@ -160,12 +133,10 @@ Result<Raw> readOptions(const std::vector<std::string>& arguments) {
 }
 
 Status readTls(const Raw& raw, const ProcessEnvironment& around, DaemonConfig& config) {
-    const int given =
-        (raw.cert.empty() ? 0 : 1) + (raw.key.empty() ? 0 : 1) + (raw.authority.empty() ? 0 : 1);
-    if (given == 0) {
+    if (!hasAnyOf(raw, {"--tls-cert", "--tls-key", "--tls-ca"})) {
         return okStatus();
     }
-    if (given < 3) {
+    if (!raw.has("--tls-cert") || !raw.has("--tls-key") || !raw.has("--tls-ca")) {
         return invalidArgument(
             "--tls-cert, --tls-key and --tls-ca belong together: give all three");
     }
@@ -174,8 +145,9 @@ Status readTls(const Raw& raw, const ProcessEnvironment& around, DaemonConfig& c
             "a unix socket needs no TLS: leave --tls-cert, --tls-key and --tls-ca");
     }
     const std::string& here = around.workingDirectory;
-    config.tls = TlsFiles{absolutePath(raw.cert, here), absolutePath(raw.key, here),
-                          absolutePath(raw.authority, here)};
+    config.tls = TlsFiles{absolutePath(raw.text("--tls-cert"), here),
+                          absolutePath(raw.text("--tls-key"), here),
+                          absolutePath(raw.text("--tls-ca"), here)};
     return okStatus();
 }
 
@@ -185,8 +157,8 @@ struct NumberRange {
     int least, most;
 };
 
-Status readNumber(const char* option, const std::string& text, const NumberRange& range,
-                  int& into) {
+Status readNumber(const Raw& raw, std::string_view option, const NumberRange& range, int& into) {
+    const std::string text = raw.text(option);
     if (text.empty()) {
         return okStatus();
     }
@@ -200,8 +172,9 @@ Status readNumber(const char* option, const std::string& text, const NumberRange
 }
 
 // Accepts decimals, because tests shorten these times.
-Status readSeconds(const char* option, const std::string& text, std::chrono::milliseconds& into) {
+Status readSeconds(const Raw& raw, std::string_view option, std::chrono::milliseconds& into) {
     constexpr double kMost = 86'400, kLeast = 0.05;
+    const std::string text = raw.text(option);
     if (text.empty()) {
         return okStatus();
     }
@@ -247,23 +220,23 @@ Status readHosts(const std::string& text, DaemonConfig& config) {
 }
 
 Status readNodesAddress(const Raw& raw, DaemonConfig& config) {
-    config.nodesListen = raw.nodesListen;
-    config.nodesAddress = raw.nodesAddress;
-    const bool isNetwork = !raw.nodesListen.empty() && raw.nodesListen != DaemonConfig::kUnixNodes;
-    if (!raw.nodesAddress.empty() && !isNetwork) {
+    config.nodesListen = raw.text("--nodes-listen");
+    config.nodesAddress = raw.text("--nodes-address");
+    const bool isNetwork =
+        raw.has("--nodes-listen") && config.nodesListen != DaemonConfig::kUnixNodes;
+    if (raw.has("--nodes-address") && !isNetwork) {
         return invalidArgument(
             "--nodes-address needs --nodes-listen HOST[:PORT], where agents really arrive");
     }
-    for (const auto& [option, text] : {std::pair("--nodes-listen", &raw.nodesListen),
-                                       std::pair("--nodes-address", &raw.nodesAddress)}) {
-        const Result<Address> address = Address::parseHost(*text);
-        if (isNetwork && !text->empty() && !address.ok()) {
+    for (const char* option : {"--nodes-listen", "--nodes-address"}) {
+        const Result<Address> address = Address::parseHost(raw.text(option));
+        if (isNetwork && raw.has(option) && !address.ok()) {
             return annotate(address.status(), option);
         }
     }
     const std::string host = config.nodesHost();
     if (host == "0.0.0.0" || host == "::") {
-        return invalidArgument("--nodes-listen ", raw.nodesListen,
+        return invalidArgument("--nodes-listen ", config.nodesListen,
                                ": is every address of this machine; say with --nodes-address "
                                "HOST[:PORT] which one agents of other nodes dial");
     }
@@ -271,28 +244,24 @@ Status readNodesAddress(const Raw& raw, DaemonConfig& config) {
 }
 
 bool isForSlot(const Raw& raw) {
-    const std::string* const texts[] = {&raw.join,  &raw.name,       &raw.nodeAddress,
-                                        &raw.cores, &raw.memoryMb,   &raw.gpus,
-                                        &raw.lease, &raw.leaveGrace, &raw.checkpointRate};
-    return raw.bound || std::any_of(std::begin(texts), std::end(texts),
-                                    [](const std::string* text) { return !text->empty(); });
+    return hasAnyOf(raw, {"--join", "--name", "--address", "--cores", "--memory-mb", "--gpus",
+                          "--checkpoint-rate", "--bound", "--lease", "--leave-grace"});
 }
 
-// Reads what the agent offers of its node, and where other nodes reach it.
 Status readShare(const Raw& raw, DaemonConfig& config) {
     constexpr std::uint64_t kMegabyte = 1 << 20;
     int megabytes = 0;
     NodeShare& share = config.share;
-    RETURN_IF_ERROR(readNumber("--cores", raw.cores, {"cores", 1, 65'536}, share.cores));
-    RETURN_IF_ERROR(readNumber("--memory-mb", raw.memoryMb, {"megabytes", 64, 1 << 30}, megabytes));
-    RETURN_IF_ERROR(readNumber("--checkpoint-rate", raw.checkpointRate,
-                               {"megabytes a second", 1, 100'000}, config.checkpointRate));
-    RETURN_IF_ERROR(readNumber("--gpus", raw.gpus, {"GPUs", 0, 1'024}, share.gpus));
+    RETURN_IF_ERROR(readNumber(raw, "--cores", {"cores", 1, 65'536}, share.cores));
+    RETURN_IF_ERROR(readNumber(raw, "--memory-mb", {"megabytes", 64, 1 << 30}, megabytes));
+    RETURN_IF_ERROR(readNumber(raw, "--checkpoint-rate", {"megabytes a second", 1, 100'000},
+                               config.checkpointRate));
+    RETURN_IF_ERROR(readNumber(raw, "--gpus", {"GPUs", 0, 1'024}, share.gpus));
     share.memoryBytes = static_cast<std::uint64_t>(megabytes) * kMegabyte;
-    if (raw.nodeAddress.empty()) {
+    if (!raw.has("--address")) {
         return okStatus();
     }
-    const auto address = ownAddressAs(raw.nodeAddress);
+    const auto address = ownAddressAs(raw.text("--address"));
     if (!address.ok()) {
         return annotate(address.status(), "--address");
     }
@@ -301,47 +270,47 @@ Status readShare(const Raw& raw, DaemonConfig& config) {
 }
 
 Status readBound(const Raw& raw, DaemonConfig& config) {
-    config.isBound = raw.bound;
-    if (!raw.bound && !(raw.lease.empty() && raw.leaveGrace.empty())) {
+    config.isBound = raw.has("--bound");
+    if (!raw.has("--bound") && !(!raw.has("--lease") && !raw.has("--leave-grace"))) {
         return invalidArgument(
             "--lease and --leave-grace are for --bound: without it workers outlive their agent");
     }
-    RETURN_IF_ERROR(readSeconds("--leave-grace", raw.leaveGrace, config.leaveGrace));
-    if (raw.lease == "0") {
+    RETURN_IF_ERROR(readSeconds(raw, "--leave-grace", config.leaveGrace));
+    if (raw.text("--lease") == "0") {
         config.lease = std::chrono::milliseconds(0);
         return okStatus();
     }
-    return readSeconds("--lease", raw.lease, config.lease);
+    return readSeconds(raw, "--lease", config.lease);
 }
 
 Status readNodes(const Raw& raw, const std::string& here, DaemonConfig& config) {
-    RETURN_IF_ERROR(readSeconds("--node-away", raw.nodeAway, config.nodeAway));
-    RETURN_IF_ERROR(readSeconds("--silent-after", raw.silentAfter, config.silentAfter));
-    RETURN_IF_ERROR(readSeconds("--crew-pace", raw.crewPace, config.crewPace));
-    config.trainsHere = !raw.noTrainHere;
-    config.isSlot = raw.slot;
-    if (!raw.slot) {
+    RETURN_IF_ERROR(readSeconds(raw, "--node-away", config.nodeAway));
+    RETURN_IF_ERROR(readSeconds(raw, "--silent-after", config.silentAfter));
+    RETURN_IF_ERROR(readSeconds(raw, "--crew-pace", config.crewPace));
+    config.trainsHere = !raw.has("--no-train-here");
+    config.isSlot = raw.has("--slot");
+    if (!raw.has("--slot")) {
         RETURN_IF_ERROR(readNodesAddress(raw, config));
-        RETURN_IF_ERROR(readHosts(raw.hosts, config));
+        RETURN_IF_ERROR(readHosts(raw.text("--hosts"), config));
         return isForSlot(raw) ? invalidArgument(
                                     "--join, --name, --address, --cores, --memory-mb, --gpus, "
                                     "--checkpoint-rate, --bound, --lease and --leave-grace are "
                                     "for --slot, the agent of a node")
                               : okStatus();
     }
-    if (raw.join.empty() || raw.stateDir.empty()) {
+    if (!raw.has("--join") || !raw.has("--state-dir")) {
         return invalidArgument(
             "--slot needs --join FILE, its head's nodes.join, and a --state-dir of its own");
     }
-    if (!raw.socket.empty() || !raw.nodesListen.empty() || !raw.nodesAddress.empty() ||
-        !raw.hosts.empty() || !raw.config.empty() || !raw.checkpoints.empty() || raw.noTrainHere) {
+    if (hasAnyOf(raw, {"--socket", "--nodes-listen", "--nodes-address", "--hosts", "--config",
+                       "--checkpoints", "--no-train-here"})) {
         return invalidArgument(
             "--slot listens nowhere, and is there to train: leave --socket, --nodes-listen, "
             "--nodes-address, --hosts, --config, --checkpoints and --no-train-here");
     }
-    config.joinFile = absolutePath(raw.join, here);
-    config.nodeName = raw.name;
-    RETURN_IF_ERROR(raw.name.empty() ? okStatus() : checkNodeName("--name", raw.name));
+    config.joinFile = absolutePath(raw.text("--join"), here);
+    config.nodeName = raw.text("--name");
+    RETURN_IF_ERROR(!raw.has("--name") ? okStatus() : checkNodeName("--name", raw.text("--name")));
     RETURN_IF_ERROR(readShare(raw, config));
     return readBound(raw, config);
 }
@@ -350,24 +319,18 @@ Status readNodes(const Raw& raw, const std::string& here, DaemonConfig& config) 
 Status addConfigFile(const ProcessEnvironment& around, Raw& raw, DaemonConfig& config) {
     const std::string& path = config.configFile;
     const Result<std::string> text = around.readFile(path);
-    if (absl::IsNotFound(text.status()) && raw.config.empty()) {
+    if (absl::IsNotFound(text.status()) && !raw.has("--config")) {
         return okStatus();
     }
     RETURN_IF_ERROR(text.status());
     ASSIGN_OR_RETURN(ConfigFile file, readConfigFile(*text, path));
     config.clients = std::move(file.clients);
-    if (raw.checkpoints.empty()) {
+    if (!raw.has("--checkpoints")) {
         config.checkpointsFrom = path + ": checkpoints:";
     }
-    for (const Option& option : optionsOf(raw)) {
-        const auto value = file.options.find(std::string(option.name));
-        if (value == file.options.end()) {
-            continue;
-        }
-        if (option.flag != nullptr) {
-            *option.flag = *option.flag || !value->second.empty();
-        } else if (option.text->empty()) {
-            *option.text = value->second;
+    for (const auto& [option, value] : file.options) {
+        if (!value.empty()) {
+            raw.values.try_emplace(option, value);
         }
     }
     return okStatus();
@@ -401,7 +364,7 @@ ProcessEnvironment ProcessEnvironment::ofThisProcess(std::string_view build) {
 Status checkNodeName(std::string_view what, const std::string& name) {
     constexpr std::size_t kMost = 64;
     const bool isName =
-        !name.empty() && name.size() <= kMost && std::all_of(name.begin(), name.end(), [](char c) {
+        !name.empty() && name.size() <= kMost && std::ranges::all_of(name, [](char c) {
             return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.' ||
                    c == '_';
         });
@@ -432,11 +395,11 @@ Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments,
                                      const ProcessEnvironment& around) {
     ASSIGN_OR_RETURN(Raw raw, readOptions(arguments));
     CommandLine line;
-    if (raw.help) {
+    if (hasAnyOf(raw, {"--help", "-h"})) {
         line.print = std::string(kUsage);
         return line;
     }
-    if (raw.version) {
+    if (raw.has("--version")) {
         line.print = strCat("millraced ", daemonVersion(), ", build ", around.build, "\n");
         return line;
     }
@@ -445,7 +408,8 @@ Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments,
     const auto pathOr = [&](const std::string& given, const std::string& fallback) {
         return absolutePath(given.empty() ? fallback : given, here);
     };
-    const std::string socket = raw.socket.empty() ? "unix:" + around.defaultSocketPath : raw.socket;
+    const std::string socket =
+        !raw.has("--socket") ? "unix:" + around.defaultSocketPath : raw.text("--socket");
     const Result<Address> address = Address::parse(socket);
     if (!address.ok() || address->isSsh) {
         return invalidArgument("--socket ", socket,
@@ -456,33 +420,33 @@ Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments,
     if (config.address.isUnix()) {
         config.address.unixPath = absolutePath(config.address.unixPath, here);
     }
-    if (raw.stateDir.empty() && around.stateDirectory.empty()) {
+    if (!raw.has("--state-dir") && around.stateDirectory.empty()) {
         return invalidArgument(
             "no place for the state: HOME is not set; set HOME or XDG_STATE_HOME, or give "
             "--state-dir");
     }
-    config.stateDir = pathOr(raw.stateDir, around.stateDirectory);
+    config.stateDir = pathOr(raw.text("--state-dir"), around.stateDirectory);
     config.sshConfig = around.sshConfig;
-    if (!raw.slot) {
-        config.configFile = pathOr(raw.config, config.stateDir + "/millraced.yaml");
+    if (!raw.has("--slot")) {
+        config.configFile = pathOr(raw.text("--config"), config.stateDir + "/millraced.yaml");
         RETURN_IF_ERROR(addConfigFile(around, raw, config));
     }
-    config.binDir = pathOr(raw.binDir, around.programDirectory);
-    config.isForeground = raw.foreground;
-    config.takesOver = raw.takeOver;
-    config.isInsecureLoopback = raw.insecureLoopback;
-    if (!raw.logFile.empty()) {
-        config.logFile = absolutePath(raw.logFile, here);
+    config.binDir = pathOr(raw.text("--bin-dir"), around.programDirectory);
+    config.isForeground = raw.has("--foreground");
+    config.takesOver = raw.has("--take-over");
+    config.isInsecureLoopback = raw.has("--insecure-loopback");
+    if (raw.has("--log-file")) {
+        config.logFile = absolutePath(raw.text("--log-file"), here);
     } else if (!config.isForeground) {
         config.logFile = config.stateDir + "/millraced.log";
     }
-    RETURN_IF_ERROR(readNumber("--keep-deleted-days", raw.keepDeletedDays, {"days", 0, 36'500},
-                               config.keepDeletedDays));
-    if (!raw.checkpoints.empty() && raw.checkpoints[0] != '/') {
-        return invalidArgument(config.checkpointsFrom, " ", raw.checkpoints,
+    RETURN_IF_ERROR(
+        readNumber(raw, "--keep-deleted-days", {"days", 0, 36'500}, config.keepDeletedDays));
+    if (raw.has("--checkpoints") && raw.text("--checkpoints")[0] != '/') {
+        return invalidArgument(config.checkpointsFrom, " ", raw.text("--checkpoints"),
                                ": an absolute path is wanted, as all nodes see it");
     }
-    config.checkpoints = raw.checkpoints;
+    config.checkpoints = raw.text("--checkpoints");
     RETURN_IF_ERROR(readNodes(raw, here, config));
     RETURN_IF_ERROR(readTls(raw, around, config));
     RETURN_IF_ERROR(checkAddress(config));
