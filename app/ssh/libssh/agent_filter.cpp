@@ -41,7 +41,7 @@ std::string filteredIdentities(const std::string& message, const std::vector<std
     std::string kept, blob, comment;
     std::size_t at = 5, count = 0;
     while (takePiece(message, &at, &blob) && takePiece(message, &at, &comment)) {
-        if (std::find(blobs.begin(), blobs.end(), blob) != blobs.end()) {
+        if (std::ranges::find(blobs, blob) != blobs.end()) {
             kept += lengthBytes(blob.size()) + blob + lengthBytes(comment.size()) + comment;
             ++count;
         }

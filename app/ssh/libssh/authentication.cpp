@@ -54,9 +54,9 @@ std::string textOf(const char* text) {
 // Makes a host's text safe to print: it must not control the terminal.
 std::string shown(const std::string& text) {
     std::string made = text;
-    std::replace_if(
-        made.begin(), made.end(),
-        [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f; }, '?');
+    std::ranges::replace_if(
+        made, [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f; },
+        '?');
     return made;
 }
 

@@ -105,8 +105,8 @@ class Parser {
     }
 
     std::string valueSoFar(const std::string& key, const std::string& otherwise) const {
-        const auto found = std::find_if(lines_.begin(), lines_.end(),
-                                        [&](const ConfigLine& line) { return line.key == key; });
+        const auto found =
+            std::ranges::find_if(lines_, [&](const ConfigLine& line) { return line.key == key; });
         return found == lines_.end() ? otherwise : found->value;
     }
 
@@ -304,7 +304,7 @@ Result<std::vector<ConfigLine>> readConfig(const std::string& file, const Config
 
 bool matchesPatterns(const std::string& name, const std::string& patterns) {
     std::string spaced = patterns;
-    std::replace(spaced.begin(), spaced.end(), ',', ' ');
+    std::ranges::replace(spaced, ',', ' ');
     bool isMatched = false;
     for (const std::string& word : wordsOf(spaced)) {
         const bool isNegated = word[0] == '!';

@@ -5,6 +5,9 @@
 
 #include <unistd.h>
 
+#include <absl/strings/str_join.h>
+#include <absl/strings/str_split.h>
+
 #include "app/ssh/libssh/frames.h"
 #include "app/ssh/libssh/questions.h"
 #include "backend/system/unix_socket.h"
@@ -13,6 +16,8 @@ namespace millrace::libssh {
 namespace {
 
 constexpr std::size_t kFirstBytes = 32 << 10;
+// Words of a message have no such byte.
+constexpr absl::string_view kBetweenWords("\0", 1);
 
 std::vector<std::string> requestOf(const Invocation& invocation) {
     switch (invocation.mode) {
@@ -42,26 +47,11 @@ Status sendRequest(int fd, const std::string& message, bool withStreams) {
 }  // namespace
 
 std::string joinWords(const std::vector<std::string>& words) {
-    std::string message;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-        if (i > 0) {
-            message += '\0';
-        }
-        message += words[i];
-    }
-    return message;
+    return absl::StrJoin(words, kBetweenWords);
 }
 
 std::vector<std::string> splitWords(const std::string& message) {
-    std::vector<std::string> words(1);
-    for (const char c : message) {
-        if (c == '\0') {
-            words.emplace_back();
-        } else {
-            words.back() += c;
-        }
-    }
-    return words;
+    return absl::StrSplit(message, kBetweenWords);
 }
 
 Result<int> askMaster(const Invocation& invocation) {

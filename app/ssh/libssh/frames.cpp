@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "backend/core/whole_io.h"
+
 namespace millrace::libssh {
 namespace {
 
@@ -50,17 +52,7 @@ std::string lengthBytes(std::size_t length) {
 }
 
 Status sendBytes(int fd, std::string_view bytes) {
-    while (!bytes.empty()) {
-        const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n < 0) {
-            return errnoStatus(errno, "write");
-        }
-        bytes.remove_prefix(static_cast<std::size_t>(n));
-    }
-    return okStatus();
+    return writeAll(fd, bytes) ? okStatus() : errnoStatus(errno, "write");
 }
 
 Status sendFrame(int fd, std::string_view message) {

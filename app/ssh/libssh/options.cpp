@@ -227,8 +227,8 @@ Result<KeyValue> parseOption(std::string_view text) {
     if (value.empty()) {
         return invalidArgument("-o ", text, ": KEY=VALUE is needed");
     }
-    const auto known = std::find_if(kOptions.begin(), kOptions.end(),
-                                    [&](const KnownOption& option) { return option.key == key; });
+    const auto known = std::ranges::find_if(
+        kOptions, [&](const KnownOption& option) { return option.key == key; });
     if (known == kOptions.end()) {
         return invalidArgument("-o ", text, ": this program has no such option");
     }
@@ -260,7 +260,7 @@ Result<Destination> parseDestination(std::string_view text, bool hasPort) {
         const std::size_t close = text.find(']');
         port = text.substr(close + 1);
         text = text.substr(1, close - 1);
-    } else if (hasPort && std::count(text.begin(), text.end(), ':') == 1) {
+    } else if (hasPort && std::ranges::count(text, ':') == 1) {
         port = text.substr(text.find(':'));
         text = text.substr(0, text.find(':'));
     }
@@ -278,13 +278,11 @@ Result<Destination> parseDestination(std::string_view text, bool hasPort) {
 }
 
 bool isHostName(std::string_view name) {
-    return !name.empty() && name[0] != '-' &&
-           std::all_of(name.begin(), name.end(), [](unsigned char c) {
-               return std::isalnum(c) != 0 ||
-                      std::string_view("._-:%").find(static_cast<char>(c)) !=
-                          std::string_view::npos ||
-                      c >= 0x80;
-           });
+    return !name.empty() && name[0] != '-' && std::ranges::all_of(name, [](unsigned char c) {
+        return std::isalnum(c) != 0 ||
+               std::string_view("._-:%").find(static_cast<char>(c)) != std::string_view::npos ||
+               c >= 0x80;
+    });
 }
 
 bool isUserName(std::string_view name) {
@@ -301,8 +299,8 @@ int parsePort(std::string_view text) {
 
 std::string lowerCase(std::string_view text) {
     std::string lower(text);
-    std::transform(lower.begin(), lower.end(), lower.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::ranges::transform(lower, lower.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return lower;
 }
 
