@@ -27,14 +27,14 @@ constexpr char kAnswered = '+';
 
 std::string lower(std::string_view text) {
     std::string out(text);
-    std::transform(out.begin(), out.end(), out.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::ranges::transform(out, out.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return out;
 }
 
 bool hasOneOf(const std::string& text, std::initializer_list<std::string_view> words) {
-    return std::any_of(words.begin(), words.end(),
-                       [&](std::string_view word) { return text.find(word) != std::string::npos; });
+    return std::ranges::any_of(
+        words, [&](std::string_view word) { return text.find(word) != std::string::npos; });
 }
 
 // Reads until the peer closes its end or `wake` is closed; at most kQuestionBytesMax.

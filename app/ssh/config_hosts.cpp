@@ -84,7 +84,7 @@ void read(const std::string& file, int depth, Reading& reading) {
                     read(other, depth + 1, reading);
                 }
             } else if (words[i].find_first_of("*?!") == std::string::npos &&
-                       std::find(names.begin(), names.end(), words[i]) == names.end()) {
+                       std::ranges::find(names, words[i]) == names.end()) {
                 names.push_back(words[i]);
             }
         }

@@ -39,7 +39,7 @@ std::string behindMark(std::string text) {
 Result<std::string> forwardWord(const std::string& host, const std::string& path) {
     const auto isControl = [](unsigned char c) { return std::iscntrl(c) != 0; };
     if (path.empty() || path.front() != '/' || path.find('%') != std::string::npos ||
-        path.find("${") != std::string::npos || std::any_of(path.begin(), path.end(), isControl)) {
+        path.find("${") != std::string::npos || std::ranges::any_of(path, isControl)) {
         return failedPrecondition(host, ": ssh cannot forward '", path,
                                   "': a socket's path begins with '/' and has no '%', no '${' and "
                                   "no control character");

@@ -5,6 +5,8 @@
 
 #include <unistd.h>
 
+#include <absl/strings/str_split.h>
+
 namespace millrace::ssh {
 namespace {
 
@@ -12,13 +14,11 @@ constexpr std::chrono::milliseconds kLookTimeout{10'000}, kWait{100};
 constexpr std::chrono::seconds kFirstConnect{10}, kLeastConnect{2};
 
 std::string onPath(const std::string& searchPath, const std::string& name) {
-    for (std::size_t begin = 0; begin <= searchPath.size();) {
-        const std::size_t end = std::min(searchPath.find(':', begin), searchPath.size());
-        const std::string path = strCat(searchPath.substr(begin, end - begin), "/", name);
-        if (end > begin && ::access(path.c_str(), X_OK) == 0) {
+    for (const auto directory : absl::StrSplit(searchPath, ':', absl::SkipEmpty())) {
+        const std::string path = strCat(directory, "/", name);
+        if (::access(path.c_str(), X_OK) == 0) {
             return path;
         }
-        begin = end + 1;
     }
     return "";
 }

@@ -12,6 +12,7 @@
 
 #include "backend/core/ids.h"
 #include "backend/filesystem/files.h"
+#include "backend/filesystem/scratch_directory.h"
 #include "backend/system/pipe.h"
 
 namespace millrace::ssh {
@@ -58,30 +59,6 @@ Result<std::string> runLocal(const Sending& sending, std::vector<std::string> ar
     }
     return output.out;
 }
-
-// A local temporary directory that is removed with all its content.
-class Scratch {
- public:
-    static Result<Scratch> make() {
-        std::string path = (fs::temp_directory_path() / "millrace-XXXXXX").string();
-        if (::mkdtemp(path.data()) == nullptr) {
-            return errnoStatus(errno, path);
-        }
-        return Scratch(path);
-    }
-    Scratch(Scratch&& other) noexcept : path_(std::exchange(other.path_, "")) {}
-    ~Scratch() {
-        if (!path_.empty()) {
-            std::error_code ignored;
-            fs::remove_all(path_, ignored);
-        }
-    }
-    const std::string& path() const { return path_; }
-
- private:
-    explicit Scratch(std::string path) : path_(std::move(path)) {}
-    std::string path_;
-};
 
 // Copies the bytes of `file` into `name`, a file in the home there.
 Status sendBytes(const Sending& sending, const std::string& file, const std::string& name) {
@@ -316,7 +293,10 @@ Result<Installed> install(Connection& connection, const Programs& programs,
                                   facts.system, ": there are none for it");
     }
     const Sending sending{connection, progress, stop};
-    ASSIGN_OR_RETURN(const Scratch scratch, Scratch::make());
+    const ScratchDirectory scratch("millrace");
+    if (scratch.path().empty()) {
+        return errnoStatus(errno, "a directory for the archive");
+    }
     ASSIGN_OR_RETURN(const std::string archive, packed(sending, programs, scratch.path()));
     ASSIGN_OR_RETURN(const std::string sum, sha256Of(sending, archive));
     const std::string incoming = incomingName();

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "backend/filesystem/scratch_directory.h"
 #include "backend/profile/first_spec.h"
 #include "backend/profile/profiler.h"
 #include "backend/spec/given_dataset.h"
@@ -16,7 +17,6 @@
 #include "daemon/worker/loader/questions/leaks.h"
 #include "daemon/worker/loader/questions/trial.h"
 #include "daemon/worker/loader/resolve.h"
-#include "daemon/worker/loader/scratch.h"
 
 namespace millrace::loader {
 

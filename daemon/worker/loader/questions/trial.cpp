@@ -13,12 +13,12 @@
 #include "backend/core/unique_fd.h"
 #include "backend/filesystem/files.h"
 #include "backend/filesystem/paths.h"
+#include "backend/filesystem/scratch_directory.h"
 #include "backend/job/attempt_paths.h"
 #include "backend/job/job_file.h"
 #include "backend/rank/rank_server.h"
 #include "backend/system/subprocess.h"
 #include "backend/values/metric_names.h"
-#include "daemon/worker/loader/scratch.h"
 
 namespace millrace::loader {
 namespace {

@@ -9,6 +9,7 @@
 #include "backend/core/unique_fd.h"
 #include "backend/filesystem/files.h"
 #include "backend/filesystem/paths.h"
+#include "backend/filesystem/scratch_directory.h"
 #include "backend/ring/feed_server.h"
 #include "backend/ring/ring_sink.h"
 #include "backend/stream/state/stream_state.h"
@@ -16,7 +17,6 @@
 #include "backend/system/subprocess.h"
 #include "backend/text/json.h"
 #include "daemon/worker/loader/process.h"
-#include "daemon/worker/loader/scratch.h"
 
 namespace millrace::loader {
 

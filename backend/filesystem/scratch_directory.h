@@ -1,10 +1,10 @@
 #pragma once
-// ScratchDirectory: a private directory for files of a question; removed with the object.
+// ScratchDirectory: a private directory for temporary files; removed with the object.
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 
-namespace millrace::loader {
+namespace millrace {
 
 class ScratchDirectory {
  public:
@@ -30,4 +30,4 @@ class ScratchDirectory {
     std::string path_;
 };
 
-}  // namespace millrace::loader
+}  // namespace millrace
