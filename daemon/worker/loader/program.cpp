@@ -261,39 +261,32 @@ int handOver(const Arguments& arguments, char** argv) {
 }
 
 int runRole(const CLI::App& app, Arguments& arguments, const DataPlane& plane) {
-    if (app.got_subcommand("ring-reader")) {
-        return runRingReader(arguments.reader);
-    }
-    if (app.got_subcommand("scores")) {
-        return runScores(arguments.scores);
-    }
     // A feed with data workers in its spec only finds that out later.
-    if (plane.lead == nullptr && (app.got_subcommand("data") || !arguments.feed.joinFile.empty() ||
-                                  !arguments.feed.follow.empty())) {
+    const bool isElsewhere = app.got_subcommand("data") || !arguments.feed.joinFile.empty() ||
+                             !arguments.feed.follow.empty();
+    if (plane.lead == nullptr && isElsewhere) {
         return plane.handOver();
     }
-    if (app.got_subcommand("inspect")) {
-        return runInspect();
-    }
-    if (app.got_subcommand("feed")) {
-        return arguments.job.empty() ? runFeed(arguments.feed, plane)
-                                     : runFeed(arguments.job, plane);
-    }
-    if (app.got_subcommand("data")) {
-        arguments.data.buildId = plane.buildId;
-        return plane.work(arguments.data);
-    }
-    if (app.got_subcommand("count")) {
-        return runCount(arguments.count);
-    }
-    if (app.got_subcommand("preview")) {
-        return runPreview(arguments.preview);
-    }
-    if (app.got_subcommand("profile")) {
-        return runProfile(arguments.profile);
-    }
-    if (app.got_subcommand("init")) {
-        return runInit(arguments.profile);
+    arguments.data.buildId = plane.buildId;
+    const std::pair<const char*, std::function<int()>> roles[] = {
+        {"ring-reader", [&] { return runRingReader(arguments.reader); }},
+        {"scores", [&] { return runScores(arguments.scores); }},
+        {"inspect", [] { return runInspect(); }},
+        {"feed",
+         [&] {
+             return arguments.job.empty() ? runFeed(arguments.feed, plane)
+                                          : runFeed(arguments.job, plane);
+         }},
+        {"data", [&] { return plane.work(arguments.data); }},
+        {"count", [&] { return runCount(arguments.count); }},
+        {"preview", [&] { return runPreview(arguments.preview); }},
+        {"profile", [&] { return runProfile(arguments.profile); }},
+        {"init", [&] { return runInit(arguments.profile); }},
+    };
+    for (const auto& [name, run] : roles) {
+        if (app.got_subcommand(name)) {
+            return run();
+        }
     }
     Result<options::StreamOptions> stream = options::readStreamOptions(arguments.stream);
     if (!stream.ok()) {
