@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include <absl/strings/str_join.h>
+
 #include "daemon/agent/run/rank_listener.h"
 
 namespace millrace::nodes {
@@ -25,13 +27,9 @@ Result<std::string> TunnelGreeting::take(std::string bytes) {
     if (!name.ok()) {
         return annotate(name.status(), "tunnel");
     }
-    if (std::find(workers_.begin(), workers_.end(), *name) == workers_.end()) {
-        std::string may;
-        for (const std::string& worker : workers_) {
-            strAppend(&may, may.empty() ? "" : ", ", worker);
-        }
-        return permissionDenied("tunnel: ", *name, " was not placed on this agent's node; ", may,
-                                " may speak from there");
+    if (std::ranges::find(workers_, *name) == workers_.end()) {
+        return permissionDenied("tunnel: ", *name, " was not placed on this agent's node; ",
+                                absl::StrJoin(workers_, ", "), " may speak from there");
     }
     isOver_ = true;
     return std::exchange(held_, {});
