@@ -35,8 +35,8 @@ Result<int> dispatch(CliContext& context, const std::vector<std::string>& words)
         context.hosts->setTransport(transport);
         context.hosts->setStrict(line.args.has("--ssh-strict"));
     }
-    context.looksThere = line.command->looksThere;
-    if (line.command->needsDaemon || context.looksThere) {
+    context.looksThere = line.command->reaches == Reaches::kLoaderThere;
+    if (line.command->reaches != Reaches::kNothing) {
         ASSIGN_OR_RETURN(const Address address, asUsage(daemonAddress(context)));
         if (context.looksThere && !context.hostOption.empty() && !address.isSsh) {
             return failUsage(

@@ -24,6 +24,10 @@ using options::flag;
 using options::integer;
 using options::text;
 
+void append(const std::vector<options::OptionSpec>& more, std::vector<options::OptionSpec>& to) {
+    to.insert(to.end(), more.begin(), more.end());
+}
+
 // A repeatable option has `true` as its last argument. `millrace check` takes these, too.
 std::vector<options::OptionSpec> specOptions() {
     return {text("--set", "KEY=VALUE",
@@ -34,22 +38,21 @@ std::vector<options::OptionSpec> specOptions() {
 
 std::vector<options::OptionSpec> submitOptions() {
     std::vector<options::OptionSpec> options = specOptions();
-    const std::vector<options::OptionSpec> more = {
-        flag("--watch", "follows the runs to their end (default on a terminal)"),
-        flag("--detach", "returns as soon as the runs are queued"),
-        flag("--plain", "with --watch: prints lines, no full-screen view"),
-        text("--key", "KEY", "the same key gives the same runs, however often it is sent"),
-        text("--name", "NAME", "names the runs (the spec's `name`, else its file's)"),
-        text("--project", "NAME", "files the runs under this project"),
-        text("--tag", "KEY=VALUE", "adds a tag", true),
-        text("--note", "TEXT", "a note instead of the spec's"),
-        text("--env", "NAME", "this variable of the environment goes with a script too", true),
-        text("--remote-dir", "DIR",
-             "over ssh: where relative paths of the spec begin there (the home)"),
-        flag("--there", "over ssh: SPEC is a file of the host"),
-        text("--upload", "FILE",
-             "over ssh: brings this file, which the spec names, of at most 64 MB", true)};
-    options.insert(options.end(), more.begin(), more.end());
+    append({flag("--watch", "follows the runs to their end (default on a terminal)"),
+            flag("--detach", "returns as soon as the runs are queued"),
+            flag("--plain", "with --watch: prints lines, no full-screen view"),
+            text("--key", "KEY", "the same key gives the same runs, however often it is sent"),
+            text("--name", "NAME", "names the runs (the spec's `name`, else its file's)"),
+            text("--project", "NAME", "files the runs under this project"),
+            text("--tag", "KEY=VALUE", "adds a tag", true),
+            text("--note", "TEXT", "a note instead of the spec's"),
+            text("--env", "NAME", "this variable of the environment goes with a script too", true),
+            text("--remote-dir", "DIR",
+                 "over ssh: where relative paths of the spec begin there (the home)"),
+            flag("--there", "over ssh: SPEC is a file of the host"),
+            text("--upload", "FILE",
+                 "over ssh: brings this file, which the spec names, of at most 64 MB", true)},
+           options);
     return options;
 }
 
@@ -60,7 +63,6 @@ options::OptionSpec csvFlag(const std::string& rows) {
 CommandSpec logsCommand() {
     return {
         "logs",
-        "Runs",
         "print the log lines of a run's workers",
         "Lines of level debug, such as the routine messages of Millrace's own workers, are left "
         "out; warnings and errors are not.",
@@ -76,7 +78,6 @@ CommandSpec logsCommand() {
 CommandSpec listCommand() {
     return {
         "ls",
-        "Runs",
         "list runs, newest first",
         "The runs of one submit are shown together, the base first. All of the filters: "
         "docs/reference/filters.md.",
@@ -99,7 +100,6 @@ CommandSpec listCommand() {
 std::vector<CommandSpec> runCommands() {
     return {
         {"run",
-         "Runs",
          "submit a spec and follow it",
          "Reads the spec on the daemon's side, queues the base run (or the variations asked for) "
          "and follows them. Ctrl-C leaves the view; the runs go on.",
@@ -111,7 +111,6 @@ std::vector<CommandSpec> runCommands() {
           "millrace run movielens.yaml --watch --json | jq 'select(.type == \"end\")'"},
          &runSubmit},
         {"wait",
-         "Runs",
          "wait until runs have ended",
          "Prints their last state. Exit code 5 when one failed, 3 when one was cancelled.",
          {kRuns},
@@ -119,7 +118,6 @@ std::vector<CommandSpec> runCommands() {
          {"millrace wait r-abc23 && echo done"},
          &runWait},
         {"resume",
-         "Runs",
          "continue a stopped or failed run from its last checkpoint",
          "A run that has no checkpoint can only begin again: asked on a terminal, refused "
          "elsewhere "
@@ -134,7 +132,6 @@ std::vector<CommandSpec> runCommands() {
          {"millrace resume r-abc23 --watch"},
          &runResume},
         {"stop",
-         "Runs",
          "end runs with a checkpoint",
          "",
          {kRuns},
@@ -144,7 +141,6 @@ std::vector<CommandSpec> runCommands() {
          {"millrace stop r-abc23", "millrace stop r-abc23 --wait"},
          &runStop},
         {"rm",
-         "Runs",
          "delete runs that have ended, or restore them",
          "'ls --deleted' lists them, --undo restores them; their checkpoints go after 30 days "
          "(millraced --keep-deleted-days). --purge asks, and frees all at once and for good.",
@@ -156,7 +152,6 @@ std::vector<CommandSpec> runCommands() {
          &runRemove},
         listCommand(),
         {"show",
-         "Runs",
          "everything about one run",
          "State, what the variation changes, metrics, the receipt as a funnel, checkpoints, "
          "environment.",
@@ -168,7 +163,6 @@ std::vector<CommandSpec> runCommands() {
          {"millrace show movielens-dlrm"},
          &runShow},
         {"watch",
-         "Runs",
          "follow runs live",
          "Keys: q leaves, Tab and arrows change run and metric. Without a terminal: lines.",
          {kRuns},
@@ -177,7 +171,6 @@ std::vector<CommandSpec> runCommands() {
          &runWatch},
         logsCommand(),
         {"compare",
-         "Runs",
          "runs side by side: what differs, and what came out",
          "Says whether all were evaluated on the same rows, and names files that were rewritten "
          "between them.",
@@ -187,7 +180,6 @@ std::vector<CommandSpec> runCommands() {
          {"millrace compare r-abc23 r-def45", "millrace compare --filter \"tags.team = 'ads'\""},
          &runCompare},
         {"metrics",
-         "Runs",
          "the series of a run's metrics",
          "For metrics that several ranks report, shows minimum, median and maximum, with the ranks "
          "that reported them.",
@@ -203,9 +195,8 @@ std::vector<CommandSpec> runCommands() {
 }
 
 CommandSpec previewCommand() {
-    CommandSpec preview{
+    return {
         "preview",
-        "Data",
         "what a spec would keep and cost, in seconds",
         "Runs some splits, drawn at random, through the whole recipe and says what all of them "
         "would give: rows kept, positives, bytes, cores and time, each with its 95 % interval "
@@ -218,42 +209,38 @@ CommandSpec previewCommand() {
          integer("--threads", "N", "of the loader, for the epoch's time (the spec's, else cores)")},
         {"millrace preview movielens.yaml --variation keep-30",
          "millrace preview log.yaml --rows-per-second 200000"},
-        &runPreview};
-    preview.needsDaemon = false;
-    return preview;
+        &runPreview,
+        Reaches::kNothing};
 }
 
 // How files are read that no spec describes yet.
 std::vector<options::OptionSpec> withReading(std::vector<options::OptionSpec> options) {
-    options.push_back(choice("--format", "FORMAT", "of the files (by the first one's ending)",
-                             {"parquet", "csv", "arrow"}));
-    options.push_back(text("--delimiter", "CHARACTER",
-                           "between the fields of CSV files, or tab (by the first one's ending)"));
-    options.push_back(text("--csv", "KEY=VALUE",
-                           "how CSV files are written, with a key of dataset.csv: "
-                           "decimal_comma=true, on_bad_row=drop, null_values=[-, none]",
-                           true));
+    append({choice("--format", "FORMAT", "of the files (by the first one's ending)",
+                   {"parquet", "csv", "arrow"}),
+            text("--delimiter", "CHARACTER",
+                 "between the fields of CSV files, or tab (by the first one's ending)"),
+            text("--csv", "KEY=VALUE",
+                 "how CSV files are written, with a key of dataset.csv: "
+                 "decimal_comma=true, on_bad_row=drop, null_values=[-, none]",
+                 true)},
+           options);
     return options;
 }
 
 CommandSpec headCommand() {
-    CommandSpec head{"head",
-                     "Data",
-                     "print the first rows of a dataset",
-                     "Needs no spec and no daemon. Rows are in the order of the files.",
-                     {{"PATH", 1, 100, "files or globs in quotes", Completes::kFile}},
-                     withReading({integer("-n,--rows", "N", "rows, at most 1000 (10)")}),
-                     {"millrace head 'log/*.parquet'", "millrace head ratings.tsv -n 3 --json"},
-                     &runHead};
-    head.needsDaemon = false;
-    head.looksThere = true;
-    return head;
+    return {"head",
+            "print the first rows of a dataset",
+            "Needs no spec and no daemon. Rows are in the order of the files.",
+            {{"PATH", 1, 100, "files or globs in quotes", Completes::kFile}},
+            withReading({integer("-n,--rows", "N", "rows, at most 1000 (10)")}),
+            {"millrace head 'log/*.parquet'", "millrace head ratings.tsv -n 3 --json"},
+            &runHead,
+            Reaches::kLoaderThere};
 }
 
 CommandSpec initCommand() {
-    CommandSpec init{
+    return {
         "init",
-        "Data",
         "write a first spec for a dataset",
         "Looks at some row groups and guesses: what is to be predicted, which columns are numbers, "
         "ids and lists, how large their tables should be. Where there is a time, the latest tenth "
@@ -274,15 +261,13 @@ CommandSpec initCommand() {
              flag("--explain", "prints what was seen of each column, and the rules")}),
         {"millrace init 'log/*.parquet' -o first.yaml", "millrace init ratings.csv --label rating",
          "millrace init prices.csv --delimiter ';' --csv decimal_comma=true -o prices.yaml"},
-        &runInit};
-    init.needsDaemon = false;
-    return init;
+        &runInit,
+        Reaches::kNothing};
 }
 
 CommandSpec countCommand() {
-    CommandSpec count{
+    return {
         "count",
-        "Data",
         "how many rows and steps each epoch of a spec has",
         "Exact, where preview estimates. Reads all rows of the columns that decide which are kept, "
         "and no others; where every row is, none. What was counted is kept with the files' facts, "
@@ -294,14 +279,12 @@ CommandSpec countCommand() {
          options::count("--threads", "N", "threads (the spec's, else one a core)")},
         {"millrace count movielens.yaml",
          "millrace count movielens.yaml --variation keep-30 --json"},
-        &runCount};
-    count.needsDaemon = false;
-    return count;
+        &runCount,
+        Reaches::kNothing};
 }
 
 std::vector<CommandSpec> dataCommands() {
     CommandSpec stream{"stream",
-                       "Data",
                        "run the loader alone and report",
                        "Reads, processes and collates the data of a spec as a run would, without "
                        "training, and says how fast. With --sink parquet, arrow or csv the "
@@ -314,23 +297,20 @@ std::vector<CommandSpec> dataCommands() {
                         "millrace stream movielens.yaml --explain",
                         "millrace stream log.yaml --rows --sink parquet --output sorted --sort "
                         "request_id"},
-                       &runStream};
-    stream.needsDaemon = false;
+                       &runStream,
+                       Reaches::kNothing};
     CommandSpec check{
         "check",
-        "Data",
         "read a spec and say what is wrong with it",
         "Types every expression against the dataset's schema. Needs no daemon, but only one "
         "knows the run of `train.init_from`.",
         {kSpec},
         specOptions(),
         {"millrace check movielens.yaml --all-variations"},
-        &runCheck};
-    check.needsDaemon = false;
-    check.looksThere = true;
+        &runCheck,
+        Reaches::kLoaderThere};
     CommandSpec dataset{
         "dataset",
-        "Data",
         "the schema, rows, row groups and size of a dataset",
         "Reads file footers only, unless --profile asks what the values are like: nulls, distinct "
         "values, quantiles and list lengths by column, what each costs to read, and what could be "
@@ -344,12 +324,10 @@ std::vector<CommandSpec> dataCommands() {
              text("--request", "COLUMN", "with --profile: the column that tells requests apart")}),
         {"millrace dataset 'log/day=*/*.parquet'", "millrace dataset ratings.csv --files",
          "millrace dataset 'log/*.parquet' --profile"},
-        &runDataset};
-    dataset.needsDaemon = false;
-    dataset.looksThere = true;
+        &runDataset,
+        Reaches::kLoaderThere};
     CommandSpec sample{
         "sample",
-        "Data",
         "rows of the dataset before the recipe and after each of its steps",
         "Runs the recipe over a few rows as training would in its first epoch; rows "
         "that a step removes are marked with '-', columns that it adds with '+'. "
@@ -362,9 +340,8 @@ std::vector<CommandSpec> dataCommands() {
          integer("--first-row", "N", "the row of the split to begin at, from 0 (0)")},
         {"millrace sample movielens.yaml --variation keep-30",
          "millrace sample movielens.yaml --rows 50 --split 3 --json"},
-        &runSample};
-    sample.needsDaemon = false;
-    sample.looksThere = true;
+        &runSample,
+        Reaches::kLoaderThere};
     return {std::move(check),  previewCommand(), std::move(sample),  countCommand(),
             std::move(stream), headCommand(),    std::move(dataset), initCommand()};
 }
@@ -372,7 +349,6 @@ std::vector<CommandSpec> dataCommands() {
 std::vector<CommandSpec> daemonCommands() {
     return {
         {"up",
-         "Daemon",
          "start the daemon of this user",
          "Returns when it answers; one that runs already is fine if it has the settings that are "
          "asked for: others need 'millrace down' first. --host decides where it listens. "
@@ -402,7 +378,6 @@ std::vector<CommandSpec> daemonCommands() {
           "millrace up --host ssh://alice@gpu1 --install"},
          &runUp},
         {"down",
-         "Daemon",
          "end all runs with a checkpoint, and the daemon",
          "Queued runs stay queued, and so do runs whose start is still being prepared. (A SIGTERM "
          "ends the daemon alone; its runs go on. One that comes while runs end is obeyed when they "
@@ -412,7 +387,6 @@ std::vector<CommandSpec> daemonCommands() {
          {"millrace down"},
          &runDown},
         {"doctor",
-         "Daemon",
          "what is wrong with the daemon and its run store",
          "Looks through the store while the daemon goes on. Ends with 1 when something is wrong.",
          {},
@@ -425,7 +399,6 @@ std::vector<CommandSpec> daemonCommands() {
 std::vector<CommandSpec> nodeCommands() {
     return {
         {"nodes",
-         "Daemon",
          "the nodes: cores, memory, GPUs",
          "'drain' moves the work of a node to other nodes and places nothing new there. Its data "
          "workers start on other nodes. Runs that train there stop all ranks after the same step, "
@@ -443,7 +416,6 @@ std::vector<CommandSpec> nodeCommands() {
           "millrace nodes invite cpu-1 -o cpu-1.join", "millrace nodes forget cpu-1"},
          &runNodes},
         {"top",
-         "Daemon",
          "live view of nodes and active runs",
          "Keys: q leaves. Without a terminal: one picture, then it ends.",
          {},
@@ -464,7 +436,6 @@ std::vector<options::OptionSpec> sshOptions() {
 std::vector<CommandSpec> hostCommands() {
     CommandSpec host{
         "host",
-        "Daemon",
         "names of other hosts, and a test of the way there",
         "'host add NAME ssh://[USER@]HOST[:PORT]' names a host for --host and the console; HOST "
         "may "
@@ -476,45 +447,42 @@ std::vector<CommandSpec> hostCommands() {
         {text("--remote-dir", "DIR",
               "with add: where relative paths of specs begin there (the home)")},
         {"millrace host add gpu1 ssh://alice@gpu1.example.org", "millrace host test gpu1"},
-        &runHost};
-    host.needsDaemon = false;
-    const std::vector<options::OptionSpec> more = sshOptions();
-    host.options.insert(host.options.end(), more.begin(), more.end());
+        &runHost,
+        Reaches::kNothing};
+    append(sshOptions(), host.options);
     CommandSpec path{
         "socket-path",
-        "Daemon",
         "where the daemon of this user listens",
         "The socket of a daemon that is there, else where 'millrace up' would make it.",
         {},
         {},
         {"millrace socket-path"},
-        &runSocketPath};
-    path.needsDaemon = false;
+        &runSocketPath,
+        Reaches::kNothing};
     return {std::move(host), std::move(path)};
 }
 
 std::vector<CommandSpec> otherCommands() {
     CommandSpec completion{"completion",
-                           "Other",
                            "the completion script of a shell",
                            "",
                            {{"SHELL", 1, 1, "bash, zsh or fish", Completes::kNothing}},
                            {},
                            {"source <(millrace completion bash)"},
-                           &runCompletion};
-    completion.needsDaemon = completion.printsData = false;
-    CommandSpec version{"version", "Other", "the version of this program", "",
-                        {},        {},      {"millrace version"},          &runVersion};
-    version.needsDaemon = false;
+                           &runCompletion,
+                           Reaches::kNothing,
+                           /*printsData=*/false};
+    CommandSpec version{"version", "the version of this program", "",          {},
+                        {},        {"millrace version"},          &runVersion, Reaches::kNothing};
     CommandSpec help{"help",
-                     "Other",
                      "this help, or that of a command",
                      "",
                      {{"COMMAND", 0, 1, "a command's name", Completes::kCommand}},
                      {flag("--markdown", "all of it as docs/reference/cli.md")},
                      {"millrace help run"},
-                     &runHelp};
-    help.needsDaemon = help.printsData = false;
+                     &runHelp,
+                     Reaches::kNothing,
+                     /*printsData=*/false};
     return {std::move(completion), std::move(version), std::move(help)};
 }
 
@@ -523,9 +491,16 @@ std::vector<CommandSpec> otherCommands() {
 const std::vector<CommandSpec>& commandTable() {
     static const std::vector<CommandSpec> kTable = [] {
         std::vector<CommandSpec> all;
-        for (auto part : {runCommands(), dataCommands(), daemonCommands(), nodeCommands(),
-                          hostCommands(), otherCommands()}) {
-            std::move(part.begin(), part.end(), std::back_inserter(all));
+        for (auto& [group, commands] : {std::pair("Runs", runCommands()),
+                                        {"Data", dataCommands()},
+                                        {"Daemon", daemonCommands()},
+                                        {"Daemon", nodeCommands()},
+                                        {"Daemon", hostCommands()},
+                                        {"Other", otherCommands()}}) {
+            for (const CommandSpec& command : commands) {
+                all.push_back(command);
+                all.back().group = group;
+            }
         }
         return all;
     }();
@@ -546,22 +521,15 @@ std::vector<options::OptionSpec> optionsOf(const CommandSpec& command) {
     if (command.printsData) {
         options.push_back(flag("--json", "prints JSON (docs/reference/json.md)"));
     }
-    if (command.needsDaemon) {
-        options.push_back(
-            text("--host", "ADDRESS",
-                 "the daemon: ssh://[USER@]HOST[:PORT], a named host, HOST:PORT or unix:PATH (or "
-                 "MILLRACE_HOST)"));
-        const std::vector<options::OptionSpec> more = sshOptions();
-        options.insert(options.end(), more.begin(), more.end());
-    }
-    // Such a command needs no daemon; with an address it runs on that host.
-    if (command.looksThere) {
-        options.push_back(
-            text("--host", "ADDRESS",
-                 "ssh://HOST or a named one (or MILLRACE_HOST): paths of data are that "
-                 "host's, relative ones begin at its remote_dir or the home there"));
-        const std::vector<options::OptionSpec> more = sshOptions();
-        options.insert(options.end(), more.begin(), more.end());
+    if (command.reaches != Reaches::kNothing) {
+        const bool isDaemon = command.reaches == Reaches::kDaemon;
+        options.push_back(text(
+            "--host", "ADDRESS",
+            isDaemon ? "the daemon: ssh://[USER@]HOST[:PORT], a named host, HOST:PORT or unix:PATH "
+                       "(or MILLRACE_HOST)"
+                     : "ssh://HOST or a named one (or MILLRACE_HOST): paths of data are that "
+                       "host's, relative ones begin at its remote_dir or the home there"));
+        append(sshOptions(), options);
     }
     options.push_back({"--color",
                        "WHEN",

@@ -5,13 +5,6 @@
 
 namespace millrace::cli {
 
-Result<int> runCheck(CliContext& context, const ParsedArgs& args);
-Result<int> runStream(CliContext& context, const ParsedArgs& args);
-Result<int> runCount(CliContext& context, const ParsedArgs& args);
-Result<int> runSample(CliContext& context, const ParsedArgs& args);
-Result<int> runDataset(CliContext& context, const ParsedArgs& args);
-Result<int> runHead(CliContext& context, const ParsedArgs& args);
-Result<int> runPreview(CliContext& context, const ParsedArgs& args);
-Result<int> runInit(CliContext& context, const ParsedArgs& args);
+CommandFunction runCheck, runStream, runCount, runSample, runDataset, runHead, runPreview, runInit;
 
 }  // namespace millrace::cli

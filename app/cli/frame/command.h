@@ -34,19 +34,27 @@ class ParsedArgs {
     std::vector<std::string> words;  ///< positional arguments
 };
 
+/// What a command needs beside this process; it takes --host for that.
+enum class Reaches {
+    kDaemon,
+    kLoaderThere,  ///< no daemon; --host ssh://HOST runs the loader on that host
+    kNothing
+};
+
+/// Returns the exit code; runCli() prints an error, which has one of its own.
+using CommandFunction = Result<int>(CliContext& context, const ParsedArgs& args);
+
 struct CommandSpec {
     std::string name;
-    std::string group;    ///< "Runs", "Data", "Daemon", "Other"
     std::string summary;  ///< one line, no full stop
     std::string details;  ///< sentences; may be empty
     std::vector<ArgumentSpec> arguments;
     std::vector<options::OptionSpec> options;
     std::vector<std::string> examples;
-    /// Returns the exit code; runCli() prints an error, which has one of its own.
-    Result<int> (*run)(CliContext& context, const ParsedArgs& args) = nullptr;
-    bool printsData = true;   ///< takes --json
-    bool needsDaemon = true;  ///< takes --host
-    bool looksThere = false;  ///< needs no daemon; --host ssh://HOST runs it on that host
+    CommandFunction* run = nullptr;
+    Reaches reaches = Reaches::kDaemon;
+    bool printsData = true;  ///< takes --json
+    std::string group = {};  ///< "Runs", "Data", "Daemon", "Other": set by the table
 };
 
 /// Whether every --set is KEY=VALUE.

@@ -5,7 +5,7 @@
 namespace millrace::cli {
 
 /// `millrace host`; returns an exit code.
-Result<int> runHost(CliContext& context, const ParsedArgs& args);
+CommandFunction runHost;
 
 /// Starts the daemon of an ssh address, with --install from programs that are copied there first.
 /// Blocks until it serves. Failure: millrace's message from there.
