@@ -102,7 +102,7 @@ Result<std::vector<RunDetail>> chosenRuns(client::DaemonClient& daemon, const Pa
         request.pageSize = kCompareMax;
         Result<values::RunPage> page = daemon.list(request);
         RETURN_IF_ERROR(page.status());
-        std::sort(page->runs.begin(), page->runs.end(), values::isSubmittedBefore);
+        std::ranges::sort(page->runs, values::isSubmittedBefore);
         for (const RunSummary& run : page->runs) {
             words.push_back(run.id);
         }
@@ -110,9 +110,8 @@ Result<std::vector<RunDetail>> chosenRuns(client::DaemonClient& daemon, const Pa
     std::vector<RunDetail> runs;
     for (const std::string& word : words) {
         ASSIGN_OR_RETURN(RunDetail detail, session::findRun(daemon, word));
-        const bool isThere = std::any_of(runs.begin(), runs.end(), [&](const RunDetail& r) {
-            return r.summary.id == detail.summary.id;
-        });
+        const bool isThere = std::ranges::any_of(
+            runs, [&](const RunDetail& r) { return r.summary.id == detail.summary.id; });
         if (!isThere) {
             runs.push_back(std::move(detail));
         }
@@ -450,23 +449,17 @@ Result<int> runCompare(CliContext& context, const ParsedArgs& args) {
     if (args.words.size() < 2 && !args.has("--filter")) {
         return failUsage(context, "compare needs two runs or more, or --filter EXPR");
     }
-    const auto daemon = openDaemon(context);
-    if (!daemon.ok()) {
-        return fail(context, daemon.status());
+    ASSIGN_OR_RETURN(const auto daemon, openDaemon(context));
+    ASSIGN_OR_RETURN(std::vector<RunDetail> runs, chosenRuns(*daemon, args));
+    if (runs.empty()) {
+        return notFound("no run matches the filter");
     }
-    Result<std::vector<RunDetail>> runs = chosenRuns(**daemon, args);
-    if (!runs.ok()) {
-        return fail(context, runs.status());
-    }
-    if (runs->empty()) {
-        return fail(context, notFound("no run matches the filter"));
-    }
-    if (runs->size() == 1 && !args.has("--filter")) {
+    if (runs.size() == 1 && !args.has("--filter")) {
         return failUsage(context,
                          strCat("compare needs two different runs; '", args.words[0], "' and '",
-                                args.words[1], "' are both ", runs->front().summary.id));
+                                args.words[1], "' are both ", runs.front().summary.id));
     }
-    Comparison all = comparisonOf(args, **daemon, *std::move(runs));
+    Comparison all = comparisonOf(args, *daemon, std::move(runs));
     if (args.isJson() || args.isCsv()) {
         Json document = documentOf(all, evaluatedOnSameRows(all.summaries, &all.pairs));
         args.isCsv() ? printComparisonCsv(context, all, document)

@@ -32,7 +32,7 @@ std::optional<std::vector<std::string>> itemsOf(const std::string& text) {
 std::vector<std::string> less(std::vector<std::string> from, std::vector<std::string> without) {
     std::vector<std::string> rest;
     for (std::string& item : from) {
-        const auto same = std::find(without.begin(), without.end(), item);
+        const auto same = std::ranges::find(without, item);
         if (same == without.end()) {
             rest.push_back(std::move(item));
         } else {
@@ -58,8 +58,8 @@ std::vector<Difference> differencesOf(const std::vector<values::RunDetail>& runs
             const auto found = run.params.find(key);
             difference.values.push_back(found == run.params.end() ? "-" : found->second);
         }
-        const bool isSame = std::all_of(difference.values.begin(), difference.values.end(),
-                                        [&](const auto& v) { return v == difference.values[0]; });
+        const bool isSame = std::ranges::all_of(
+            difference.values, [&](const auto& v) { return v == difference.values[0]; });
         if (!isSame && key != "variation" && key != "name") {
             all.push_back(std::move(difference));
         }

@@ -175,8 +175,8 @@ session::LiveModel modelWithNodes(client::DaemonClient& daemon) {
 
 ExitCode exitCodeOf(const std::vector<values::RunSummary>& runs) {
     const auto any = [&](values::RunState state) {
-        return std::any_of(runs.begin(), runs.end(),
-                           [&](const values::RunSummary& run) { return run.state == state; });
+        return std::ranges::any_of(
+            runs, [&](const values::RunSummary& run) { return run.state == state; });
     };
     return any(values::RunState::kFailed)      ? kExitRunFailed
            : any(values::RunState::kCancelled) ? kExitCancelled

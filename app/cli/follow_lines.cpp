@@ -164,7 +164,7 @@ void LinePrinter::takeMetrics(const session::MetricsAdded& added, const session:
         for (const values::MetricValue& value : line.values) {
             const std::string& name = added.names->at(value.key);
             rows[line.step].take(name, value.value);
-            const bool isShown = std::find(names.begin(), names.end(), name) != names.end();
+            const bool isShown = std::ranges::find(names, name) != names.end();
             if (isShown && values::isEvalMetric(name) &&
                 !session::isInternalMetric(name, value.value)) {
                 evaluations[line.step] += strCat("  ", session::metricLabel(name).substr(5), " ",

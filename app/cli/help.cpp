@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include <absl/strings/str_join.h>
+
 #include "app/tui/glyphs.h"
 #include "backend/text/text.h"
 
@@ -74,7 +76,7 @@ std::string optionHelp(const options::OptionSpec& option) {
 std::vector<std::string> groups() {
     std::vector<std::string> all;
     for (const CommandSpec& command : commandTable()) {
-        if (std::find(all.begin(), all.end(), command.group) == all.end()) {
+        if (std::ranges::find(all, command.group) == all.end()) {
             all.push_back(command.group);
         }
     }
@@ -136,13 +138,9 @@ std::string valueCases() {
             if (option.valueName.empty()) {
                 continue;
             }
-            std::string choices;
-            for (const std::string& choice : option.choices) {
-                strAppend(&choices, choices.empty() ? "" : " ", choice);
-            }
             const std::string name = option.name();
             cases[strCat(flags.contains(name) ? command.name : "*", "\\ ", name)] =
-                choices.empty() ? "file" : choices;
+                option.choices.empty() ? "file" : absl::StrJoin(option.choices, " ");
         }
     }
     std::string text;
@@ -204,7 +202,7 @@ std::string zshScript() {
     for (const CommandSpec& command : commandTable()) {
         std::string summary = command.summary;
         // _describe splits its words at colons.
-        std::replace(summary.begin(), summary.end(), ':', ' ');
+        std::ranges::replace(summary, ':', ' ');
         strAppend(&commands, "        '", command.name, ":", summary, "'\n");
         strAppend(&cases, "        ", command.name, ") options=(", longNames(command), ")",
                   completesRuns(command) ? "; runs=1" : "", " ;;\n");
@@ -240,7 +238,7 @@ std::string fishScript() {
     std::string text = "# millrace completion for fish: millrace completion fish | source\n";
     for (const CommandSpec& command : commandTable()) {
         std::string summary = command.summary;
-        std::replace(summary.begin(), summary.end(), '\'', ' ');
+        std::ranges::replace(summary, '\'', ' ');
         strAppend(&text, "complete -c millrace -n __fish_use_subcommand -f -a ", command.name,
                   " -d '", summary, "'\n");
         for (const options::OptionSpec& option : optionsOf(command)) {

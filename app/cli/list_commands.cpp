@@ -3,6 +3,8 @@
 #include <map>
 #include <tuple>
 
+#include <absl/strings/str_split.h>
+
 #include "app/cli/commands.h"
 #include "app/cli/comparison.h"
 #include "app/cli/frame/csv.h"
@@ -189,18 +191,14 @@ Result<ListColumn> columnOf(const std::string& name) {
 }
 
 Result<std::vector<ListColumn>> columnsOf(const ParsedArgs& args) {
-    const std::string names =
-        args.text("--columns", "id,name,state,steps,loss,auc,best_auc,ne,rate,created,reason");
+    const std::vector<std::string> names = absl::StrSplit(
+        args.text("--columns", "id,name,state,steps,loss,auc,best_auc,ne,rate,created,reason"), ',',
+        absl::SkipEmpty());
     std::vector<ListColumn> columns;
-    for (std::size_t at = 0; at <= names.size();) {
-        const std::size_t end = std::min(names.find(',', at), names.size());
-        if (end > at) {
-            const std::string name = names.substr(at, end - at);
-            ASSIGN_OR_RETURN(ListColumn column, columnOf(name));
-            column.names = column.names.empty() ? std::vector{name} : column.names;
-            columns.push_back(std::move(column));
-        }
-        at = end + 1;
+    for (const std::string& name : names) {
+        ASSIGN_OR_RETURN(ListColumn column, columnOf(name));
+        column.names = column.names.empty() ? std::vector{name} : column.names;
+        columns.push_back(std::move(column));
     }
     return columns;
 }
@@ -234,8 +232,8 @@ void groupSubmits(std::vector<RunSummary>& runs) {
         const std::string& group = run.group.empty() ? run.id : run.group;
         return std::tuple(place.at(group), run.id != group, run.createdMs, run.uid);
     };
-    std::sort(runs.begin(), runs.end(),
-              [&](const RunSummary& a, const RunSummary& b) { return key(a) < key(b); });
+    std::ranges::sort(runs,
+                      [&](const RunSummary& a, const RunSummary& b) { return key(a) < key(b); });
 }
 
 // "filter, character 9: ..." -> the filter itself and a caret below the position.
@@ -384,14 +382,8 @@ void printSeriesCsv(CliContext& context, const std::vector<values::MetricSeries>
 }  // namespace
 
 Result<int> runList(CliContext& context, const ParsedArgs& args) {
-    const Result<std::vector<ListColumn>> columns = columnsOf(args);
-    if (!columns.ok()) {
-        return failUsage(context, messageOf(columns.status()));
-    }
-    const auto daemon = openDaemon(context);
-    if (!daemon.ok()) {
-        return fail(context, daemon.status());
-    }
+    ASSIGN_OR_RETURN(const std::vector<ListColumn> columns, asUsage(columnsOf(args)));
+    ASSIGN_OR_RETURN(const auto daemon, openDaemon(context));
     values::ListRequest request;
     request.filter = args.text("--filter");
     request.orderBy = args.list("--order-by");
@@ -400,7 +392,7 @@ Result<int> runList(CliContext& context, const ParsedArgs& args) {
                                            : values::RunView::kActive;
     request.withParams = args.text("--columns").find("params.") != std::string::npos;
     Result<values::RunPage> page =
-        listRuns(**daemon, request, args.number("--limit", kDefaultLimit));
+        listRuns(*daemon, request, args.number("--limit", kDefaultLimit));
     if (!page.ok()) {
         const int code = fail(context, page.status());
         context.err << caretBelow(request.filter, messageOf(page.status()));
@@ -418,7 +410,7 @@ Result<int> runList(CliContext& context, const ParsedArgs& args) {
         return kExitOk;
     }
     if (args.isCsv()) {
-        printRunsCsv(context, page->runs, args.has("--columns") ? &*columns : nullptr);
+        printRunsCsv(context, page->runs, args.has("--columns") ? &columns : nullptr);
         return kExitOk;
     }
     if (args.has("--quiet")) {
@@ -427,7 +419,7 @@ Result<int> runList(CliContext& context, const ParsedArgs& args) {
         }
         return kExitOk;
     }
-    return printRuns(context, *page, *columns, !request.filter.empty());
+    return printRuns(context, *page, columns, !request.filter.empty());
 }
 
 Result<int> runMetrics(CliContext& context, const ParsedArgs& args) {
@@ -436,22 +428,15 @@ Result<int> runMetrics(CliContext& context, const ParsedArgs& args) {
         return failUsage(context, strCat("--points: at least ", kFewestPoints,
                                          ", the first, the last, the least and the greatest"));
     }
-    const auto daemon = openDaemon(context);
-    if (!daemon.ok()) {
-        return fail(context, daemon.status());
-    }
-    const Result<values::RunDetail> run = session::findRun(**daemon, args.words.front());
-    if (!run.ok()) {
-        return fail(context, run.status());
-    }
+    ASSIGN_OR_RETURN(const auto daemon, openDaemon(context));
+    ASSIGN_OR_RETURN(const values::RunDetail run, session::findRun(*daemon, args.words.front()));
     values::MetricRangeRequest request;
-    request.run = run->summary.id;
+    request.run = run.summary.id;
     request.names = args.list("--name");
     for (const std::string& name : request.names) {
-        const auto& known = run->metricNames;
-        if (!known.empty() && std::find(known.begin(), known.end(), name) == known.end()) {
-            return fail(context,
-                        notFound(request.run, ": no metric '", name, "'", nameHint(name, known)));
+        const auto& known = run.metricNames;
+        if (!known.empty() && std::ranges::find(known, name) == known.end()) {
+            return notFound(request.run, ": no metric '", name, "'", nameHint(name, known));
         }
     }
     request.maxPoints = points;
@@ -459,12 +444,9 @@ Result<int> runMetrics(CliContext& context, const ParsedArgs& args) {
     if (args.has("--rank") && request.rank < 0) {
         return failUsage(context, "--rank: a number from 0");
     }
-    const auto history = (*daemon)->metricRange(request);
-    if (!history.ok()) {
-        return fail(context, history.status());
-    }
+    ASSIGN_OR_RETURN(const values::MetricHistory history, daemon->metricRange(request));
     if (args.isJson()) {
-        Json document = {{"run", request.run}, {"series", jsonList(history->series)}};
+        Json document = {{"run", request.run}, {"series", jsonList(history.series)}};
         if (request.rank != values::kNoRank) {
             document["rank"] = request.rank;
         }
@@ -472,16 +454,16 @@ Result<int> runMetrics(CliContext& context, const ParsedArgs& args) {
         return kExitOk;
     }
     if (args.isCsv()) {
-        printSeriesCsv(context, history->series);
+        printSeriesCsv(context, history.series);
         return kExitOk;
     }
-    for (const values::MetricSeries& one : history->series) {
+    for (const values::MetricSeries& one : history.series) {
         printSeries(context, one);
         if (!one.problem.empty()) {
             context.err << one.problem << '\n';
         }
     }
-    if (history->series.empty()) {
+    if (history.series.empty()) {
         context.err << "no metrics yet\n";
     }
     return kExitOk;

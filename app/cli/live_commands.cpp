@@ -81,10 +81,9 @@ Result<int> streamLogs(CliContext& context, client::DaemonClient& daemon,
 void gather(CliContext& context, session::Follower& follower, session::LiveModel& model) {
     const std::int64_t end = context.clock.steadyNs() + kFirstSampleNs;
     const auto isSampled = [&] {
-        return !model.nodes.empty() &&
-               std::all_of(model.nodes.begin(), model.nodes.end(), [](const auto& node) {
-                   return !session::isThere(node.second.info) || node.second.sample.cpuPercent;
-               });
+        return !model.nodes.empty() && std::ranges::all_of(model.nodes, [](const auto& node) {
+            return !session::isThere(node.second.info) || node.second.sample.cpuPercent;
+        });
     };
     while (context.clock.steadyNs() < end) {
         const auto event = follower.next(std::chrono::milliseconds(isSampled() ? 150 : 500));

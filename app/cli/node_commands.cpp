@@ -8,6 +8,8 @@
 
 #include <unistd.h>
 
+#include <absl/strings/str_split.h>
+
 #include "app/cli/frame/json_shapes.h"
 #include "app/cli/frame/table.h"
 #include "app/cli/remote/remote_commands.h"
@@ -133,15 +135,7 @@ Result<std::set<std::string>> awaitNodes(CliContext& context, client::DaemonClie
 }
 
 std::vector<std::string> hostsOf(const ParsedArgs& args) {
-    std::vector<std::string> hosts;
-    std::string rest = args.text("--hosts");
-    while (!rest.empty()) {
-        const std::size_t comma = std::min(rest.find(','), rest.size());
-        hosts.push_back(rest.substr(0, comma));
-        rest.erase(0, comma + 1);
-    }
-    std::erase(hosts, "");
-    return hosts;
+    return absl::StrSplit(args.text("--hosts"), ',', absl::SkipEmpty());
 }
 
 // Starts agents on hosts; a node has its host's name.

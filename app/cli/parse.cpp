@@ -86,7 +86,7 @@ Status parseOptions(const CommandSpec& command, std::vector<std::string> words, 
     }
     std::vector<std::string> positional;
     app.add_option("words", positional);
-    std::reverse(words.begin(), words.end());
+    std::ranges::reverse(words);
     try {
         app.parse(std::move(words));
     } catch (const CLI::CallForHelp&) {
@@ -129,7 +129,7 @@ Result<CommandLine> parseCommandLine(const std::vector<std::string>& words) {
     CommandLine line;
     const std::size_t at = commandIndex(words);
     const auto has = [&](std::string_view word) {
-        return std::find(words.begin(), words.end(), word) != words.end();
+        return std::ranges::find(words, word) != words.end();
     };
     if (at == words.size()) {
         if (has("--version")) {

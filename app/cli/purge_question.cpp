@@ -29,8 +29,8 @@ Result<std::vector<RunSummary>> keptOf(client::DaemonClient& daemon, const std::
         page.runs.push_back(base->summary);
     }
     std::erase_if(page.runs, [&](const RunSummary& run) {
-        const bool goes = std::any_of(going.begin(), going.end(),
-                                      [&](const RunSummary& one) { return one.id == run.id; });
+        const bool goes =
+            std::ranges::any_of(going, [&](const RunSummary& one) { return one.id == run.id; });
         return goes || run.isPurged() || submitOf(run) != submit;
     });
     return std::move(page.runs);
@@ -57,9 +57,8 @@ Result<std::vector<std::string>> whatPurgeFrees(client::DaemonClient& daemon,
                       session::countText(static_cast<std::int64_t>(kept.size()), "variation"),
                       kept.size() == 1 ? " is" : " are", " compared with it: ", idsText(kept));
         }
-        const bool isOnly = std::none_of(kept.begin(), kept.end(), [](const RunSummary& other) {
-            return !other.evalOrderHash.empty();
-        });
+        const bool isOnly = std::ranges::none_of(
+            kept, [](const RunSummary& other) { return !other.evalOrderHash.empty(); });
         if (isOnly && !run.evalOrderHash.empty()) {
             strAppend(&text, "; the only evaluation of its submit");
         }

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include <absl/strings/str_join.h>
+
 #include "app/cli/frame/table.h"
 #include "app/session/live_model.h"
 #include "app/session/metric_catalogue.h"
@@ -28,7 +30,7 @@ std::vector<std::string> metricsToShow(const std::vector<values::RunSummary>& ru
             for (const values::RunFigure& point : run.latestMetrics) {
                 const bool isWanted =
                     values::isEvalMetric(point.name) && point.name.ends_with(ending);
-                if (isWanted && std::find(names.begin(), names.end(), point.name) == names.end()) {
+                if (isWanted && std::ranges::find(names, point.name) == names.end()) {
                     names.push_back(point.name);
                 }
             }
@@ -178,13 +180,9 @@ std::string sameRowsSentence(const std::vector<values::RunSummary>& runs, const 
     switch (evaluatedOnSameRows(runs, pairs)) {
         case SameRows::kUnknown:
             return "";
-        case SameRows::kNotComparable: {
-            std::string versions;
-            for (const int version : hashVersions(runs)) {
-                strAppend(&versions, versions.empty() ? "" : " and ", version);
-            }
-            return unknown(strCat("their order hashes are not comparable: version ", versions));
-        }
+        case SameRows::kNotComparable:
+            return unknown(strCat("their order hashes are not comparable: version ",
+                                  absl::StrJoin(hashVersions(runs), " and ")));
         case SameRows::kUnknownFiles:
             return unknown("the daemon could not compare the files that they read");
         case SameRows::kDifferent:
@@ -196,9 +194,9 @@ std::string sameRowsSentence(const std::vector<values::RunSummary>& runs, const 
         case SameRows::kSame:
             break;
     }
-    const auto known = std::count_if(runs.begin(), runs.end(), isEvaluated);
+    const auto known = std::ranges::count_if(runs, isEvaluated);
     const bool isAll = known == static_cast<std::ptrdiff_t>(runs.size());
-    const std::string hash = std::find_if(runs.begin(), runs.end(), isEvaluated)->evalOrderHash;
+    const std::string hash = std::ranges::find_if(runs, isEvaluated)->evalOrderHash;
     return paint(terminal, Tone::kGood,
                  isAll ? std::string("All were evaluated on the same rows")
                        : strCat(known, " of ", runs.size(), " were evaluated, on the same rows")) +
@@ -224,9 +222,8 @@ std::string resultTable(const std::vector<values::RunSummary>& runs, const Termi
                         const std::vector<std::string>& metrics, const values::PairReply* pairs) {
     const std::vector<std::string> names = metrics.empty() ? metricsToShow(runs) : metrics;
     // If all runs finished, STATE is the first column to be omitted.
-    const bool isAllFinished = std::all_of(runs.begin(), runs.end(), [](const auto& run) {
-        return run.state == values::RunState::kFinished;
-    });
+    const bool isAllFinished = std::ranges::all_of(
+        runs, [](const auto& run) { return run.state == values::RunState::kFinished; });
     std::vector<Column> columns = {{word::kRun.heading, Align::kLeft, 7, 2},
                                    {word::kName.heading, Align::kLeft, 15},
                                    {word::kState.heading, Align::kLeft, 8, isAllFinished ? 9 : 1}};
@@ -239,9 +236,8 @@ std::string resultTable(const std::vector<values::RunSummary>& runs, const Termi
                                       {word::kRate.heading, Align::kRight, 6, 3},
                                       {word::kDuration.heading, Align::kRight, 5, 7}};
     columns.insert(columns.end(), rest.begin(), rest.end());
-    const bool isOneName = std::all_of(runs.begin(), runs.end(), [&](const values::RunSummary& r) {
-        return r.name == runs.front().name;
-    });
+    const bool isOneName = std::ranges::all_of(
+        runs, [&](const values::RunSummary& r) { return r.name == runs.front().name; });
     Table table(std::move(columns));
     for (const values::RunSummary& run : runs) {
         const std::string label =
@@ -264,7 +260,7 @@ std::string resultTable(const std::vector<values::RunSummary>& runs, const Termi
         table.add(std::move(row));
     }
     std::string text = table.render(terminal);
-    if (std::find(names.begin(), names.end(), metric::kEvalNormalizedEntropy) != names.end()) {
+    if (std::ranges::find(names, metric::kEvalNormalizedEntropy) != names.end()) {
         text += paint(terminal, Tone::kDim,
                       strCat("NE: normalised entropy, 1 = no better than the mean; ",
                              word::kRate.heading, ": mean of the run.")) +

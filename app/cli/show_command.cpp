@@ -2,6 +2,8 @@
 #include <array>
 #include <map>
 
+#include <absl/strings/str_join.h>
+
 #include "app/cli/commands.h"
 #include "app/cli/comparison.h"
 #include "app/cli/frame/json_shapes.h"
@@ -132,11 +134,7 @@ void showState(Page& page, const RunDetail& detail) {
                                       session::countText(run.restarts, "restart"), " by itself)"));
     }
     page.field(word::kProject.label, run.project);
-    std::string tags;
-    for (const auto& [key, value] : run.tags) {
-        tags += (tags.empty() ? "" : ", ") + key + "=" + value;
-    }
-    page.field(word::kTags.label, tags);
+    page.field(word::kTags.label, absl::StrJoin(run.tags, ", ", absl::PairFormatter("=")));
     page.field(word::kNote.label, run.note);
     page.field(word::kUid.label, run.uid);
 }
@@ -155,10 +153,6 @@ std::string ownParams(const RunDetail& detail) {
 
 // Shows the keys whose values the variation changes from the base's.
 void showChanges(Page& page, const RunDetail& detail, const RunDetail* base) {
-    std::string sets;
-    for (const std::string& set : detail.sets) {
-        sets += (sets.empty() ? "" : ", ") + set;
-    }
     page.heading("Spec");
     page.field("file", detail.specFileName);
     page.field(word::kModel.label, detail.summary.model);
@@ -166,7 +160,7 @@ void showChanges(Page& page, const RunDetail& detail, const RunDetail* base) {
                                          ? "none: the run is its command alone"
                                          : detail.summary.dataset);
     page.field("params", ownParams(detail));
-    page.field("--set", sets);
+    page.field("--set", absl::StrJoin(detail.sets, ", "));
     page.field(word::kSpecHash.label, detail.summary.specHash, Tone::kDim);
     page.field(word::kStreamHash.label, detail.summary.streamHash, Tone::kDim);
     if (base == nullptr) {
@@ -273,11 +267,7 @@ std::string codecsText(const values::DataWorkersReceipt& workers) {
     for (const std::string& codec : workers.codecs) {
         ++counts[codec];
     }
-    std::string text;
-    for (const auto& [codec, count] : counts) {
-        text += strCat(text.empty() ? "" : ", ", codec, " ", count);
-    }
-    return text;
+    return absl::StrJoin(counts, ", ", absl::PairFormatter(" "));
 }
 
 void showDataWorkers(Page& page, const values::DataWorkersReceipt& workers) {
@@ -382,8 +372,8 @@ std::string packagesText(const std::map<std::string, std::string>& packages) {
     std::string text;
     std::size_t numHidden = 0;
     for (const auto& [name, version] : packages) {
-        const bool isShown = packages.size() <= kAllShown ||
-                             std::find(kKnown.begin(), kKnown.end(), name) != kKnown.end();
+        const bool isShown =
+            packages.size() <= kAllShown || std::ranges::find(kKnown, name) != kKnown.end();
         numHidden += isShown ? 0 : 1;
         text += isShown ? (text.empty() ? "" : ", ") + name + " " + version : "";
     }

@@ -116,7 +116,7 @@ void printGuesses(CliContext& context, const Json& answer, bool explains) {
 
 // Quotes a path for the shell if it has characters other than those of plain names.
 std::string forShell(const std::string& path) {
-    const bool isPlain = std::all_of(path.begin(), path.end(), [](unsigned char c) {
+    const bool isPlain = std::ranges::all_of(path, [](unsigned char c) {
         return std::isalnum(c) != 0 || std::strchr("_-./+,:@%=", c) != nullptr;
     });
     return isPlain ? path : shellWord(path);

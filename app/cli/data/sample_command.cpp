@@ -2,6 +2,8 @@
 #include <map>
 #include <set>
 
+#include <absl/strings/str_join.h>
+
 #include "app/cli/data/data_commands.h"
 #include "app/cli/data/loader_child.h"
 #include "app/cli/data/rows_view.h"
@@ -126,11 +128,8 @@ std::string sentenceOf(const Stage& after, const Effect& effect) {
     if (effect.valuesChanged > 0) {
         parts.push_back("changes " + session::countText(effect.valuesChanged, "value"));
     }
-    std::string text;
-    for (const std::string& part : parts) {
-        strAppend(&text, text.empty() ? "" : "; ", part);
-    }
-    return strCat(text.empty() ? "changes nothing in these rows" : text, reasonsOf(after));
+    return strCat(parts.empty() ? "changes nothing in these rows" : absl::StrJoin(parts, "; "),
+                  reasonsOf(after));
 }
 
 // A narrow terminal keeps the columns that the step made or changed; the last others go first.
@@ -140,8 +139,7 @@ Table tableOf(const Stage& stage, const Stage* before, const Effect& effect) {
     int place = 0;
     for (const Json& column : list) {
         const std::string name = jsonString(column, "name");
-        const bool isNew =
-            before != nullptr && std::count(effect.added.begin(), effect.added.end(), name) > 0;
+        const bool isNew = before != nullptr && std::ranges::count(effect.added, name) > 0;
         ++place;
         columns.push_back({(isNew ? "+ " : "") + name,
                            isNumberType(stage.typeOf(name)) ? Align::kRight : Align::kLeft, 8,

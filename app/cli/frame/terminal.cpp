@@ -33,8 +33,8 @@ bool isUtf8Locale(const Environment& environment) {
         if (value.empty()) {
             continue;
         }
-        std::transform(value.begin(), value.end(), value.begin(),
-                       [](unsigned char c) { return std::tolower(c); });
+        std::ranges::transform(value, value.begin(),
+                               [](unsigned char c) { return std::tolower(c); });
         return value.find("utf-8") != std::string::npos || value.find("utf8") != std::string::npos;
     }
     return false;
