@@ -2,17 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
-#include <thread>
 #include <utility>
-#include <vector>
 
-#include "backend/core/mutex.h"
 #include "backend/core/thread.h"
-#include "backend/segment/objects_ahead.h"
 #include "backend/segment/segment_runner.h"
 #include "backend/segment/sequence/local_frames.h"
-#include "backend/segment/sequence/segment_coder.h"
 #include "backend/system/numa.h"
 #include "backend/text/text.h"
 
@@ -33,110 +27,40 @@ std::int64_t scaled(std::int64_t bytes, double factor) {
 
 }  // namespace
 
-class SegmentServer::Impl {
- public:
-    Impl(std::shared_ptr<const StreamInput> input, SegmentServerOptions options, BufferPool& pool,
-         StageCounters& counters, Begun begun, Done done)
-        : input_(std::move(input)),
-          options_(std::move(options)),
-          pool_(pool),
-          counters_(counters),
-          begun_(std::move(begun)),
-          done_(std::move(done)),
-          ahead_(*input_, pool),
-          heldMax_(pool.limitBytes() > 0 ? std::min(options_.heldBytesMax, pool.limitBytes() / 2)
-                                         : options_.heldBytesMax),
-          codecs_(options_.codecs) {
-        const auto nodes = std::make_shared<const std::vector<std::vector<int>>>(numaNodes());
-        for (int t = 0; t < options_.threads; ++t) {
-            threads_.push_back(startThread(strCat("data-", t), [this, nodes, t](std::stop_token) {
-                pinToNode(*nodes, t);
-                work();
-            }));
-        }
+SegmentServer::SegmentServer(std::shared_ptr<const StreamInput> input, SegmentServerOptions options,
+                             BufferPool& pool, StageCounters& counters, Begun begun, Done done)
+    : input_(std::move(input)),
+      options_(std::move(options)),
+      pool_(pool),
+      counters_(counters),
+      begun_(std::move(begun)),
+      done_(std::move(done)),
+      ahead_(*input_, pool),
+      heldMax_(pool.limitBytes() > 0 ? std::min(options_.heldBytesMax, pool.limitBytes() / 2)
+                                     : options_.heldBytesMax),
+      codecs_(options_.codecs),
+      columnsPerPlanned_(kColumnsAtFirst),
+      codedPerPlanned_(kCodedAtFirst) {
+    const auto nodes = std::make_shared<const std::vector<std::vector<int>>>(numaNodes());
+    for (int t = 0; t < options_.threads; ++t) {
+        threads_.push_back(startThread(strCat("data-", t), [this, nodes, t](std::stop_token) {
+            pinToNode(*nodes, t);
+            work();
+        }));
     }
-    ~Impl() {
-        {
-            MutexLock lock(mutex_);
-            isStopped_ = true;
-            changed_.notifyAll();
-        }
-        threads_.clear();
+}
+
+SegmentServer::~SegmentServer() {
+    {
+        MutexLock lock(mutex_);
+        isStopped_ = true;
+        changed_.notifyAll();
     }
-
-    void order(const stream::SegmentOrder& order);
-    void withdraw(const stream::SegmentOrder& order, bool isReadKept);
-    std::optional<CodedFrame> frame(const stream::SegmentOrder& order, std::int64_t frame);
-    void setCodecs(frame::CodecPlan codecs);
-    State state() const;
-
- private:
-    enum class Phase { kWaiting, kComputing, kHeld };
-    struct Entry {
-        stream::SegmentOrder order;
-        Phase phase = Phase::kWaiting;
-        bool isWithdrawn = false;      ///< withdrawn while it is computed
-        bool isAlone = false;          ///< must be computed with no other segment beside it
-        bool isRead = false;           ///< a frame of it was requested
-        bool isGivenUp = false;        ///< reported as given up; kept while it may be read
-        std::int64_t columnBytes = 0;  ///< expected, while it is computed
-        std::int64_t heldBytes = 0;    ///< expected, then actual
-        std::vector<CodedFrame> frames;
-    };
-    using Key = std::pair<stream::SegmentName, std::uint32_t>;
-    using Entries = std::map<Key, Entry>;
-    static Key keyOf(const stream::SegmentOrder& order) { return {order.name, order.generation}; }
-    struct Coder {
-        std::uint64_t version = 0;
-        std::optional<SegmentCoder> coder;
-    };
-    /// The work to do, and to report, without the lock.
-    struct Work {
-        std::optional<stream::SegmentOrder> order;
-        std::vector<SegmentDone> givenUp;
-        std::vector<Entry> dropped;
-        bool isEnd = false;
-    };
-
-    void work();
-    Work next();
-    bool beginLocked(Work& work) MR_REQUIRES(mutex_);
-    bool hasRoomLocked(const Key& key, std::int64_t bytes, Work& work) MR_REQUIRES(mutex_);
-    /// Whether another process may be reading its memory.
-    bool isRead(const Entry& entry) const { return options_.arena != nullptr && entry.isRead; }
-    std::int64_t columnsLimit() const { return ahead_.leftOf(pool_.limitBytes()) - heldMax_; }
-    Result<CodedSegment> compute(const stream::SegmentOrder& order, SegmentRunner& runner,
-                                 Coder& coder, std::int64_t& columnBytes);
-    void finish(const stream::SegmentOrder& order, Result<CodedSegment> coded,
-                std::int64_t columnBytes);
-    bool settleLocked(Entry& entry, Result<CodedSegment>& coded, std::int64_t columnBytes)
-        MR_REQUIRES(mutex_);
-    Status tooLarge(const stream::SegmentOrder& order, const Status& why) const;
-
-    const std::shared_ptr<const StreamInput> input_;
-    const SegmentServerOptions options_;
-    BufferPool& pool_;
-    StageCounters& counters_;
-    const Begun begun_;
-    const Done done_;
-    const ObjectsAhead ahead_;
-    const std::int64_t heldMax_;
-    mutable Mutex mutex_;
-    CondVar changed_;
-    Entries entries_ MR_GUARDED_BY(mutex_);
-    frame::CodecPlan codecs_ MR_GUARDED_BY(mutex_);
-    std::uint64_t codecsVersion_ MR_GUARDED_BY(mutex_) = 1;
-    std::int64_t numComputing_ MR_GUARDED_BY(mutex_) = 0;
-    std::int64_t columnBytes_ MR_GUARDED_BY(mutex_) = 0;
-    std::int64_t heldBytes_ MR_GUARDED_BY(mutex_) = 0;  ///< expected, then actual
-    double columnsPerPlanned_ MR_GUARDED_BY(mutex_) = kColumnsAtFirst;
-    double codedPerPlanned_ MR_GUARDED_BY(mutex_) = kCodedAtFirst;
-    bool isStopped_ MR_GUARDED_BY(mutex_) = false;
-    std::vector<std::jthread> threads_;
-};
+    threads_.clear();
+}
 
 // Announces before a thread may start the order: a later announcement would never be released.
-void SegmentServer::Impl::order(const stream::SegmentOrder& order) {
+void SegmentServer::order(const stream::SegmentOrder& order) {
     {
         MutexLock lock(mutex_);
         if (entries_.contains(keyOf(order))) {
@@ -149,7 +73,7 @@ void SegmentServer::Impl::order(const stream::SegmentOrder& order) {
     changed_.notifyAll();
 }
 
-void SegmentServer::Impl::withdraw(const stream::SegmentOrder& order, bool isReadKept) {
+void SegmentServer::drop(const stream::SegmentOrder& order, bool isReadKept) {
     Entry dropped;  // frees its memory without the lock
     {
         MutexLock lock(mutex_);
@@ -171,8 +95,8 @@ void SegmentServer::Impl::withdraw(const stream::SegmentOrder& order, bool isRea
     }
 }
 
-std::optional<CodedFrame> SegmentServer::Impl::frame(const stream::SegmentOrder& order,
-                                                     std::int64_t frame) {
+std::optional<CodedFrame> SegmentServer::frame(const stream::SegmentOrder& order,
+                                               std::int64_t frame) {
     MutexLock lock(mutex_);
     const auto at = entries_.find(keyOf(order));
     if (at == entries_.end() || frame < 0 || frame >= std::ssize(at->second.frames)) {
@@ -182,24 +106,13 @@ std::optional<CodedFrame> SegmentServer::Impl::frame(const stream::SegmentOrder&
     return at->second.frames[static_cast<std::size_t>(frame)];
 }
 
-void SegmentServer::Impl::setCodecs(frame::CodecPlan codecs) {
+void SegmentServer::setCodecs(frame::CodecPlan codecs) {
     MutexLock lock(mutex_);
     codecs_ = std::move(codecs);
     ++codecsVersion_;
 }
 
-SegmentServer::State SegmentServer::Impl::state() const {
-    MutexLock lock(mutex_);
-    State state;
-    state.heldBytes = heldBytes_;
-    for (const auto& [key, entry] : entries_) {
-        (entry.phase == Phase::kHeld ? state.numHeld : state.numOrders) += 1;
-    }
-    state.numFree = std::max<std::int64_t>(options_.threads + 1 - state.numOrders, 0);
-    return state;
-}
-
-void SegmentServer::Impl::work() {
+void SegmentServer::work() {
     SegmentRunner runner(input_, pool_, counters_, ahead_.readAhead(), 0);
     Coder coder;
     for (;;) {
@@ -226,7 +139,7 @@ void SegmentServer::Impl::work() {
     }
 }
 
-SegmentServer::Impl::Work SegmentServer::Impl::next() {
+SegmentServer::Work SegmentServer::next() {
     Work work;
     MutexLock lock(mutex_);
     while (!isStopped_ && !beginLocked(work) && work.givenUp.empty()) {
@@ -243,7 +156,7 @@ SegmentServer::Impl::Work SegmentServer::Impl::next() {
 }
 
 // Starts the earliest waiting order, or none: a later order never overtakes it.
-bool SegmentServer::Impl::beginLocked(Work& work) {
+bool SegmentServer::beginLocked(Work& work) {
     const auto first = std::ranges::find_if(
         entries_, [](const auto& entry) { return entry.second.phase == Phase::kWaiting; });
     if (first == entries_.end()) {
@@ -270,7 +183,7 @@ bool SegmentServer::Impl::beginLocked(Work& work) {
 
 // Whether held segments leave room. For an order that comes before them the last ones are given up:
 // they are released only after it, so it would wait forever.
-bool SegmentServer::Impl::hasRoomLocked(const Key& key, std::int64_t bytes, Work& work) {
+bool SegmentServer::hasRoomLocked(const Key& key, std::int64_t bytes, Work& work) {
     const auto isFull = [&]() MR_REQUIRES(mutex_) {
         return heldBytes_ > 0 && heldBytes_ + bytes > heldMax_;
     };
@@ -298,9 +211,9 @@ bool SegmentServer::Impl::hasRoomLocked(const Key& key, std::int64_t bytes, Work
     return !isFull();
 }
 
-Result<CodedSegment> SegmentServer::Impl::compute(const stream::SegmentOrder& order,
-                                                  SegmentRunner& runner, Coder& coder,
-                                                  std::int64_t& columnBytes) {
+Result<CodedSegment> SegmentServer::compute(const stream::SegmentOrder& order,
+                                            SegmentRunner& runner, Coder& coder,
+                                            std::int64_t& columnBytes) {
     {
         MutexLock lock(mutex_);
         if (coder.version != codecsVersion_) {
@@ -317,8 +230,8 @@ Result<CodedSegment> SegmentServer::Impl::compute(const stream::SegmentOrder& or
     return coded;
 }
 
-void SegmentServer::Impl::finish(const stream::SegmentOrder& order, Result<CodedSegment> coded,
-                                 std::int64_t columnBytes) {
+void SegmentServer::finish(const stream::SegmentOrder& order, Result<CodedSegment> coded,
+                           std::int64_t columnBytes) {
     SegmentDone done;
     done.order = order;
     {
@@ -350,8 +263,8 @@ void SegmentServer::Impl::finish(const stream::SegmentOrder& order, Result<Coded
 
 // Returns false if memory ran out while other segments held some; the order then waits to be
 // computed alone.
-bool SegmentServer::Impl::settleLocked(Entry& entry, Result<CodedSegment>& coded,
-                                       std::int64_t columnBytes) {
+bool SegmentServer::settleLocked(Entry& entry, Result<CodedSegment>& coded,
+                                 std::int64_t columnBytes) {
     const double planned = static_cast<double>(std::max<std::int64_t>(entry.order.decodedBytes, 1));
     if (coded.ok()) {
         if (entry.order.decodedBytes > kSmallSegment) {
@@ -378,44 +291,12 @@ bool SegmentServer::Impl::settleLocked(Entry& entry, Result<CodedSegment>& coded
     return true;
 }
 
-Status SegmentServer::Impl::tooLarge(const stream::SegmentOrder& order, const Status& why) const {
+Status SegmentServer::tooLarge(const stream::SegmentOrder& order, const Status& why) const {
     return resourceExhausted(describeSegment(*input_, order.name.epoch, order.name.segment),
                              " of about ", formatBytes(static_cast<double>(order.decodedBytes)),
                              " decoded does not fit the memory limit of the data worker (",
                              formatBytes(static_cast<double>(pool_.limitBytes())),
                              "): ", messageOf(why));
-}
-
-SegmentServer::SegmentServer(std::shared_ptr<const StreamInput> input, SegmentServerOptions options,
-                             BufferPool& pool, StageCounters& counters, Begun begun, Done done)
-    : impl_(std::make_unique<Impl>(std::move(input), std::move(options), pool, counters,
-                                   std::move(begun), std::move(done))) {}
-
-SegmentServer::~SegmentServer() = default;
-
-void SegmentServer::order(const stream::SegmentOrder& order) {
-    impl_->order(order);
-}
-
-void SegmentServer::withdraw(const stream::SegmentOrder& order) {
-    impl_->withdraw(order, false);
-}
-
-void SegmentServer::withdrawUnread(const stream::SegmentOrder& order) {
-    impl_->withdraw(order, true);
-}
-
-std::optional<CodedFrame> SegmentServer::frame(const stream::SegmentOrder& order,
-                                               std::int64_t frame) const {
-    return impl_->frame(order, frame);
-}
-
-void SegmentServer::setCodecs(frame::CodecPlan codecs) {
-    impl_->setCodecs(std::move(codecs));
-}
-
-SegmentServer::State SegmentServer::state() const {
-    return impl_->state();
 }
 
 }  // namespace millrace::segment

@@ -15,13 +15,21 @@
 // Failure: a segment's error is in its answer, with file and row group or row.
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
 
+#include "backend/core/mutex.h"
 #include "backend/core/status.h"
 #include "backend/frame/codec.h"
 #include "backend/segment/buffer_pool.h"
+#include "backend/segment/objects_ahead.h"
+#include "backend/segment/segment_runner.h"
 #include "backend/segment/sequence/remote_frames.h"
+#include "backend/segment/sequence/segment_coder.h"
 #include "backend/segment/sequence/segment_report.h"
 #include "backend/segment/stage_counters.h"
 #include "backend/segment/stream_input.h"
@@ -66,28 +74,79 @@ class SegmentServer {
     /// The order is no longer needed. If it waits it is dropped; if it is held its frames are
     /// freed. No answer follows, but one may be on its way. If it is being computed it is answered
     /// with kCancelled.
-    void withdraw(const stream::SegmentOrder& order);
+    void withdraw(const stream::SegmentOrder& order) { drop(order, false); }
     /// Like withdraw(), but keeps what a feed may be reading in the arena until withdraw() names
     /// it.
-    void withdrawUnread(const stream::SegmentOrder& order);
+    void withdrawUnread(const stream::SegmentOrder& order) { drop(order, true); }
     /// Returns nothing if the order is not held. `frame` as FrameSpan counts them.
-    std::optional<CodedFrame> frame(const stream::SegmentOrder& order, std::int64_t frame) const;
+    std::optional<CodedFrame> frame(const stream::SegmentOrder& order, std::int64_t frame);
     /// Applies to frames coded from now on.
     void setCodecs(frame::CodecPlan codecs);
 
-    struct State {
-        /// Further orders to send so that no thread waits for one. An order waits while held
-        /// segments leave no room for it, unless it comes before them in the sequence.
-        std::int64_t numFree = 0;
-        std::int64_t numOrders = 0;  ///< not answered
-        std::int64_t numHeld = 0;
-        std::int64_t heldBytes = 0;
-    };
-    State state() const;
-
  private:
-    class Impl;
-    std::unique_ptr<Impl> impl_;
+    enum class Phase { kWaiting, kComputing, kHeld };
+    struct Entry {
+        stream::SegmentOrder order;
+        Phase phase = Phase::kWaiting;
+        bool isWithdrawn = false;      ///< withdrawn while it is computed
+        bool isAlone = false;          ///< must be computed with no other segment beside it
+        bool isRead = false;           ///< a frame of it was requested
+        bool isGivenUp = false;        ///< reported as given up; kept while it may be read
+        std::int64_t columnBytes = 0;  ///< expected, while it is computed
+        std::int64_t heldBytes = 0;    ///< expected, then actual
+        std::vector<CodedFrame> frames;
+    };
+    using Key = std::pair<stream::SegmentName, std::uint32_t>;
+    using Entries = std::map<Key, Entry>;
+    static Key keyOf(const stream::SegmentOrder& order) { return {order.name, order.generation}; }
+    struct Coder {
+        std::uint64_t version = 0;
+        std::optional<SegmentCoder> coder;
+    };
+    /// The work to do, and to report, without the lock.
+    struct Work {
+        std::optional<stream::SegmentOrder> order;
+        std::vector<SegmentDone> givenUp;
+        std::vector<Entry> dropped;
+        bool isEnd = false;
+    };
+
+    void drop(const stream::SegmentOrder& order, bool isReadKept);
+    void work();
+    Work next();
+    bool beginLocked(Work& work) MR_REQUIRES(mutex_);
+    bool hasRoomLocked(const Key& key, std::int64_t bytes, Work& work) MR_REQUIRES(mutex_);
+    /// Whether another process may be reading its memory.
+    bool isRead(const Entry& entry) const { return options_.arena != nullptr && entry.isRead; }
+    std::int64_t columnsLimit() const { return ahead_.leftOf(pool_.limitBytes()) - heldMax_; }
+    Result<CodedSegment> compute(const stream::SegmentOrder& order, SegmentRunner& runner,
+                                 Coder& coder, std::int64_t& columnBytes);
+    void finish(const stream::SegmentOrder& order, Result<CodedSegment> coded,
+                std::int64_t columnBytes);
+    bool settleLocked(Entry& entry, Result<CodedSegment>& coded, std::int64_t columnBytes)
+        MR_REQUIRES(mutex_);
+    Status tooLarge(const stream::SegmentOrder& order, const Status& why) const;
+
+    const std::shared_ptr<const StreamInput> input_;
+    const SegmentServerOptions options_;
+    BufferPool& pool_;
+    StageCounters& counters_;
+    const Begun begun_;
+    const Done done_;
+    const ObjectsAhead ahead_;
+    const std::int64_t heldMax_;
+    mutable Mutex mutex_;
+    CondVar changed_;
+    Entries entries_ MR_GUARDED_BY(mutex_);
+    frame::CodecPlan codecs_ MR_GUARDED_BY(mutex_);
+    std::uint64_t codecsVersion_ MR_GUARDED_BY(mutex_) = 1;
+    std::int64_t numComputing_ MR_GUARDED_BY(mutex_) = 0;
+    std::int64_t columnBytes_ MR_GUARDED_BY(mutex_) = 0;
+    std::int64_t heldBytes_ MR_GUARDED_BY(mutex_) = 0;  ///< expected, then actual
+    double columnsPerPlanned_ MR_GUARDED_BY(mutex_);
+    double codedPerPlanned_ MR_GUARDED_BY(mutex_);
+    bool isStopped_ MR_GUARDED_BY(mutex_) = false;
+    std::vector<std::jthread> threads_;
 };
 
 }  // namespace millrace::segment

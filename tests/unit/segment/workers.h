@@ -13,21 +13,9 @@
 #include "backend/segment/sequence/remote_segment_queue.h"
 #include "backend/segment/sequence/segment_server.h"
 #include "backend/segment/stream_input.h"
+#include "tests/unit/segment/workers_options.h"
 
 namespace millrace::segment {
-
-struct WorkersOptions {
-    int workers = 2, threads = 1;
-    std::uint64_t seed = 1;
-    /// Probability at each event, in percent, that a worker loses all that it has and restarts.
-    int lost = 0;
-    /// Likewise: an order goes to a second worker; a segment is left to the stream's own threads;
-    /// these may begin segments, or no longer; a byte of a frame changes.
-    int again = 0, here = 0, toggled = 0, damaged = 0;
-    bool computesHere = false;
-    std::int64_t heldBytesMax = std::int64_t{1} << 30, poolBytes = 0;
-    frame::CodecPlan codecs;
-};
 
 class Workers {
  public:
@@ -98,6 +86,7 @@ class Workers {
         std::unique_ptr<SegmentServer> server;
         std::shared_ptr<Holder> holder;
         std::vector<Order> orders;  ///< given and not released
+        std::vector<Order> open;    ///< given, and neither answered nor dropped
     };
 
     void post(std::function<void()> event) {
@@ -143,7 +132,7 @@ class Workers {
 
     void give() {
         for (const auto& worker : workers_) {
-            while (worker->server->state().numFree > 0) {
+            while (std::ssize(worker->open) <= options_.threads) {
                 const auto order = queue_.claim();
                 if (!order) {
                     return;
@@ -154,11 +143,13 @@ class Workers {
     }
     void giveTo(Worker& worker, const Order& order) {
         worker.orders.push_back(order);
+        worker.open.push_back(order);
         worker.server->order(order);
     }
 
     void answered(int w, const SegmentDone& done) {
         Worker& worker = *workers_[static_cast<std::size_t>(w)];
+        erase(worker.open, done.order);
         if (done.isGivenUp) {
             ++numGivenUp;
             forget(worker, done.order);
@@ -209,12 +200,17 @@ class Workers {
         worker.server->withdraw(order);
     }
     static void forget(Worker& worker, const Order& order) {
-        std::erase_if(worker.orders, [&](const Order& other) { return other.isSame(order); });
+        erase(worker.orders, order);
+        erase(worker.open, order);
+    }
+    static void erase(std::vector<Order>& orders, const Order& order) {
+        std::erase_if(orders, [&](const Order& other) { return other.isSame(order); });
     }
     void disturb() {
         Worker& worker = *workers_[upTo(workers_.size())];
         if (chance(options_.lost)) {
             ++numLost;
+            worker.open.clear();
             for (const Order& order : std::exchange(worker.orders, {})) {
                 worker.server->withdraw(order);
                 queue_.lost(order);
