@@ -182,29 +182,11 @@ class Parser {
     std::vector<ConfigLine> lines_;
 };
 
-// Keys that this program or libssh obeys.
-const std::set<std::string>& heededKeys() {
-    static const std::set<std::string> kKeys = {"hostname",
-                                                "port",
-                                                "user",
-                                                "identityfile",
-                                                "identitiesonly",
-                                                "identityagent",
-                                                "proxyjump",
-                                                "proxycommand",
-                                                "userknownhostsfile",
-                                                "globalknownhostsfile",
-                                                "hostkeyalias",
-                                                "stricthostkeychecking",
-                                                "connecttimeout",
-                                                "serveraliveinterval",
-                                                "serveralivecountmax",
-                                                "batchmode",
-                                                "addressfamily",
-                                                "numberofpasswordprompts",
-                                                "pubkeyauthentication",
-                                                "passwordauthentication",
-                                                "kbdinteractiveauthentication",
+// Keys that a file may have beside those of the command line (isOption). This program or libssh
+// obeys the first ones. The others are for features that it never uses, or without an important
+// effect.
+const std::set<std::string>& keysOfFiles() {
+    static const std::set<std::string> kKeys = {"proxycommand",
                                                 "challengeresponseauthentication",
                                                 "ciphers",
                                                 "macs",
@@ -214,25 +196,12 @@ const std::set<std::string>& heededKeys() {
                                                 "rekeylimit",
                                                 "pubkeyacceptedalgorithms",
                                                 "pubkeyacceptedkeytypes",
-                                                "loglevel"};
-    return kKeys;
-}
-
-// Keys for features that this program never uses, and keys without an important effect.
-const std::set<std::string>& idleKeys() {
-    static const std::set<std::string> kKeys = {"addkeystoagent",
+                                                "addkeystoagent",
                                                 "checkhostip",
-                                                "clearallforwardings",
-                                                "controlmaster",
-                                                "controlpath",
-                                                "controlpersist",
                                                 "dynamicforward",
                                                 "enableescapecommandline",
                                                 "escapechar",
-                                                "exitonforwardfailure",
                                                 "forkafterauthentication",
-                                                "forwardagent",
-                                                "forwardx11",
                                                 "forwardx11timeout",
                                                 "forwardx11trusted",
                                                 "gatewayports",
@@ -245,19 +214,13 @@ const std::set<std::string>& idleKeys() {
                                                 "localcommand",
                                                 "localforward",
                                                 "logverbose",
-                                                "permitlocalcommand",
                                                 "permitremoteopen",
-                                                "remotecommand",
                                                 "remoteforward",
-                                                "requesttty",
                                                 "sendenv",
                                                 "sessiontype",
                                                 "setenv",
                                                 "stdinnull",
-                                                "streamlocalbindmask",
-                                                "streamlocalbindunlink",
                                                 "syslogfacility",
-                                                "tcpkeepalive",
                                                 "tunnel",
                                                 "tunneldevice",
                                                 "updatehostkeys",
@@ -365,7 +328,7 @@ std::vector<std::string> unheededKeys(const std::vector<ConfigLine>& lines) {
     std::set<std::string> seen;
     std::vector<std::string> unheeded;
     for (const ConfigLine& line : lines) {
-        if (!heededKeys().contains(line.key) && !idleKeys().contains(line.key) &&
+        if (!isOption(line.key) && !keysOfFiles().contains(line.key) &&
             seen.insert(line.key).second) {
             unheeded.push_back(strCat(line.place, ": ", line.name));
         }

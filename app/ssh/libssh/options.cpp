@@ -217,6 +217,10 @@ Result<Invocation> parseInvocation(const std::vector<std::string>& arguments) {
     return Reader(arguments).read();
 }
 
+bool isOption(std::string_view key) {
+    return std::ranges::find(kOptions, key, &KnownOption::key) != kOptions.end();
+}
+
 Result<KeyValue> parseOption(std::string_view text) {
     const std::size_t end = text.find_first_of("= \t");
     std::string_view value = end == std::string_view::npos ? "" : trimmed(text.substr(end));

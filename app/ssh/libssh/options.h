@@ -40,6 +40,8 @@ struct Invocation {
 /// `arguments` without the program's name.
 Result<Invocation> parseInvocation(const std::vector<std::string>& arguments);
 
+/// Whether parseOption() knows the key, which is in lower case.
+bool isOption(std::string_view key);
 /// "key=value" or "key value". Rejects unknown keys, and values that ask for unsupported behaviour.
 Result<KeyValue> parseOption(std::string_view text);
 

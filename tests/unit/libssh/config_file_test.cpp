@@ -107,9 +107,9 @@ TEST(ConfigFile, TokensAreExpandedOnce) {
 }
 
 TEST(ConfigFile, WhatNobodyHeedsIsNamedOnce) {
-    const Result<std::vector<ConfigLine>> lines =
-        parseConfig("SendEnv LANG\nPKCS11Provider x\nCiphers aes\nPKCS11Provider y\nUnheard 1\n",
-                    "config", "/none", subjectOf("box"));
+    const Result<std::vector<ConfigLine>> lines = parseConfig(
+        "SendEnv LANG\nPKCS11Provider x\nCiphers aes\nPKCS11Provider y\nUnheard 1\nPort 2\n",
+        "config", "/none", subjectOf("box"));
     ASSERT_TRUE(lines.ok());
     EXPECT_THAT(unheededKeys(*lines), ElementsAre("config:2: PKCS11Provider", "config:5: Unheard"));
 }
