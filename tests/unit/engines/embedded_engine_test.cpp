@@ -92,9 +92,11 @@ TEST_F(EmbeddedEngineTest, TheFirstFailureIsNamedAndEndsTheOthers) {
 
 // The engine forgets a gang that it has listed as ended; from then on only the files tell its end.
 TEST_F(EmbeddedEngineTest, AnEndThatAFullDiskCannotStoreIsToldOnceItIsStored) {
-    const std::string id = submit(gang({group("rank", "exit 7", true)}));
+    const std::string id = submit(gang(
+        {group("rank", "while [ ! -e " + file("go") + " ]; do sleep 0.02; done; exit 7", true)}));
     {
         const tests::FileSizeLimit limit(16);
+        std::ofstream(file("go")) << "";
         ASSERT_TRUE(eventually([&] { return workerOf(stateOf(id), "rank0").exitCode == 7; }));
         for (int i = 0; i < 3; ++i) {
             const auto all = engine->list();
