@@ -1,6 +1,7 @@
 #include "backend/dataset/read_ahead.h"
 
 #include <algorithm>
+#include <set>
 
 #include <arrow/buffer.h>
 #include <arrow/memory_pool.h>

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "backend/expr/expr_conversion.h"
 #include "backend/expr/expr_lexer.h"
 #include "backend/expr/expr_node.h"
 #include "backend/expr/expression.h"
