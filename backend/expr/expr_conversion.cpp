@@ -142,6 +142,14 @@ std::string hintFor(const Expr& a, const Expr& b) {
     return "";
 }
 
+std::string whyUnknown(const Schema& schema, const std::string& name) {
+    const std::string why = schema.whyUnknown(name);
+    const bool isNear = why.find("did you mean") != std::string::npos;
+    return schema.findRefused(name) != nullptr || isNear
+               ? why
+               : strCat(why, "; a text is written in single quotes");
+}
+
 bool canCast(const DataType& from, const DataType& to) {
     if (from.isNull()) {
         return true;

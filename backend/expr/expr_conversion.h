@@ -26,6 +26,8 @@ bool isIntLiteral(const Expr& e);
 const char* operationVerb(ExprOp op);
 /// "; " and a suggestion for two operands without a common type; or "".
 std::string hintFor(const Expr& a, const Expr& b);
+/// Why an expression cannot read this column: no column of the schema, or one that is refused.
+std::string whyUnknown(const Schema& schema, const std::string& name);
 /// Whether an explicit cast exists.
 bool canCast(const DataType& from, const DataType& to);
 /// Converts a typed tree to `type`: literals are changed, others get an implicit cast.

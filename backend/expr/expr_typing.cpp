@@ -128,10 +128,7 @@ class Typer {
     Expr column(const Expr& expr) {
         const Field* field = schema_.find(expr->name);
         if (field == nullptr) {
-            const std::string why = schema_.whyUnknown(expr->name);
-            const bool mayBeText = schema_.findRefused(expr->name) == nullptr &&
-                                   why.find("did you mean") == std::string::npos;
-            return fail(expr, strCat(why, mayBeText ? "; a text is written in single quotes" : ""));
+            return fail(expr, whyUnknown(schema_, expr->name));
         }
         return withType(expr, field->type);
     }
