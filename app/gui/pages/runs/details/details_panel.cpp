@@ -11,6 +11,7 @@
 #include "app/gui/pages/runs/details/overview_section.h"
 #include "app/gui/pages/runs/details/run_head.h"
 #include "app/gui/pages/runs/parts/run_actions.h"
+#include "app/gui/widgets/look.h"
 #include "app/gui/widgets/panels.h"
 
 namespace millrace::gui {

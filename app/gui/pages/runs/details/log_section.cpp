@@ -5,6 +5,7 @@
 #include "app/gui/bridge/daemon_bridge.h"
 #include "app/gui/models/live/log_model.h"
 #include "app/gui/widgets/live/log_view.h"
+#include "app/gui/widgets/look.h"
 
 namespace millrace::gui {
 namespace {
