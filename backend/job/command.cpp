@@ -41,7 +41,7 @@ Result<std::string> findProgram(const std::string& program, const CommandPlace& 
     }
     const bool isLine = program.find(' ') != std::string::npos;
     return notFound(
-        "command: there is no program '", program, "' in PATH (", place.searchPath, ")",
+        "command: program '", program, "' was not found in PATH (", place.searchPath, ")",
         isLine ? "; a command is a list, one item for each word: [python3, train.py]" : "");
 }
 

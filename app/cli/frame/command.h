@@ -34,7 +34,7 @@ class ParsedArgs {
     std::vector<std::string> words;  ///< positional arguments
 };
 
-/// What a command needs beside this process; it takes --host for that.
+/// The process that a command uses besides its own; --host names the host of that process.
 enum class Reaches {
     kDaemon,
     kLoaderThere,  ///< no daemon; --host ssh://HOST runs the loader on that host

@@ -273,7 +273,7 @@ told(length=len(stream), steps=stream.step, estimate=stream.estimate.steps,
         spec = self.prepare(ranks=1)
         with open(spec, encoding="utf-8") as file:
             text = file.read()
-        for command, said in (("[nosuchprogram, script.py]", "there is no program 'nosuchprogram' in PATH"),
+        for command, said in (("[nosuchprogram, script.py]", "program 'nosuchprogram' was not found in PATH"),
                               ("[./bin/none, script.py]", "is not a program that can be started"),
                               ("[python3, none.py]", "there is no none.py")):
             with open(spec, "w", encoding="utf-8") as file:

@@ -41,12 +41,12 @@ TEST_F(Command, ABareNameIsLookedForInThePathAndAnotherFromTheSpecsDirectory) {
     EXPECT_THAT(resolved({"./tool"}), ElementsAre(beside));
     EXPECT_THAT(resolved({inPath}), ElementsAre(inPath));
     file("bin/text", 0600);
-    EXPECT_THAT(resolved({"text"}), ElementsAre(HasSubstr("there is no program 'text' in PATH")));
+    EXPECT_THAT(resolved({"text"}), ElementsAre(HasSubstr("program 'text' was not found in PATH")));
     EXPECT_THAT(resolved({"python3 train.py"}),
                 ElementsAre(HasSubstr("; a command is a list, one item for each word")));
     EXPECT_THAT(resolved({"./none"}),
                 ElementsAre(HasSubstr("spec/none is not a program that can be started")));
-    EXPECT_THAT(resolved({""}), ElementsAre(HasSubstr("there is no program ''")));
+    EXPECT_THAT(resolved({""}), ElementsAre(HasSubstr("program '' was not found")));
     EXPECT_THAT(resolved({}), ElementsAre("command: is empty"));
 }
 
