@@ -72,6 +72,25 @@ std::vector<values::RunFigure> pointsAt(std::int64_t step, std::int64_t timeMs) 
     return points;
 }
 
+// The same values as the daemon sends them to a page: one line, whose keys are numbers of names.
+values::MetricLine lineAt(std::int64_t step, std::int64_t timeMs) {
+    values::MetricLine line;
+    line.number = line.step = step;
+    line.timeMs = timeMs;
+    for (std::uint32_t key = 0; const values::RunFigure& figure : pointsAt(step, timeMs)) {
+        line.values.push_back({key++, figure.value});
+    }
+    return line;
+}
+
+values::MetricNames namesOfLines() {
+    values::MetricNames names;
+    for (std::uint32_t key = 0; key < kMetrics; ++key) {
+        names[key] = metricOf(static_cast<int>(key));
+    }
+    return names;
+}
+
 class Bench {
  public:
     Bench() {
@@ -146,6 +165,7 @@ class Bench {
     // and one repaint for each simulated minute.
     Json hour(int seconds) {
         Json result;
+        const values::MetricNames names = namesOfLines();
         std::vector<double> memory;
         for (int second = 0; second < seconds; ++second) {
             const std::int64_t now = startMs_ + std::int64_t{1'000} * second;
@@ -158,8 +178,8 @@ class Bench {
             for (const values::RunSummary& run : runs_) {
                 for (int k = 0; k < kHz; ++k) {
                     const std::int64_t step = std::int64_t{second} * kHz + k + 1;
-                    page_->feed().series(run.id)->apply(std::nullopt,
-                                                        pointsAt(step, now + k * 100));
+                    const values::MetricLine line = lineAt(step, now + k * 100);
+                    page_->feed().series(run.id)->apply(std::nullopt, {&line, 1}, names);
                 }
             }
             page_->feed().log().append(client::sceneLog(runs_.front(), second * 100, 100));
