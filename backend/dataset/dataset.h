@@ -14,7 +14,7 @@
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
 #include "backend/dataset/metadata_cache.h"
-#include "backend/dataset/partitions.h"
+#include "backend/dataset/plan/partitions.h"
 #include "backend/expr/schema.h"
 #include "backend/files/file_metadata.h"
 #include "backend/spec/run_spec.h"

@@ -10,8 +10,8 @@
 
 #include <parquet/type_fwd.h>
 
-#include "backend/dataset/partitions.h"
-#include "backend/dataset/split_pruner.h"
+#include "backend/dataset/plan/partitions.h"
+#include "backend/dataset/plan/split_pruner.h"
 #include "backend/files/file_source.h"
 #include "backend/pages/page_index.h"
 

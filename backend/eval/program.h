@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "backend/eval/evaluator.h"
-#include "backend/eval/lane_kernels.h"
+#include "backend/eval/lanes/lane_kernels.h"
 
 namespace millrace::eval {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backend/eval/kernels.h"
-#include "backend/eval/lanes.h"
+#include "backend/eval/lanes/lanes.h"
 
 namespace millrace::eval {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "backend/dataset/plan_builder.h"
+#include "backend/dataset/plan/plan_builder.h"
 #include "backend/eval/evaluation_pool.h"
 #include "backend/recipe/outputs.h"
 #include "backend/recipe/own_time.h"

@@ -23,7 +23,7 @@
 #include "backend/expr/schema.h"
 #include "backend/pages/row_selection.h"
 #include "backend/recipe/feature_batch.h"
-#include "backend/recipe/shared_tables.h"
+#include "backend/recipe/join/shared_tables.h"
 #include "backend/recipe/value_counter.h"
 #include "backend/spec/run_spec.h"
 #include "backend/spec/table_ref.h"

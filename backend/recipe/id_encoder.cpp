@@ -13,8 +13,8 @@
 #include "backend/eval/hash_rows.h"
 #include "backend/eval/list_view.h"
 #include "backend/eval/value_reader.h"
+#include "backend/recipe/join/side_rows.h"
 #include "backend/recipe/row_set.h"
-#include "backend/recipe/side_rows.h"
 #include "backend/recipe/steps.h"
 
 namespace millrace::recipe {

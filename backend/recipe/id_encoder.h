@@ -12,7 +12,7 @@
 #include "backend/core/status.h"
 #include "backend/eval/kernels.h"
 #include "backend/recipe/compiled_recipe.h"
-#include "backend/recipe/join_table.h"
+#include "backend/recipe/join/join_table.h"
 #include "backend/spec/run_spec.h"
 
 namespace millrace::recipe {

@@ -8,7 +8,7 @@
 #include <arrow/array/array_primitive.h>
 
 #include "backend/eval/evaluator.h"
-#include "backend/recipe/as_of_table.h"
+#include "backend/recipe/join/as_of_table.h"
 #include "backend/text/text.h"
 
 namespace millrace::recipe {

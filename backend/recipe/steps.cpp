@@ -21,9 +21,9 @@
 #include "backend/eval/hash_rows.h"
 #include "backend/eval/list_view.h"
 #include "backend/eval/value_reader.h"
-#include "backend/recipe/bucket_rows.h"
 #include "backend/recipe/id_encoder.h"
-#include "backend/recipe/join_steps.h"
+#include "backend/recipe/join/bucket_rows.h"
+#include "backend/recipe/join/join_steps.h"
 #include "backend/recipe/own_time.h"
 
 namespace millrace::recipe {

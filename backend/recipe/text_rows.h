@@ -12,7 +12,7 @@
 #include <arrow/array/array_binary.h>
 #include <arrow/array/array_primitive.h>
 
-#include "backend/recipe/key_rows.h"
+#include "backend/recipe/join/key_rows.h"
 #include "backend/text/first_bytes.h"
 
 namespace millrace::recipe {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "backend/runs/rank_fold.h"
+#include "backend/runs/metrics/rank_fold.h"
 
 namespace millrace::runs {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "backend/runs/metric_table.h"
+#include "backend/runs/metrics/metric_table.h"
 #include "backend/runs/run_figures.h"
 #include "backend/runs/run_rows.h"
 

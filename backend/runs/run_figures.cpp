@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "backend/runs/metric_table.h"
+#include "backend/runs/metrics/metric_table.h"
 
 namespace millrace::runs {
 namespace {

@@ -5,8 +5,8 @@
 #include <unordered_set>
 
 #include "backend/runs/line_writer.h"
-#include "backend/runs/metric_table.h"
-#include "backend/runs/rank_fold.h"
+#include "backend/runs/metrics/metric_table.h"
+#include "backend/runs/metrics/rank_fold.h"
 #include "backend/runs/run_checkpoints.h"
 #include "backend/runs/run_figures.h"
 #include "backend/runs/run_rows.h"

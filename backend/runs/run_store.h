@@ -14,11 +14,11 @@
 
 #include "backend/core/clock.h"
 #include "backend/core/status.h"
+#include "backend/runs/metrics/run_metrics.h"
 #include "backend/runs/run_checkpoints.h"
 #include "backend/runs/run_documents.h"
 #include "backend/runs/run_lines.h"
 #include "backend/runs/run_list.h"
-#include "backend/runs/run_metrics.h"
 #include "backend/runs/run_record.h"
 #include "backend/runs/run_table.h"
 #include "backend/runs/store_maintenance.h"

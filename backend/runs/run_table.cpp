@@ -3,7 +3,7 @@
 #include "backend/core/hash.h"
 #include "backend/core/ids.h"
 #include "backend/runs/line_writer.h"
-#include "backend/runs/metric_table.h"
+#include "backend/runs/metrics/metric_table.h"
 #include "backend/runs/params.h"
 #include "backend/runs/run_rows.h"
 #include "backend/text/json.h"

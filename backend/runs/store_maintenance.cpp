@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "backend/runs/metric_table.h"
+#include "backend/runs/metrics/metric_table.h"
 #include "backend/runs/run_rows.h"
 #include "backend/text/json.h"
 

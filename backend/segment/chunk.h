@@ -12,7 +12,7 @@
 #include "backend/core/status.h"
 #include "backend/frame/frame.h"
 #include "backend/recipe/feature_batch.h"
-#include "backend/segment/buffer_pool.h"
+#include "backend/segment/memory/buffer_pool.h"
 
 namespace millrace::segment {
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "backend/dataset/plan_builder.h"
+#include "backend/dataset/plan/plan_builder.h"
 #include "backend/objects/object_store.h"
-#include "backend/segment/memory_need.h"
+#include "backend/segment/memory/memory_need.h"
 
 namespace millrace::segment {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "backend/dataset/read_ahead.h"
 #include "backend/dataset/split_reader.h"
-#include "backend/segment/buffer_pool.h"
+#include "backend/segment/memory/buffer_pool.h"
 #include "backend/segment/stream_input.h"
 
 namespace millrace::segment {

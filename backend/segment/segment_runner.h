@@ -17,8 +17,8 @@
 
 #include "backend/core/status.h"
 #include "backend/dataset/split_reader.h"
-#include "backend/segment/buffer_pool.h"
 #include "backend/segment/key_order.h"
+#include "backend/segment/memory/buffer_pool.h"
 #include "backend/segment/row_records.h"
 #include "backend/segment/segment_output.h"
 #include "backend/segment/split_columns.h"

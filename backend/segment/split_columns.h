@@ -15,7 +15,7 @@
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
 #include "backend/recipe/compiled_recipe.h"
-#include "backend/segment/buffer_pool.h"
+#include "backend/segment/memory/buffer_pool.h"
 #include "backend/segment/stage_counters.h"
 #include "backend/segment/work_stealing.h"
 

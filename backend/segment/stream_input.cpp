@@ -5,7 +5,7 @@
 
 #include <absl/strings/escaping.h>
 
-#include "backend/dataset/plan_builder.h"
+#include "backend/dataset/plan/plan_builder.h"
 #include "backend/dataset/side_table.h"
 #include "backend/filesystem/paths.h"
 #include "backend/segment/requests.h"

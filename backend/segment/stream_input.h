@@ -13,7 +13,7 @@
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
 #include "backend/dataset/dataset.h"
-#include "backend/dataset/split_pruner.h"
+#include "backend/dataset/plan/split_pruner.h"
 #include "backend/frame/frame.h"
 #include "backend/recipe/compiled_recipe.h"
 #include "backend/segment/layout.h"

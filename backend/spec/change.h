@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "backend/spec/variation.h"
-#include "backend/spec/yaml_tree.h"
+#include "backend/spec/yaml/yaml_tree.h"
 
 namespace millrace::spec {
 

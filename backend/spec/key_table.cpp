@@ -6,7 +6,7 @@
 
 #include "backend/core/status.h"
 #include "backend/spec/run_spec.h"
-#include "backend/spec/yaml_text.h"
+#include "backend/spec/yaml/yaml_text.h"
 
 namespace millrace::spec {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "backend/spec/data_format.h"
 #include "backend/spec/training/optimisation.h"
-#include "backend/spec/tree_reader.h"
+#include "backend/spec/yaml/tree_reader.h"
 #include "backend/text/text.h"
 
 namespace millrace::spec {

@@ -13,7 +13,7 @@
 #include "backend/spec/data_format.h"
 #include "backend/spec/given_dataset.h"
 #include "backend/spec/spec_checks.h"
-#include "backend/spec/tree_reader.h"
+#include "backend/spec/yaml/tree_reader.h"
 #include "backend/text/text.h"
 
 namespace millrace::spec {

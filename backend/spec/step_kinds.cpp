@@ -8,7 +8,7 @@
 #include "backend/spec/spec_checks.h"
 #include "backend/spec/step.h"
 #include "backend/spec/step_typing.h"
-#include "backend/spec/yaml_text.h"
+#include "backend/spec/yaml/yaml_text.h"
 
 namespace millrace::spec {
 namespace {

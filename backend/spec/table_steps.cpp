@@ -4,7 +4,7 @@
 
 #include "backend/spec/step_kinds.h"
 #include "backend/spec/step_typing.h"
-#include "backend/spec/yaml_text.h"
+#include "backend/spec/yaml/yaml_text.h"
 #include "backend/text/json.h"
 
 namespace millrace::spec {

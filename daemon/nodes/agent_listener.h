@@ -15,8 +15,8 @@
 
 #include "backend/core/clock.h"
 #include "backend/core/status.h"
-#include "daemon/agent/join_tokens.h"
-#include "daemon/agent/node_table.h"
+#include "daemon/agent/membership/join_tokens.h"
+#include "daemon/agent/membership/node_table.h"
 #include "daemon/config/daemon_config.h"
 #include "daemon/nodes/checkpoint_transfers.h"
 

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "backend/core/clock.h"
-#include "daemon/agent/join_tokens.h"
-#include "daemon/agent/node_table.h"
+#include "daemon/agent/membership/join_tokens.h"
+#include "daemon/agent/membership/node_table.h"
 #include "millrace/v1/agent.pb.h"
 
 namespace millrace::nodes {

@@ -12,7 +12,7 @@
 
 #include "backend/checkpoint/checkpoint_file.h"
 #include "backend/job/attempt_paths.h"
-#include "daemon/agent/node_table.h"
+#include "daemon/agent/membership/node_table.h"
 #include "millrace/v1/agent.grpc.pb.h"
 
 namespace millrace::nodes {

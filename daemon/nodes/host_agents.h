@@ -15,8 +15,8 @@
 #include "backend/core/clock.h"
 #include "backend/core/mutex.h"
 #include "backend/filesystem/paths.h"
-#include "daemon/agent/join_tokens.h"
-#include "daemon/agent/node_table.h"
+#include "daemon/agent/membership/join_tokens.h"
+#include "daemon/agent/membership/node_table.h"
 
 namespace millrace::nodes {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "daemon/agent/node_table.h"
+#include "daemon/agent/membership/node_table.h"
 #include "millrace/v1/agent.pb.h"
 
 namespace millrace::nodes {

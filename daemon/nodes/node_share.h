@@ -6,7 +6,7 @@
 #include <string>
 
 #include "backend/core/status.h"
-#include "daemon/agent/node_table.h"
+#include "daemon/agent/membership/node_table.h"
 #include "daemon/config/daemon_config.h"
 
 namespace millrace::nodes {

@@ -23,7 +23,7 @@
 #include "backend/core/unique_fd.h"
 #include "backend/engines/engine.h"
 #include "backend/job/log_files.h"
-#include "daemon/agent/node_table.h"
+#include "daemon/agent/membership/node_table.h"
 #include "daemon/agent/telemetry_service.h"
 #include "daemon/config/daemon_config.h"
 #include "daemon/nodes/agent_end.h"

@@ -13,7 +13,7 @@
 #include "backend/engines/poller.h"
 #include "backend/job/log_files.h"
 #include "backend/runs/run_store.h"
-#include "daemon/agent/node_table.h"
+#include "daemon/agent/membership/node_table.h"
 #include "daemon/agent/run_controller.h"
 #include "daemon/config/state_lock.h"
 #include "daemon/nodes/slot.h"

@@ -13,7 +13,7 @@
 
 #include <time.h>
 
-#include "daemon/agent/own_node.h"
+#include "daemon/agent/membership/own_node.h"
 #include "daemon/agent/run_service.h"
 #include "daemon/config/state_lock.h"
 #include "daemon/nodes/agent_reports.h"

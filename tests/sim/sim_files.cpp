@@ -12,7 +12,7 @@
 #include "backend/core/unique_fd.h"
 #include "backend/filesystem/files.h"
 #include "backend/job/job_file.h"
-#include "daemon/agent/run/checkpoint_catalogue.h"
+#include "daemon/agent/run/checkpoints/checkpoint_catalogue.h"
 #include "tests/sim/cluster_head.h"
 
 namespace millrace::sim {

@@ -18,7 +18,7 @@
 
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
-#include "backend/segment/buffer_pool.h"
+#include "backend/segment/memory/buffer_pool.h"
 #include "backend/system/shared_memory.h"
 
 namespace millrace::segment {

@@ -10,7 +10,7 @@
 
 #include "backend/core/status.h"
 #include "backend/frame/frame.h"
-#include "backend/segment/buffer_pool.h"
+#include "backend/segment/memory/buffer_pool.h"
 #include "backend/segment/sequence/segment_frames.h"
 #include "backend/stream/micro_batch_count.h"
 

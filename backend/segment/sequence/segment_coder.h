@@ -13,7 +13,7 @@
 
 #include "backend/core/status.h"
 #include "backend/frame/codec.h"
-#include "backend/segment/buffer_pool.h"
+#include "backend/segment/memory/buffer_pool.h"
 #include "backend/segment/segment_output.h"
 #include "backend/segment/sequence/local_frames.h"
 #include "backend/segment/sequence/remote_frames.h"

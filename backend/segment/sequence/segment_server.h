@@ -25,7 +25,7 @@
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
 #include "backend/frame/codec.h"
-#include "backend/segment/buffer_pool.h"
+#include "backend/segment/memory/buffer_pool.h"
 #include "backend/segment/objects_ahead.h"
 #include "backend/segment/segment_runner.h"
 #include "backend/segment/sequence/remote_frames.h"

@@ -7,7 +7,7 @@
 #include "backend/core/mutex.h"
 #include "backend/core/thread.h"
 #include "backend/segment/count_names.h"
-#include "backend/segment/memory_need.h"
+#include "backend/segment/memory/memory_need.h"
 #include "backend/segment/objects_ahead.h"
 #include "backend/segment/segment_runner.h"
 #include "backend/segment/sequence/local_frames.h"

@@ -15,7 +15,7 @@
 
 #include "backend/core/status.h"
 #include "backend/ring/frame_sink.h"
-#include "backend/segment/buffer_pool.h"
+#include "backend/segment/memory/buffer_pool.h"
 #include "backend/segment/row_counts.h"
 #include "backend/segment/sequence/remote_segment_queue.h"
 #include "backend/segment/stage_counters.h"

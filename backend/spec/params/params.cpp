@@ -5,7 +5,7 @@
 #include <cmath>
 #include <functional>
 
-#include "backend/spec/tree_reader.h"
+#include "backend/spec/yaml/tree_reader.h"
 #include "backend/text/numbers.h"
 #include "backend/text/text.h"
 

@@ -15,7 +15,7 @@
 #include "backend/expr/expression.h"
 #include "backend/expr/param_uses.h"
 #include "backend/spec/spec_reader.h"
-#include "backend/spec/yaml_tree.h"
+#include "backend/spec/yaml/yaml_tree.h"
 #include "backend/text/json.h"
 
 namespace millrace::spec {

@@ -1,7 +1,7 @@
 #include "backend/spec/settings/settings_file.h"
 
 #include "backend/spec/spec_reader.h"
-#include "backend/spec/yaml_tree.h"
+#include "backend/spec/yaml/yaml_tree.h"
 
 namespace millrace::spec {
 namespace {

@@ -16,7 +16,7 @@
 #include "daemon/agent/crew/gang.h"
 #include "daemon/agent/crew/part_set.h"
 #include "daemon/agent/run/attempt_state.h"
-#include "daemon/agent/run/checkpoint_keeper.h"
+#include "daemon/agent/run/checkpoints/checkpoint_keeper.h"
 #include "daemon/agent/run/done_words.h"
 #include "daemon/agent/run/gang_listener.h"
 #include "daemon/agent/run/gang_termination.h"

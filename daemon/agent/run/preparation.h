@@ -16,7 +16,7 @@
 #include "backend/core/transient.h"
 #include "backend/job/job_file.h"
 #include "daemon/agent/crew/gang.h"
-#include "daemon/agent/run/checkpoint_catalogue.h"
+#include "daemon/agent/run/checkpoints/checkpoint_catalogue.h"
 #include "daemon/agent/run/run_directory.h"
 #include "daemon/agent/run/workplace.h"
 

@@ -7,7 +7,7 @@
 #include "backend/job/worker_logs.h"
 #include "backend/runs/run_store.h"
 #include "daemon/agent/crew/nodes.h"
-#include "daemon/agent/run/checkpoint_catalogue.h"
+#include "daemon/agent/run/checkpoints/checkpoint_catalogue.h"
 #include "daemon/agent/run/live_table.h"
 #include "daemon/agent/run/rank_listener.h"
 #include "daemon/agent/run/side_thread.h"

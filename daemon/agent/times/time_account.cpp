@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "backend/runs/rank_fold.h"
+#include "backend/runs/metrics/rank_fold.h"
 #include "backend/values/metric_names.h"
 
 namespace millrace::agent {

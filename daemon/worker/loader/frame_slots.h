@@ -8,7 +8,7 @@
 
 #include "backend/core/mutex.h"
 #include "backend/ring/frame_sink.h"
-#include "backend/segment/buffer_pool.h"
+#include "backend/segment/memory/buffer_pool.h"
 
 namespace millrace::loader {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "backend/recipe/join_table.h"
+#include "backend/recipe/join/join_table.h"
 #include "daemon/worker/loader/process.h"
 #include "daemon/worker/loader/resolve.h"
 

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "backend/core/memory_budget.h"
-#include "backend/recipe/table_need.h"
-#include "backend/segment/buffer_pool.h"
-#include "backend/segment/memory_need.h"
+#include "backend/recipe/join/table_need.h"
+#include "backend/segment/memory/buffer_pool.h"
+#include "backend/segment/memory/memory_need.h"
 #include "backend/stream/plan.h"
 
 namespace millrace::loader {

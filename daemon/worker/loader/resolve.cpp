@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <set>
 
-#include "backend/dataset/plan_builder.h"
+#include "backend/dataset/plan/plan_builder.h"
 #include "backend/filesystem/files.h"
 #include "backend/filesystem/paths.h"
 #include "backend/job/job_file.h"

@@ -4,7 +4,7 @@
 // Threads: pure functions.
 #include <string>
 
-#include "backend/dataset/plan_builder.h"
+#include "backend/dataset/plan/plan_builder.h"
 #include "backend/text/json.h"
 
 namespace millrace::loader {

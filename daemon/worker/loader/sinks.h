@@ -9,7 +9,7 @@
 
 #include "backend/core/mutex.h"
 #include "backend/ring/frame_sink.h"
-#include "backend/segment/buffer_pool.h"
+#include "backend/segment/memory/buffer_pool.h"
 #include "backend/stream/state/order_hash.h"
 #include "backend/stream/state/step_mark.h"
 #include "daemon/worker/loader/checksum.h"

@@ -18,7 +18,7 @@
 #include <arrow/compute/api_scalar.h>
 #include <arrow/compute/exec.h>
 
-#include "backend/recipe/join_table.h"
+#include "backend/recipe/join/join_table.h"
 
 namespace millrace {
 namespace {

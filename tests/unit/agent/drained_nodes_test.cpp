@@ -1,12 +1,12 @@
 // Drained nodes: after a restart of the head, and after nodes have gone for good.
-#include "daemon/agent/drained_nodes.h"
+#include "daemon/agent/membership/drained_nodes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "backend/filesystem/files.h"
 #include "backend/job/log_files.h"
-#include "daemon/agent/node_table.h"
+#include "daemon/agent/membership/node_table.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/temp_dir.h"
 

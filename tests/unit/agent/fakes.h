@@ -16,7 +16,7 @@
 #include "backend/core/clock.h"
 #include "backend/job/log_files.h"
 #include "backend/runs/run_store.h"
-#include "daemon/agent/own_node.h"
+#include "daemon/agent/membership/own_node.h"
 #include "daemon/agent/run/rank_listener.h"
 #include "daemon/agent/run_controller.h"
 #include "daemon/agent/run_service.h"

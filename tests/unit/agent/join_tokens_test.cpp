@@ -1,4 +1,4 @@
-#include "daemon/agent/join_tokens.h"
+#include "daemon/agent/membership/join_tokens.h"
 
 #include <sys/stat.h>
 

@@ -1,5 +1,5 @@
 // NodeEntry: the head's record of one node.
-#include "daemon/agent/node_entry.h"
+#include "daemon/agent/membership/node_entry.h"
 
 #include <gtest/gtest.h>
 

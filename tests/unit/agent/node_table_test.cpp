@@ -1,4 +1,4 @@
-#include "daemon/agent/node_table.h"
+#include "daemon/agent/membership/node_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

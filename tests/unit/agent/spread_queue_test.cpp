@@ -1,5 +1,5 @@
 // Runs with ranks on several nodes in the queue: which of them gets the free nodes.
-#include "daemon/agent/node_table.h"
+#include "daemon/agent/membership/node_table.h"
 #include "tests/support/poll.h"
 #include "tests/unit/agent/fakes.h"
 

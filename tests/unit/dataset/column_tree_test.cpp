@@ -13,8 +13,8 @@
 
 #include "backend/dataset/dataset.h"
 #include "backend/dataset/description.h"
+#include "backend/dataset/plan/split_pruner.h"
 #include "backend/dataset/side_table.h"
-#include "backend/dataset/split_pruner.h"
 #include "backend/dataset/split_reader.h"
 #include "backend/expr/expression.h"
 #include "backend/files/facts_pack.h"

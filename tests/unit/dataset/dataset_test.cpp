@@ -11,7 +11,7 @@
 #include <arrow/record_batch.h>
 #include <gmock/gmock.h>
 
-#include "backend/dataset/plan_builder.h"
+#include "backend/dataset/plan/plan_builder.h"
 #include "backend/dataset/side_table.h"
 #include "backend/dataset/split_reader.h"
 #include "backend/pages/parquet_footers.h"

@@ -1,4 +1,4 @@
-#include "backend/dataset/partitions.h"
+#include "backend/dataset/plan/partitions.h"
 
 #include <arrow/array/array_binary.h>
 #include <arrow/array/array_primitive.h>
@@ -6,8 +6,8 @@
 
 #include "backend/dataset/dataset.h"
 #include "backend/dataset/description.h"
-#include "backend/dataset/plan_builder.h"
-#include "backend/dataset/split_pruner.h"
+#include "backend/dataset/plan/plan_builder.h"
+#include "backend/dataset/plan/split_pruner.h"
 #include "backend/dataset/split_reader.h"
 #include "tests/unit/dataset/data_files.h"
 

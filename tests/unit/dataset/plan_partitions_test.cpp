@@ -1,9 +1,9 @@
-#include "backend/dataset/plan_partitions.h"
+#include "backend/dataset/plan/plan_partitions.h"
 
 #include <arrow/array/builder_time.h>
 #include <gmock/gmock.h>
 
-#include "backend/dataset/plan_builder.h"
+#include "backend/dataset/plan/plan_builder.h"
 #include "tests/unit/dataset/data_files.h"
 
 namespace millrace::dataset {

@@ -1,7 +1,7 @@
 // The number of splits in a default segment, and the bound that decided it.
 #include <gtest/gtest.h>
 
-#include "backend/dataset/plan_builder.h"
+#include "backend/dataset/plan/plan_builder.h"
 
 namespace millrace::dataset {
 namespace {

@@ -1,5 +1,5 @@
 // A pruned split never has a row that passes: proofs from bounds, nulls and bloom filters.
-#include "backend/dataset/split_pruner.h"
+#include "backend/dataset/plan/split_pruner.h"
 
 #include <cmath>
 #include <limits>

@@ -1,6 +1,6 @@
 // The evaluator's kernels give the same for any number of rows at once and with any vector
 // instructions.
-#include "backend/eval/lanes.h"
+#include "backend/eval/lanes/lanes.h"
 
 #include <cmath>
 #include <cstring>

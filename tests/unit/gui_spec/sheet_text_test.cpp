@@ -6,7 +6,7 @@
 
 #include "app/gui/models/sheet/sheet_tsv.h"
 #include "app/gui/models/spec/spec_local_check.h"
-#include "backend/spec/yaml_tree.h"
+#include "backend/spec/yaml/yaml_tree.h"
 #include "tests/unit/gui_spec/samples.h"
 
 namespace millrace::gui {

@@ -4,7 +4,7 @@
 
 #include "app/gui/models/spec/spec_meaning.h"
 #include "app/gui/models/spec/spec_syntax.h"
-#include "backend/spec/yaml_tree.h"
+#include "backend/spec/yaml/yaml_tree.h"
 #include "tests/unit/gui_spec/samples.h"
 
 namespace millrace::gui {

@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include "backend/dataset/plan_builder.h"
+#include "backend/dataset/plan/plan_builder.h"
 #include "backend/filesystem/files.h"
 #include "backend/spec/bind.h"
 #include "backend/spec/spec_reader.h"

@@ -1,4 +1,4 @@
-#include "backend/recipe/bucket_rows.h"
+#include "backend/recipe/join/bucket_rows.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,9 +5,9 @@
 
 #include <arrow/array/array_dict.h>
 
-#include "backend/recipe/as_of_table.h"
 #include "backend/recipe/gather_rows.h"
-#include "backend/recipe/join_table.h"
+#include "backend/recipe/join/as_of_table.h"
+#include "backend/recipe/join/join_table.h"
 #include "tests/unit/recipe/recipe_fixture.h"
 
 namespace millrace::recipe {

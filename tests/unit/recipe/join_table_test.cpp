@@ -1,4 +1,4 @@
-#include "backend/recipe/join_table.h"
+#include "backend/recipe/join/join_table.h"
 
 #include <random>
 #include <thread>
@@ -10,7 +10,7 @@
 #include <arrow/array/builder_primitive.h>
 #include <arrow/util/decimal.h>
 
-#include "backend/recipe/as_of_table.h"
+#include "backend/recipe/join/as_of_table.h"
 #include "tests/unit/recipe/recipe_fixture.h"
 
 namespace millrace::recipe {

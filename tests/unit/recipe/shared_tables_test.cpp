@@ -1,7 +1,7 @@
 // Side tables that training and evaluation share: they are loaded and counted once.
-#include "backend/recipe/shared_tables.h"
+#include "backend/recipe/join/shared_tables.h"
 
-#include "backend/recipe/table_need.h"
+#include "backend/recipe/join/table_need.h"
 #include "tests/unit/recipe/recipe_fixture.h"
 
 namespace millrace::recipe {

@@ -1,4 +1,4 @@
-#include "backend/runs/metric_chunk.h"
+#include "backend/runs/metrics/metric_chunk.h"
 
 #include <bit>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/runs/decimate.h"
+#include "backend/runs/metrics/decimate.h"
 
 namespace millrace::runs {
 namespace {

@@ -2,7 +2,7 @@
 #include <map>
 #include <random>
 
-#include "backend/runs/rank_fold.h"
+#include "backend/runs/metrics/rank_fold.h"
 #include "tests/unit/runs/fixture.h"
 
 namespace millrace::runs {

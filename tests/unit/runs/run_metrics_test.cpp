@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "backend/runs/decimate.h"
+#include "backend/runs/metrics/decimate.h"
 #include "tests/unit/runs/fixture.h"
 
 namespace millrace::runs {

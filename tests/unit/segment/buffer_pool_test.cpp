@@ -1,5 +1,5 @@
 // The loader's memory: reuse of blocks, their addresses, and the limit.
-#include "backend/segment/buffer_pool.h"
+#include "backend/segment/memory/buffer_pool.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/dataset/plan_builder.h"
+#include "backend/dataset/plan/plan_builder.h"
 #include "backend/segment/sequence/sequencer.h"
 #include "backend/spec/bind.h"
 #include "backend/spec/spec_reader.h"

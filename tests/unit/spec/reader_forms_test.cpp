@@ -2,7 +2,7 @@
 
 #include "backend/spec/given_dataset.h"
 #include "backend/spec/spec_reader.h"
-#include "backend/spec/yaml_text.h"
+#include "backend/spec/yaml/yaml_text.h"
 #include "tests/unit/spec/movielens_spec.h"
 
 namespace millrace::spec {

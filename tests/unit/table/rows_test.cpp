@@ -6,7 +6,7 @@
 #include <parquet/file_reader.h>
 #include <parquet/metadata.h>
 
-#include "backend/dataset/plan_builder.h"
+#include "backend/dataset/plan/plan_builder.h"
 #include "backend/filesystem/files.h"
 #include "backend/spec/bind.h"
 #include "backend/spec/spec_reader.h"

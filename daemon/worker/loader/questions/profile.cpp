@@ -8,7 +8,7 @@
 #include "backend/profile/first_spec.h"
 #include "backend/profile/profiler.h"
 #include "backend/spec/given_dataset.h"
-#include "backend/spec/yaml_text.h"
+#include "backend/spec/yaml/yaml_text.h"
 #include "backend/text/json.h"
 #include "backend/values/metric_names.h"
 #include "daemon/worker/loader/exit.h"

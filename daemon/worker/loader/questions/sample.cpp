@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "backend/core/memory_budget.h"
-#include "backend/dataset/plan_builder.h"
+#include "backend/dataset/plan/plan_builder.h"
 #include "backend/dataset/split_reader.h"
 #include "backend/recipe/staged_recipe.h"
 #include "daemon/worker/loader/spec_error.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/dataset/plan_builder.h"
+#include "backend/dataset/plan/plan_builder.h"
 #include "backend/segment/sequence/sequencer.h"
 #include "backend/segment/stage_counters.h"
 #include "backend/table/table_output.h"

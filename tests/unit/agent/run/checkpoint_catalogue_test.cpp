@@ -1,5 +1,5 @@
 // The catalogue with a real store and a real directory.
-#include "daemon/agent/run/checkpoint_catalogue.h"
+#include "daemon/agent/run/checkpoints/checkpoint_catalogue.h"
 
 #include <fstream>
 
