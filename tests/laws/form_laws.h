@@ -15,7 +15,7 @@ const std::vector<Debt>& longFunctions();
 std::vector<Offence> checkFunctions(const std::vector<SourceFile>& files,
                                     const std::vector<Debt>& tables);
 
-/// A room holds at most 20 .cpp files (headers are not counted).
+/// A room holds at most 18 .cpp files (headers are not counted).
 const std::vector<Debt>& fullRooms();
 std::vector<Offence> checkRoomSizes(const std::vector<SourceFile>& files,
                                     const std::vector<Debt>& debts);
