@@ -254,11 +254,16 @@ std::string fishScript() {
     return text;
 }
 
+// What the command does, in lines of at most `width` columns.
+std::string descriptionOf(const CommandSpec& command, int width) {
+    std::string text =
+        strCat(command.summary, ".", command.details.empty() ? "" : " ", command.details);
+    text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+    return absl::StrJoin(wrapped(text, width), "\n") + "\n\n";
+}
+
 std::string markdownOf(const CommandSpec& command) {
-    std::string text = strCat("### `", usageOf(command), "`\n\n");
-    std::string summary = command.summary;
-    summary.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(summary.front())));
-    strAppend(&text, summary, ".", command.details.empty() ? "" : " ", command.details, "\n\n");
+    std::string text = strCat("### `", usageOf(command), "`\n\n", descriptionOf(command, 100));
     if (!command.arguments.empty() || !optionsOf(command).empty()) {
         text += "| option | meaning |\n|---|---|\n";
     }
@@ -299,18 +304,8 @@ std::string generalHelp(const Terminal& terminal) {
 }
 
 std::string commandHelp(const CommandSpec& command, const Terminal& terminal) {
-    std::string text = strCat("Usage: ", usageOf(command), "\n\n");
-    const std::string sentence = command.details.empty() ? command.summary : command.details;
-    std::string paragraph = strCat(command.summary, ". ", command.details);
-    if (command.details.empty()) {
-        paragraph = sentence + ".";
-    }
-    paragraph.front() =
-        static_cast<char>(std::toupper(static_cast<unsigned char>(paragraph.front())));
-    for (const std::string& line : wrapped(paragraph, widthOf(terminal))) {
-        text += line + "\n";
-    }
-    text += "\n";
+    std::string text =
+        strCat("Usage: ", usageOf(command), "\n\n", descriptionOf(command, widthOf(terminal)));
     for (const ArgumentSpec& argument : command.arguments) {
         text += twoColumns(terminal, argument.name, 22, argument.help);
     }
@@ -327,8 +322,8 @@ std::string commandHelp(const CommandSpec& command, const Terminal& terminal) {
 // docs/reference/cli.md; a test compares the two.
 std::string markdownReference() {
     std::string text =
-        "# The command line\n\nMade by `millrace help --markdown`; a test compares the two. "
-        "`--json` is described in [json.md](json.md).\n\n## Exit codes\n\n| code | meaning "
+        "# The command line\n\nMade by `millrace help --markdown`; a test compares the two.\n"
+        "[json.md](json.md) describes `--json`.\n\n## Exit codes\n\n| code | meaning "
         "|\n|---|---|\n";
     for (const auto& [code, meaning] : kExitTexts) {
         strAppend(&text, "| ", code, " | ", meaning, " |\n");

@@ -87,7 +87,8 @@ def main() -> None:
             out.append(f"## `{name}`\n\n{paragraphs(value.__doc__ or '')}")
             out += members(value)
         elif not inspect.isroutine(value):
-            out.append(f"## `millrace.{name}`: {type(value).__name__}\n\n{type(value).__doc__.partition(chr(10))[0]}\n")
+            out.append(f"## `millrace.{name}`: {type(value).__name__}\n\n"
+                       f"{wrapped(type(value).__doc__.partition(chr(10))[0])}\n")
         else:
             out.append(f"## {signature('millrace.' + name, value)}\n\n{paragraphs(value.__doc__ or '')}")
     print("\n".join(out).rstrip())

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Links between pages: each relative link in README.md and docs/ names an existing file, and each #anchor one of its headings.
+"""Pages fit together: each relative link in README.md and docs/ names an existing file, and each #anchor one of its headings. Lines have at most
+100 characters, except headings, tables, pictures, code, and lines that cannot be broken.
 
   links.py [--root DIR]
 
@@ -25,6 +26,12 @@ def prose(text):
             yield number, line
 
 
+def is_too_long(line):
+    """Whether a line of prose has over 100 characters and could be broken: code in backquotes stays whole."""
+    is_prose = not re.match(r"\s*(\||#|!\[)", line)
+    return is_prose and len(line) > 100 and " " in re.sub(r"`[^`]*`", "", line).strip()
+
+
 def anchors(text):
     """The headings' anchors as GitHub makes them: lower case, no punctuation, hyphens for blanks, -1, -2 for repeats."""
     seen, found = collections.Counter(), set()
@@ -44,6 +51,8 @@ def offences(root):
     known = {path.resolve(): anchors(text) for path, text in pages.items()}
     for path, text in pages.items():
         for number, line in prose(text):
+            if is_too_long(line):
+                yield f"{path.relative_to(root)}:{number}: {len(line)} characters: a line has at most 100"
             for match in LINK.finditer(re.sub(r"`[^`]*`", "", line)):
                 link = urllib.parse.unquote(match.group(1) or match.group(2))
                 if re.match(r"[a-z]+:", link):

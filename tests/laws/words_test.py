@@ -85,6 +85,13 @@ class Links(unittest.TestCase):
             self.assertEqual([one.split(": ")[0:2] for one in links.offences(root)],
                              [["README.md:2", "docs/b.md"], ["README.md:2", "docs/a.md#no-heading"], ["README.md:3", "none.png"]])
 
+    def test_only_prose_that_can_be_broken_is_too_long(self):
+        sentence = 21 * "word "
+        for line in ("# " + sentence, "| " + sentence, "![a picture](" + sentence, "`" + sentence + "`", 101 * "x", 20 * "word "):
+            self.assertFalse(links.is_too_long(line), line)
+        for line in (sentence, "- " + sentence, "`a b` " + sentence):
+            self.assertTrue(links.is_too_long(line), line)
+
 
 class Commits(unittest.TestCase):
     def test_long_subjects_and_those_without_room_or_verb_are_seen(self):
