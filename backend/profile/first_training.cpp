@@ -20,10 +20,11 @@ constexpr std::int64_t kEpochsOfNumbers = 4;
 // With fewer rows for each value of the largest id, a model learns little more than one effect of
 // each value, and a logistic regression learns these best.
 constexpr double kRowsOfInteraction = 100;
-// With fewer rows it has too few steps in two epochs. Up to kManyForLogistic it takes four, if
-// there are rows enough for each value not to be learned by heart.
-constexpr std::int64_t kFewestForLogistic = 50'000, kManyForLogistic = 120'000;
-constexpr double kRowsOfLongLogistic = 50;
+// A dataset of fewer than kFew rows takes it with four epochs, and only if the largest id has fewer
+// rows for each value, or if there are no numbers. Up to kMany rows it takes four epochs, if there
+// are rows enough for each value not to be learned by heart.
+constexpr std::int64_t kFew = 50'000, kMany = 120'000;
+constexpr double kRowsOfFewInteractions = 18, kRowsOfLongLogistic = 50;
 
 // Without ids, batches of 256. With ids, one epoch has some 500 steps or more.
 std::int64_t batchOf(const TrainingShape& shape) {
@@ -55,14 +56,21 @@ std::string trainOf(const TrainingShape& shape, const FirstTraining& training,
 }
 
 // One id, a user for example, has most of the values and few rows for each.
-bool hasRareValues(const TrainingShape& shape) {
+bool hasRareValues(const TrainingShape& shape, double mostRows = kRowsOfInteraction) {
     return 2 * shape.mostValues >= shape.values &&
-           static_cast<double>(shape.rows) < kRowsOfInteraction * shape.mostValues;
+           static_cast<double>(shape.rows) < mostRows * shape.mostValues;
+}
+
+// Whether the effects of single values are most of what a model can learn.
+bool isAdditive(const TrainingShape& shape) {
+    const bool isFew = shape.rows < kFew && shape.hasDense;
+    return hasRareValues(shape, isFew ? kRowsOfFewInteractions : kRowsOfInteraction);
 }
 
 FirstTraining logistic(const TrainingShape& shape, FirstTraining out) {
-    const bool isLong = shape.rows < kManyForLogistic &&
-                        static_cast<double>(shape.rows) >= kRowsOfLongLogistic * shape.mostValues;
+    const bool isLong =
+        shape.rows < kFew || (shape.rows < kMany && !hasRareValues(shape, kRowsOfLongLogistic));
+    out.batch = std::max<std::int64_t>(out.batch, shape.rows < kFew ? 256 : 0);
     out.epochs = isLong ? 4 : 2;
     out.model = "{type: logistic, embedding_dim: 1}";
     out.train =
@@ -93,8 +101,7 @@ FirstTraining firstTraining(const TrainingShape& shape) {
     out.batch = batchOf(shape);
     const std::string rate = "learning_rate: 0.001";
     if (shape.rows >= kLarge && shape.hasIds) {
-        const bool isAdditive = shape.rows >= kFewestForLogistic && hasRareValues(shape);
-        return isAdditive ? logistic(shape, out) : withInteractions(shape, out);
+        return isAdditive(shape) ? logistic(shape, out) : withInteractions(shape, out);
     }
     if (shape.rows >= kLarge) {
         out.epochs = shape.rows >= kHuge ? 1 : kEpochsOfNumbers;

@@ -262,7 +262,7 @@ TEST(FirstTraining, IdsOfALargeDatasetAreReadOnceOrTwiceAtFallingRates) {
     EXPECT_EQ(wide.epochs, 2);
     EXPECT_THAT(wide.train, AllOf(HasSubstr("groups: {embeddings: {learning_rate: 0.01}}"),
                                   HasSubstr("schedule: {type: linear, steps: 2109, final: 0.3}")));
-    const FirstTraining rare = firstTraining({30'000, true, true, 3'800, 3'000});
+    const FirstTraining rare = firstTraining({30'000, true, true, 1'600, 1'200});
     EXPECT_THAT(rare.model, HasSubstr("type: dlrm"));
     EXPECT_EQ(rare.epochs, 1);
     EXPECT_THAT(rare.train, HasSubstr("groups: {embeddings: {learning_rate: 0.02}}"));
@@ -283,6 +283,11 @@ TEST(FirstTraining, AnIdWithFewRowsForEachOfItsValuesGetsALogisticRegression) {
         EXPECT_THAT(few.train, HasSubstr("learning_rate: 0.02"));
     }
     EXPECT_EQ(firstTraining({100'000, false, true, 2'600, 1'700}).epochs, 4);
+    const FirstTraining small = firstTraining({30'000, true, true, 6'900, 5'900});
+    EXPECT_EQ(small.model, "{type: logistic, embedding_dim: 1}");
+    EXPECT_EQ(small.batch, 256);
+    EXPECT_EQ(small.epochs, 4);
+    EXPECT_EQ(firstTraining({45'000, false, true, 1'900, 1'450}).model, small.model);
     EXPECT_THAT(firstTraining({1'200'000, true, true, 53'000, 50'000}).model,
                 HasSubstr("type: logistic"));
     EXPECT_THAT(firstTraining({240'000, true, true, 3'200, 2'400}).model, HasSubstr("type: dlrm"));
