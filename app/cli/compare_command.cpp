@@ -451,6 +451,7 @@ Result<int> runCompare(CliContext& context, const ParsedArgs& args) {
     }
     ASSIGN_OR_RETURN(const auto daemon, openDaemon(context));
     ASSIGN_OR_RETURN(std::vector<RunDetail> runs, chosenRuns(*daemon, args));
+    noteUnknownName(context, *daemon, args.text("--filter"));
     if (runs.empty()) {
         return notFound("no run matches the filter");
     }

@@ -398,6 +398,7 @@ Result<int> runList(CliContext& context, const ParsedArgs& args) {
         context.err << caretBelow(request.filter, messageOf(page.status()));
         return code;
     }
+    noteUnknownName(context, *daemon, request.filter);
     if (request.orderBy.empty()) {
         groupSubmits(page->runs);
     }

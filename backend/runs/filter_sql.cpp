@@ -42,6 +42,11 @@ constexpr std::string_view kNumberOfText =
     "CASE WHEN json_valid(e.value) THEN CASE WHEN json_type(e.value) IN ('integer', 'real') "
     "THEN CAST(e.value AS REAL) END END";
 
+// A date's or time's ms since 1970, UTC; NULL for other texts. strftime alone would accept numbers.
+constexpr std::string_view kTimeOfText =
+    "CASE WHEN e.value GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' "
+    "THEN CAST(strftime('%s', e.value) AS INTEGER) * 1000 END";
+
 constexpr std::pair<FilterOp, std::string_view> kOperators[] = {
     {FilterOp::kEqual, "="},         {FilterOp::kNotEqual, "!="}, {FilterOp::kGreater, ">"},
     {FilterOp::kGreaterEqual, ">="}, {FilterOp::kLess, "<"},      {FilterOp::kLessEqual, "<="},
@@ -101,17 +106,6 @@ void compare(const FilterClause& clause, std::string_view expression, SqlText& s
     }
 }
 
-std::string_view tableOf(FilterEntity entity) {
-    switch (entity) {
-        case FilterEntity::kMetric:
-            return "latest_metric";
-        case FilterEntity::kParam:
-            return "run_param";
-        default:
-            return "run_tag";
-    }
-}
-
 // A run's own parameter `lr` is stored as params.lr, a key of its spec unchanged (batch.seed). The
 // reader of specs rejects parameters for which both would be the same name.
 void addKeyTest(FilterEntity entity, const std::string& key, SqlText& sql) {
@@ -132,10 +126,13 @@ void addClause(const FilterClause& clause, SqlText& sql) {
     strAppend(&sql.text, isAbsence ? "NOT " : "", "EXISTS (SELECT 1 FROM ", tableOf(clause.entity));
     addKeyTest(clause.entity, clause.key, sql);
     if (!isAbsence && clause.op != FilterOp::kIsNotNull) {
-        const bool isMetric = clause.entity == FilterEntity::kMetric;
-        const bool isText = !clause.strings.empty();
+        const bool isAsStored = clause.entity == FilterEntity::kMetric || !clause.strings.empty();
         strAppend(&sql.text, " AND ");
-        compare(clause, isMetric || isText ? std::string_view("e.value") : kNumberOfText, sql);
+        compare(clause,
+                isAsStored      ? std::string_view("e.value")
+                : clause.isTime ? kTimeOfText
+                                : kNumberOfText,
+                sql);
     }
     strAppend(&sql.text, ")");
 }
@@ -167,6 +164,17 @@ void add(const RunFilter& filter, SqlText& sql) {
 }
 
 }  // namespace
+
+std::string_view tableOf(FilterEntity entity) {
+    switch (entity) {
+        case FilterEntity::kMetric:
+            return "latest_metric";
+        case FilterEntity::kParam:
+            return "run_param";
+        default:
+            return "run_tag";
+    }
+}
 
 SqlText conditionOf(const RunFilter& filter) {
     SqlText sql;

@@ -3,6 +3,7 @@
 // the SQL.
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct SqlText {
 };
 /// A condition; "1" for a filter that matches all.
 SqlText conditionOf(const search::RunFilter& filter);
+/// The table of the entity's names and values: run_no, key, value. Not for attributes.
+std::string_view tableOf(search::FilterEntity entity);
 /// The terms behind ORDER BY. Missing values come last in both directions, NaN before them; ties
 /// are ordered newest first, then by uid.
 SqlText orderOf(const std::vector<search::OrderKey>& keys);

@@ -9,6 +9,7 @@
 #include "backend/runs/filter_sql.h"
 #include "backend/runs/run_rows.h"
 #include "backend/text/json.h"
+#include "backend/text/text.h"
 
 namespace millrace::runs {
 namespace {
@@ -201,7 +202,69 @@ std::string joined(const std::vector<std::string>& ids) {
 
 constexpr std::string_view kChangeSql = "SELECT value FROM counter WHERE name = 'change'";
 
+constexpr std::string_view kOwnParam = "params.";
+
+Result<std::vector<std::string>> namesIn(Database& db, search::FilterEntity entity) {
+    ASSIGN_OR_RETURN(
+        std::vector<std::string> names,
+        db.select(firstText, strCat("SELECT DISTINCT key FROM ", tableOf(entity), " ORDER BY 1")));
+    for (std::string& name : names) {
+        const bool isOwn = entity == search::FilterEntity::kParam && name.starts_with(kOwnParam);
+        name.erase(0, isOwn ? kOwnParam.size() : 0);
+    }
+    return names;
+}
+
+// "; did you mean 'eval.auc'?" also for 'auc'.
+std::string hintOf(const std::string& name, const std::vector<std::string>& known) {
+    if (nearestName(name, known).empty()) {
+        for (const std::string& one : known) {
+            if (one.ends_with("." + name)) {
+                return strCat("; did you mean '", one, "'?");
+            }
+        }
+    }
+    return nameHint(name, known);
+}
+
+Result<std::string> unknownNameIn(Database& db, const search::FilterClause& clause) {
+    if (clause.entity == search::FilterEntity::kAttribute) {
+        return std::string();
+    }
+    const bool isParam = clause.entity == search::FilterEntity::kParam;
+    ASSIGN_OR_RETURN(const std::int64_t isKnown,
+                     db.queryInt(strCat("SELECT EXISTS (SELECT 1 FROM ", tableOf(clause.entity),
+                                        " WHERE key IN (?, ?))"),
+                                 clause.key, isParam ? strCat(kOwnParam, clause.key) : clause.key));
+    if (isKnown != 0) {
+        return std::string();
+    }
+    ASSIGN_OR_RETURN(const std::vector<std::string> known, namesIn(db, clause.entity));
+    const std::string_view word = clause.entity == search::FilterEntity::kMetric ? "metric"
+                                  : isParam                                      ? "parameter"
+                                                                                 : "tag";
+    return strCat("no run has a ", word, " '", clause.key, "'", hintOf(clause.key, known));
+}
+
+Result<std::string> unknownNameIn(Database& db, const search::RunFilter& filter) {
+    if (filter.kind == search::RunFilter::Kind::kClause) {
+        return unknownNameIn(db, filter.clause);
+    }
+    for (const search::RunFilter& part : filter.parts) {
+        ASSIGN_OR_RETURN(std::string unknown, unknownNameIn(db, part));
+        if (!unknown.empty()) {
+            return unknown;
+        }
+    }
+    return std::string();
+}
+
 }  // namespace
+
+Result<std::string> RunLists::unknownNameIn(const search::RunFilter& filter) const {
+    MutexLock lock(file_.readMutex);
+    return runs::unknownNameIn(*file_.reader, filter);
+}
 
 Result<values::RunPage> RunLists::list(const RunQuery& query) const {
     if (query.pageSize < 1 || query.pageSize > kPageSizeMax) {

@@ -8,6 +8,7 @@
 
 #include "backend/core/status.h"
 #include "backend/runs/run_record.h"
+#include "backend/search/run_filter.h"
 
 namespace millrace::runs {
 
@@ -27,6 +28,9 @@ class RunLists {
     /// that several runs share is kInvalidArgument with their ids; a deleted run is found by id.
     Result<std::string> findId(std::string_view text) const;
     Result<values::RunPage> list(const RunQuery& query) const;
+    /// "no run has a metric 'auk'; did you mean 'auc'?": the first metric, param or tag of the
+    /// filter that is in none of the runs, deleted ones included; "" if each is in one.
+    Result<std::string> unknownNameIn(const search::RunFilter& filter) const;
     /// The newest change cursor.
     Result<std::int64_t> changeCursor() const;
     /// A run in the queue: state kQueued, in queue order.

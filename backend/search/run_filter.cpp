@@ -64,6 +64,10 @@ std::string lower(std::string_view text) {
     return out;
 }
 
+bool isOrdered(FilterOp op) {
+    return op >= FilterOp::kGreater && op <= FilterOp::kLessEqual;
+}
+
 RunFilter joined(RunFilter::Kind kind, std::vector<RunFilter> parts) {
     if (parts.size() == 1 && kind != RunFilter::Kind::kNot) {
         return std::move(parts.front());
@@ -338,9 +342,8 @@ class Parser {
                          "'; known: = != > >= < <= LIKE ILIKE IN IS NULL");
         }
         const bool isPattern = *op == FilterOp::kLike || *op == FilterOp::kILike;
-        const bool isOrdered = *op >= FilterOp::kGreater && *op <= FilterOp::kLessEqual;
         const bool isText = key.attribute != nullptr && !isNumeric(key);
-        if (isNumeric(key) ? isPattern : isText && isOrdered) {
+        if (isNumeric(key) ? isPattern : isText && isOrdered(*op)) {
             return error(start, "this operator does not go with '", key.name,
                          isText ? "', which is text: = != LIKE ILIKE IN"
                                 : "', which is a number: = != > >= < <= IN");
@@ -380,7 +383,34 @@ class Parser {
         if (isTime(key)) {
             return timed(std::move(clause));
         }
+        skipBlanks();
+        if (isOrdered(clause.op) && !isNumeric(key) && (isAt('\'') || isAt('"'))) {
+            return dated(std::move(clause));
+        }
         RETURN_IF_ERROR(value(key, clause));
+        return leaf(std::move(clause));
+    }
+
+    // A param or tag that is compared with a date.
+    Result<RunFilter> dated(FilterClause clause) {
+        const std::size_t start = at_;
+        ASSIGN_OR_RETURN(const std::string text, quoted());
+        const bool isDate = text.find('-') != std::string::npos;  // neither an age nor a number
+        const std::optional<TimeSpan> span = isDate ? timeOf(text, nowMs_) : std::nullopt;
+        if (!span) {
+            return error(start, "texts have no order here: ", clause.key,
+                         " is compared with a number without quotes, with a date such as "
+                         "'2026-03-01', or by = != LIKE ILIKE IN");
+        }
+        clause.isTime = true;
+        return within(std::move(clause), *span);
+    }
+
+    static RunFilter within(FilterClause clause, const TimeSpan& span) {
+        if (span.isDay()) {
+            return withinDay(clause, span);
+        }
+        clause.numbers = {static_cast<double>(span.beginMs)};
         return leaf(std::move(clause));
     }
 
@@ -404,11 +434,7 @@ class Parser {
                          "' is not a time; write '2026-03-01', '2026-03-01T12:00:00Z', today, "
                          "yesterday, or an age such as 7d or 2h");
         }
-        if (span->isDay()) {
-            return withinDay(clause, *span);
-        }
-        clause.numbers = {static_cast<double>(span->beginMs)};
-        return leaf(std::move(clause));
+        return within(std::move(clause), *span);
     }
 
     Status list(const Key& key, FilterClause& clause) {
@@ -454,11 +480,6 @@ class Parser {
                      std::size_t start) const {
         if (isNumeric(key)) {
             return error(start, "'", key.name, "' is compared with a number, not with text");
-        }
-        const bool isOrdered = clause.op >= FilterOp::kGreater && clause.op <= FilterOp::kLessEqual;
-        if (isOrdered) {
-            return error(start, "texts have no order here: ", key.name,
-                         " is compared with a number without quotes, or by = != LIKE ILIKE IN");
         }
         const bool isPattern = clause.op == FilterOp::kLike || clause.op == FilterOp::kILike;
         if (key.attribute != nullptr && key.attribute->kind == AttributeKind::kState &&

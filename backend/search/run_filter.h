@@ -12,10 +12,10 @@
 //   op     := = != > >= < <= LIKE ILIKE
 //
 // Metrics compare their latest value with a number. Params and tags compare as text with a quoted
-// value, and as numbers with an unquoted number: a value that is not a number never matches. A
-// clause about a key that the run lacks is false, so its NOT is true. A name with blanks or slashes
-// is quoted: metrics."val/loss". Times and durations: time_text.h; a day means the whole day, so
-// "created > '2026-03-01'" is true from the next day on.
+// value, as numbers with an unquoted number, and as times with < <= > >= and a quoted date: a value
+// of another type never matches. A clause about a key that the run lacks is false, so its NOT is
+// true. A name with blanks or slashes is quoted: metrics."val/loss". Times and durations:
+// time_text.h; a day means the whole day, so "created > '2026-03-01'" is true from the next day on.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -47,6 +47,7 @@ struct FilterClause {
     FilterOp op = FilterOp::kEqual;
     std::vector<double> numbers;       ///< or strings: one; several for IN; none for IS NULL
     std::vector<std::string> strings;  ///< text, also for params and tags
+    bool isTime = false;               ///< of a param or tag: `numbers` are ms since 1970, UTC
     bool operator==(const FilterClause&) const = default;
 };
 

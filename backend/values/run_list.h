@@ -33,8 +33,9 @@ struct RunPage {
 /// Whether a filter is valid, and where it is not.
 struct FilterCheck {
     bool isOk = false;
-    std::string message;  ///< one sentence if it is invalid
-    int column = 0;       ///< from 1, within the filter; 0: no position
+    std::string
+        message;     ///< why it is invalid; if it is valid: a name in it that no run has, or ""
+    int column = 0;  ///< from 1, within the filter; 0: no position
     bool operator==(const FilterCheck&) const = default;
 };
 

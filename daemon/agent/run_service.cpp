@@ -480,9 +480,12 @@ Result<values::RunSummary> RunService::setTags(const std::string& run,
 
 values::FilterCheck RunService::checkFilter(const std::string& filter,
                                             const std::vector<std::string>& orderBy) const {
-    Status status = search::parseFilter(filter, SystemClock().wallMs()).status();
-    status = status.ok() ? search::parseOrderBy(orderBy).status() : status;
-    return {status.ok(), std::string(messageOf(status)), search::characterOf(status)};
+    const auto parsed = search::parseFilter(filter, SystemClock().wallMs());
+    const Status status = parsed.ok() ? search::parseOrderBy(orderBy).status() : parsed.status();
+    if (!status.ok()) {
+        return {false, std::string(messageOf(status)), search::characterOf(status)};
+    }
+    return {true, store_.unknownNameIn(*parsed).value_or(""), 0};
 }
 
 Result<values::MetricHistory> RunService::metrics(const values::MetricRangeRequest& request) const {

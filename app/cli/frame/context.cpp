@@ -27,6 +27,14 @@ Result<std::unique_ptr<client::DaemonClient>> openDaemon(const CliContext& conte
     return daemon;
 }
 
+void noteUnknownName(CliContext& context, client::DaemonClient& daemon, const std::string& filter) {
+    const auto check = filter.empty() ? values::FilterCheck{}
+                                      : daemon.parseFilter(filter).value_or(values::FilterCheck{});
+    if (check.isOk && !check.message.empty()) {
+        context.err << "note: " << shown(context.errorTerminal, check.message) << '\n';
+    }
+}
+
 ExitCode fail(CliContext& context, const Status& status) {
     context.err << paint(context.errorTerminal, tui::Tone::kBad, "millrace:") << ' '
                 << shown(context.errorTerminal, messageOf(status)) << '\n';

@@ -60,6 +60,9 @@ Result<std::unique_ptr<client::DaemonClient>> openDaemon(const CliContext& conte
 Result<Address> daemonAddress(const CliContext& context);
 Result<session::DaemonPlace> daemonPlace(const CliContext& context);
 
+/// Notes on stderr if a metric, parameter or tag of the filter is in no run.
+void noteUnknownName(CliContext& context, client::DaemonClient& daemon, const std::string& filter);
+
 /// Prints "millrace: SENTENCE" on stderr; returns the matching exit code.
 ExitCode fail(CliContext& context, const Status& status);
 ExitCode failUsage(CliContext& context, std::string_view sentence);

@@ -320,8 +320,9 @@ TEST_F(AgentTest, TagsAndNotesAreChanged) {
 }
 
 TEST_F(AgentTest, AFilterIsCheckedWithItsPlace) {
-    const auto good = service->checkFilter("metrics.loss < 0.5", {"metrics.loss DESC"});
+    const auto good = service->checkFilter("name = 'a'", {"metrics.loss DESC"});
     EXPECT_EQ(good, (values::FilterCheck{true, "", 0}));
+    EXPECT_EQ(service->checkFilter("tags.teem = 'a'", {}).message, "no run has a tag 'teem'");
     const auto bad = service->checkFilter("name = 'a' AND metrics.loss << 1", {});
     EXPECT_FALSE(bad.isOk);
     EXPECT_THAT(bad.message, HasSubstr(strCat("filter, character ", bad.column, ":")));

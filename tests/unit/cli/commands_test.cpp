@@ -109,6 +109,20 @@ TEST_F(CommandsTest, LsOfNothingSaysWhatToDo) {
     EXPECT_EQ(err.str(), "no run matches the filter\n");
 }
 
+TEST_F(CommandsTest, AFilterWithANameThatNoRunHasIsNoted) {
+    fake.runs.clear();
+    fake.filterCheck.message = "no run has a metric 'auk'; did you mean 'auc'?";
+    EXPECT_EQ(run({"ls", "--filter", "metrics.auk > 1"}), kExitOk);
+    EXPECT_EQ(err.str(),
+              "note: no run has a metric 'auk'; did you mean 'auc'?\nno run matches the filter\n");
+    EXPECT_EQ(run({"ls", "--json", "--filter", "metrics.auk > 1"}), kExitOk);
+    EXPECT_THAT(err.str(), HasSubstr("did you mean 'auc'?"));
+    EXPECT_EQ(run({"compare", "--filter", "metrics.auk > 1"}), kExitFailed);
+    EXPECT_THAT(err.str(), HasSubstr("note: no run has a metric 'auk'"));
+    EXPECT_EQ(run({"ls"}), kExitOk);
+    EXPECT_THAT(err.str(), Not(HasSubstr("note")));
+}
+
 TEST_F(CommandsTest, AFilterThatCannotBeReadIsShownWithItsPlace) {
     fake.listStatus = invalidArgument("filter, character 9: expected a comparison");
     EXPECT_EQ(run({"ls", "--filter", "metrics. > 1"}), kExitFailed);

@@ -75,6 +75,21 @@ TEST_F(RunsFilterTest, ShowsTheErrorAtItsPlaceAndKeepsWhatWasFound) {
     EXPECT_EQ(page->rows().numMatching(), 20);
 }
 
+TEST_F(RunsFilterTest, ShowsANameThatNoRunHasBesideWhatWasFound) {
+    open(20);
+    daemon.onParseFilter = [](const std::string& filter) -> Result<values::FilterCheck> {
+        return values::FilterCheck{
+            true, filter.find("auk") == std::string::npos ? "" : "no run has a metric 'auk'", 0};
+    };
+    daemon.onFilter = [](const std::string&, const values::RunSummary&) { return false; };
+    bar().setText("metrics.auk > 1");
+    ASSERT_TRUE(until([&] { return page->rows().numMatching() == 0; }));
+    EXPECT_EQ(bar().error(), "no run has a metric 'auk'");
+    bar().setText("metrics.auc > 1");
+    ASSERT_TRUE(settle());
+    EXPECT_EQ(bar().error(), "");
+}
+
 TEST_F(RunsFilterTest, KeepsWhatIsShownWhileAFilterIsBegun) {
     open(20);
     QTest::keyClicks(&line(), "state ");

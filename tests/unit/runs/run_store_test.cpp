@@ -325,6 +325,57 @@ TEST_F(RunStoreTest, OwnParametersAreComparedAsNumbersAndAreApartFromKeysOfTheSp
     EXPECT_EQ(match("params.lr IS NOT NULL", "params.lr ASC").back(), "word");
 }
 
+TEST_F(RunStoreTest, TextsThatAreDatesHaveAnOrder) {
+    for (const char* const day :
+         {"2024-02-29", "2024-03-01", "2024-03-01 12:30", "2024-13-01", "20240302", "x"}) {
+        RunRecord run = newRun(day);
+        run.resolvedSpec = strCat(R"({"params": {"day": ")", day, R"("}})");
+        const auto created = store->create(run);
+        ASSERT_TRUE(created.ok());
+        ASSERT_TRUE(store->setTag(created->run.id, "day", day).ok());
+    }
+    const auto match = [&](const std::string& filter) {
+        RunQuery query;
+        query.filter = filter;
+        query.orderBy = {"name"};
+        const auto page = store->list(query);
+        EXPECT_TRUE(page.ok()) << page.status();
+        return page.ok() ? namesOf(*page) : Names{};
+    };
+    const Names first{"2024-03-01", "2024-03-01 12:30"};
+    EXPECT_EQ(match("params.day >= '2024-03-01'"), first);
+    EXPECT_EQ(match("tags.day >= '2024-03-01'"), first);
+    EXPECT_EQ(match("params.day <= '2024-03-01' and params.day > '2024-02-29'"), first)
+        << "a day is whole";
+    EXPECT_EQ(match("params.day < '2024-03-01'"), Names{"2024-02-29"});
+    EXPECT_EQ(match("params.day > '2024-03-01 12:00'"), Names{"2024-03-01 12:30"});
+    EXPECT_EQ(match("params.day = '2024-03-01'"), Names{"2024-03-01"});
+}
+
+TEST_F(RunStoreTest, ANameOfAFilterThatNoRunHasIsFound) {
+    const std::string id = create("a");
+    ASSERT_TRUE(store->beginAttempt(id, 1, 0).ok());
+    ASSERT_TRUE(append(id, 1, 1, 0.5).ok());
+    RunRecord run = newRun("own");
+    run.resolvedSpec = R"({"params": {"dropout": 0.1}})";
+    ASSERT_TRUE(store->create(run).ok());
+    const auto unknown = [&](const std::string& filter) {
+        return *store->unknownNameIn(*search::parseFilter(filter, clock.wallMs()));
+    };
+    EXPECT_EQ(unknown(""), "");
+    EXPECT_EQ(unknown("metrics.loss < 1 and (params.dropout = 0.1 or params.batch.rows > 1)"), "");
+    EXPECT_EQ(unknown("name = 'x' or not metrics.los > 1"),
+              "no run has a metric 'los'; did you mean 'loss'?");
+    EXPECT_EQ(unknown("params.dropuot = 0.1"),
+              "no run has a parameter 'dropuot'; did you mean 'dropout'?");
+    EXPECT_EQ(unknown("params.rows = 1"),
+              "no run has a parameter 'rows'; did you mean 'batch.rows'?");
+    EXPECT_EQ(unknown("tags.team = 'x'"), "no run has a tag 'team'");
+    ASSERT_TRUE(store->setState(id, {values::RunState::kFinished}).ok());
+    ASSERT_TRUE(store->markDeleted(id).ok());
+    EXPECT_EQ(unknown("metrics.loss < 1"), "") << "a deleted run has it";
+}
+
 TEST_F(RunStoreTest, OrderPutsNanBehindNumbersAndMissingValuesLastInBothDirections) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     for (const auto& [name, value] :

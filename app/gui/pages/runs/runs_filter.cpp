@@ -101,7 +101,7 @@ void RunsFilter::parse() {
             } else if (!reply->isOk) {
                 bar_.setError(withoutPlace(qtext(reply->message)), reply->column);
             } else {
-                bar_.clearError();
+                bar_.setError(qtext(reply->message), 0);
                 find(filter);
             }
         });
