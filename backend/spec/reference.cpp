@@ -143,13 +143,13 @@ dataset:
 | | |
 |---|---|
 | names | letters, digits and `_`, beginning with a letter; names in a map are joined by dots (`window.days`) |
-| values | whole numbers of 64 bits, numbers, texts, `true` and `false`, dates (`2024-03-07`, without quotes), and lists of these. Anything in quotes is a text |
+| values | whole numbers of 64 bits, numbers, texts, `true` and `false`, dates (`2024-03-07`, without quotes), and lists of these. Anything in quotes is a text, and so is any other word: `no` and `off` are texts, not `false`, and `check` notes it |
 | `${name}` | one constant of the value's type. Allowed in `dataset.path`, `dataset.where` (also of `eval`), tables of joins and vocabularies, labels and all expressions of recipes. A text stays one text literal, whatever it contains. Inside quotes nothing is replaced |
 | `${name-6}`, `${name+1}` | a date some days earlier or later; for a whole number, the difference or the sum |
 | a list | only after `in`: `item in ${ids}` |
 | around `${name}` | a blank, an operator, a comma or a bracket. It is an error if a letter, digit, quote, dot or another parameter is directly beside it |
 | in a path | the value's text. Rejected are an empty value, a list, and a value that contains `/`, `..` or a character of patterns (`*?[]{}`) |
-| set | `--set params.floor=0.1`, `set` of a variation: only names that `params` defines. A map changes the names that it has and keeps the others |
+| set | `--set params.floor=0.1`, `set` of a variation: only names that `params` defines. A number, a date, and `true` or `false` keep their type; a whole number may become one with a fraction. A map changes the names that it has and keeps the others |
 | evaluation | `eval.dataset` and the labels of the evaluation are those of the base, with the base's values; a variation that adds a label is evaluated with its own labels |
 | hashes | the spec hash covers all of `params`; the stream hash covers expressions and paths with their values |
 

@@ -331,6 +331,7 @@ ResolvedSpec readTree(const YamlNode& tree, const std::shared_ptr<const std::str
                       const SpecOptions& options) {
     ResolvedSpec out;
     const Params params = Params::read(tree.find("params"), out.errors);
+    out.warnings = params.warnings();
     TreeReader reader(*text, params, out.errors);
     Json json = reader.readRoot(tree);
     auto places = reader.takePlaces();

@@ -5,6 +5,7 @@
 #include <absl/strings/str_join.h>
 
 #include "backend/spec/change.h"
+#include "backend/spec/params/params.h"
 #include "backend/text/text.h"
 
 namespace millrace::spec {
@@ -112,6 +113,16 @@ Status unknownName(const YamlNode& map, const std::string& path, const std::stri
     return notFound(path, " has no '", key, "' to ", wish, nameHint(key, known));
 }
 
+/// A number, a date or a bool stays one, so that a mistyped value does not silently become a text.
+Status checkType(const YamlNode& old, const YamlNode& value, const std::string& path) {
+    const std::string_view type = Params::fixedTypeOf(old);
+    if (type.empty() || type == Params::fixedTypeOf(value)) {
+        return okStatus();
+    }
+    return invalidArgument(path, " is ", type, " in the spec (", old.text, "), and ",
+                           value.describe(), " is not");
+}
+
 /// Maps with keys chosen by the user: null removes one.
 bool hasNamesForKeys(const std::string& path) {
     return path == "embeddings" || path == "labels" || path == "features.sequences" ||
@@ -164,6 +175,9 @@ Status setLast(YamlNode& map, const std::vector<std::string>& parts, std::size_t
     if (isOfParams && (value.isMap() || (old != nullptr && old->isMap()))) {
         return setParams(old, {parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(at) + 1},
                          value);
+    }
+    if (isOfParams && old != nullptr) {
+        RETURN_IF_ERROR(checkType(*old, value, joinedPath(parts, at + 1)));
     }
     setMember(map, key, keyPosition, value);
     return okStatus();

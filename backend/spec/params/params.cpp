@@ -36,6 +36,30 @@ std::optional<sys_days> inRange(sys_days day) {
     return day >= kFirst && day <= kLast ? std::optional(day) : std::nullopt;
 }
 
+/// Whether the text has the form of a date, as "2024-13-01" has.
+bool isLikeDate(std::string_view text) {
+    std::string form(text);
+    std::ranges::replace_if(form, isDigit, '0');
+    return form == "0000-00-00";
+}
+
+/// Warns of unquoted words that PyYAML, which follows YAML 1.1, reads as bools.
+void warnOfWords(const YamlNode& value, const std::string& name,
+                 std::vector<std::string>& warnings) {
+    constexpr std::string_view kWords[] = {"yes", "Yes", "YES", "on",  "On",  "ON",
+                                           "no",  "No",  "NO",  "off", "Off", "OFF"};
+    for (const YamlNode& item : value.items) {
+        warnOfWords(item, name, warnings);
+    }
+    const auto* const word = std::ranges::find(kWords, value.text);
+    if (!value.isScalar() || value.isQuoted || word == std::end(kWords)) {
+        return;
+    }
+    const bool isYes = word - std::begin(kWords) < 6;
+    warnings.push_back(strCat("params.", name, ": ", *word, " is a text here; write ",
+                              isYes ? "true" : "false", ", or \"", *word, "\" in quotes"));
+}
+
 /// Parses "2024-02-29" and no other form.
 std::optional<sys_days> dateIn(std::string_view text) {
     if (text.size() != 10 || text[4] != '-' || text[7] != '-') {
@@ -208,7 +232,22 @@ Result<Params::Value> Params::scalar(const YamlNode& node) {
                                "; write true or false, or put it in quotes, in which it is a text");
     }
     const std::optional<sys_days> date = dateIn(text);
+    if (!date && isLikeDate(text)) {
+        return invalidArgument("is ", text, ", which no calendar has; in quotes it is a text");
+    }
     return Value{text, date, {}};
+}
+
+std::string_view Params::fixedTypeOf(const YamlNode& value) {
+    if (!value.isScalar()) {
+        return "";
+    }
+    const Result<Value> read = scalar(value);
+    return !read.ok()                ? ""
+           : read->date              ? "a date"
+           : read->json.is_number()  ? "a number"
+           : read->json.is_boolean() ? "true or false"
+                                     : "";
 }
 
 Result<Params::Value> Params::valueOf(const YamlNode& node) {
@@ -257,6 +296,7 @@ Json Params::readMap(const YamlNode& map, const std::string& path, SpecErrors& e
                 refuse(member.value.position, name, messageOf(value.status()));
                 continue;
             }
+            warnOfWords(member.value, name, warnings_);
             out[member.key] = value->json;
             values_[name] = *std::move(value);
         }

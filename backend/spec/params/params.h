@@ -24,6 +24,11 @@ class Params {
  public:
     /// Reads the section `params`; null: the spec has none. Appends its errors to `errors`.
     static Params read(const YamlNode* section, SpecErrors& errors);
+    /// "a number", "a date", "true or false": a type that --set and variations must keep. "" for
+    /// texts, lists and values that read() refuses.
+    static std::string_view fixedTypeOf(const YamlNode& value);
+    /// Names the values that other readers of YAML take for bools.
+    const std::vector<std::string>& warnings() const { return warnings_; }
 
     /// The values as written: maps, texts, numbers, bools and lists of these; a date as its text.
     const Json& json() const { return json_; }
@@ -58,6 +63,7 @@ class Params {
     Result<std::string> pathPartAt(const expr::ParamUse& place) const;
 
     Json json_ = Json::object();
+    std::vector<std::string> warnings_;
     std::map<std::string, Value> values_;  ///< by dotted name
 };
 

@@ -40,7 +40,7 @@ TEST(Params, AreConstantsOfTheirType) {
     EXPECT_EQ(whereOf("{a: true}", "b = ${a}"), "b = true");
     EXPECT_EQ(whereOf("{a: 2024-02-29}", "d >= ${a}"), "d >= date '2024-02-29'");
     EXPECT_EQ(whereOf("{a: '2024-02-29'}", "s = ${a}"), "s = '2024-02-29'");
-    EXPECT_EQ(whereOf("{a: 2024-02-30}", "s = ${a}"), "s = '2024-02-30'") << "not a date";
+    EXPECT_EQ(whereOf("{a: '2024-02-30'}", "s = ${a}"), "s = '2024-02-30'");
     EXPECT_EQ(whereOf("{a: {b: {c: 3}}}", "x > ${a.b.c}"), "x > 3");
     EXPECT_EQ(whereOf("{a: [3, -5], b: [x, \"y'\"]}", "x in ${a} and s not in ${b}"),
               "x in (3, -5) and s not in ('x', 'y''')");
@@ -238,10 +238,57 @@ TEST(Params, StandInEveryExpressionOfASpec) {
     EXPECT_EQ(read.spec->eval->dataset.path.front(), "items.parquet");
 }
 
+TEST(Params, KeepTheTypeOfANumberADateOrABool) {
+    const std::string params = "{n: 1, f: 0.5, day: 2024-03-01, is: true, t: v, l: [1]}";
+    const auto set = [&](const std::string& change) { return whereOf(params, "x > 1", {change}); };
+    for (const char* const change :
+         {"params.n=0.5", "params.f=3", "params.day=2024-02-29", "params.is=false", "params.t=5",
+          "params.t=2024-03-01", "params.l=3", "params.n=null"}) {
+        EXPECT_EQ(set(change), "x > 1") << change;
+    }
+    EXPECT_EQ(set("params.n='5'"),
+              "[spec: --set params.n: params.n is a number in the spec (1), and '5' is not]");
+    EXPECT_EQ(set("params.n=[5]"),
+              "[spec: --set params.n: params.n is a number in the spec (1), and a list is not]");
+    EXPECT_EQ(set("params.day=2024-3-1"),
+              "[spec: --set params.day: params.day is a date in the spec (2024-03-01), and "
+              "'2024-3-1' is not]");
+    EXPECT_EQ(set("params.day=2024-13-01"),
+              "[spec: --set params.day: params.day is a date in the spec (2024-03-01), and "
+              "'2024-13-01' is not]");
+    EXPECT_EQ(set("params.is=no"),
+              "[spec: --set params.is: params.is is true or false in the spec (true), and 'no' is "
+              "not]");
+    EXPECT_EQ(
+        whereOf("{day: 2023-02-29}", "x > 1"),
+        "[spec:1:15: params.day is 2023-02-29, which no calendar has; in quotes it is a text]");
+    const ResolvedSpec varied = readSpec(specOf(params, "x > 1",
+                                                "variations:\n"
+                                                "  - {name: bad, set: {params.n: auto}}\n"),
+                                         {}, "bad");
+    ASSERT_FALSE(varied.errors.empty());
+    EXPECT_NE(varied.errors[0].message.find("params.n is a number in the spec (1)"),
+              std::string::npos)
+        << varied.errors[0].message;
+}
+
+TEST(Params, WarnOfWordsThatAreBoolsElsewhere) {
+    const auto warnings = [](const std::string& params, std::vector<std::string> sets = {}) {
+        return readSpec(specOf(params, "x > 1"), {.sets = std::move(sets)}).warnings;
+    };
+    EXPECT_EQ(warnings("{dropout: no, w: {a: [1, On]}}"),
+              (std::vector<std::string>{
+                  "params.dropout: no is a text here; write false, or \"no\" in quotes",
+                  "params.w.a: On is a text here; write true, or \"On\" in quotes"}));
+    EXPECT_EQ(warnings("{a: \"no\", b: 'yes', c: none, d: y, e: false}"),
+              std::vector<std::string>{});
+    EXPECT_EQ(warnings("{a: x}", {"params.a=off"}).size(), 1U);
+    EXPECT_EQ(warnings("{a: x}", {"params.a=\"off\""}).size(), 0U);
+}
+
 TEST(Params, AreSetByVariationsAndSetsWhereTheyHaveAPlace) {
     const std::string where = "x > ${a}";
     EXPECT_EQ(whereOf("{a: 1}", where, {"params.a=5"}), "x > 5");
-    EXPECT_EQ(whereOf("{a: 1}", where, {"params.a='5'"}), "x > '5'") << "a text, by its quotes";
     EXPECT_EQ(whereOf("{a: 1}", where, {"params.window=5"}),
               "[spec: --set params.window: params has no 'window' to set; known: a]");
     EXPECT_EQ(whereOf("{a: 1}", where, {"params.win.days=5"}),
