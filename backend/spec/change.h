@@ -1,6 +1,8 @@
 #pragma once
 // Changes to the YAML tree. Private to spec (variation.h has the public part).
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "backend/spec/variation.h"
 #include "backend/spec/yaml/yaml_tree.h"
@@ -11,5 +13,8 @@ namespace millrace::spec {
 /// Unknown steps, and paths through plain values, are errors.
 Status applyChange(YamlNode& root, std::string_view path, const YamlNode& value,
                    expr::Position keyPosition);
+
+/// The values of model.type that the base and its variations set; "" stands for the default.
+std::vector<std::string> modelTypes(const YamlNode& base, const YamlNode& variations);
 
 }  // namespace millrace::spec

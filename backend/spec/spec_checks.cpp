@@ -205,24 +205,6 @@ void checkModel(const RunSpec& spec, Problems& problems) {
     std::visit([&](const auto& model) { model.check(spec, problems); }, spec.model.body);
 }
 
-/// Warns of keys for another model.
-void warnOfUnused(const ModelSpec& model, const Json& given, std::vector<std::string>& warnings) {
-    const std::vector<std::string_view> used = modelKeys(model.body);
-    for (const ModelBody& other : allModels()) {
-        RunSpec plain;
-        plain.model.body = other;
-        const Json usual = jsonMember(plain.toJson(), "model");
-        for (const std::string_view key : modelKeys(other)) {
-            const Json& value = jsonMember(given, key);
-            if (std::ranges::find(used, key) == used.end() && !value.is_null() &&
-                value != jsonMember(usual, key)) {
-                warnings.push_back(strCat("model.", key, " is for ", modelType(other), "; ",
-                                          model.type(), " does not use it"));
-            }
-        }
-    }
-}
-
 /// The files of a side table are of one format, and its CSV keys are of CSV files.
 void checkTable(const TableRef& table, const std::string& place, const std::string& path,
                 Problems& problems) {
@@ -390,16 +372,51 @@ void checkWithoutDataset(const Json& spec, const std::map<std::string, SourceMap
     }
 }
 
-void resolveModel(RunSpec& spec, const Json& given, bool hasModelKey, Problems& problems,
-                  std::vector<std::string>& warnings) {
+void warnOfUnusedKeys(const RunSpec& spec, const Json& given,
+                      const std::vector<std::string>& models, std::vector<std::string>& warnings) {
+    if (!spec.command.empty()) {
+        return;
+    }
+    std::vector<ModelBody> bodies = {spec.model.body};
+    for (const std::string& type : models) {
+        const std::optional<ModelBody> body = type.empty() ? ModelSpec().body : modelBodyOf(type);
+        bodies.insert(bodies.end(), body.value_or(spec.model.body));
+    }
+    std::vector<std::string_view> used;
+    bool hasLayers = false;
+    for (const ModelBody& body : bodies) {
+        const std::vector<std::string_view> keys = modelKeys(body);
+        used.insert(used.end(), keys.begin(), keys.end());
+        hasLayers = hasLayers || !(std::holds_alternative<LogisticModel>(body) ||
+                                   std::holds_alternative<TargetMeanModel>(body));
+    }
+    if (spec.train.dropout != 0 && !hasLayers) {
+        warnings.push_back(strCat("train.dropout is for hidden layers; model.type ",
+                                  spec.model.type(), " has none"));
+    }
+    for (const ModelBody& other : allModels()) {
+        RunSpec plain;
+        plain.model.body = other;
+        const Json usual = jsonMember(plain.toJson(), "model");
+        for (const std::string_view key : modelKeys(other)) {
+            const Json& value = jsonMember(given, key);
+            if (std::ranges::find(used, key) == used.end() && !value.is_null() &&
+                value != jsonMember(usual, key)) {
+                warnings.push_back(strCat("model.", key, " is for ", modelType(other), "; ",
+                                          spec.model.type(), " does not use it"));
+                used.push_back(key);
+            }
+        }
+    }
+}
+
+void resolveModel(RunSpec& spec, bool hasModelKey, Problems& problems) {
     ModelSpec& model = spec.model;
     if (!spec.command.empty()) {
         if (hasModelKey) {
             problems.add("command", "check", "give command or model, not both");
         }
         model.body = NoModel();
-    } else {
-        warnOfUnused(model, given, warnings);
     }
     std::visit([&](auto& body) { body.resolve(model.embeddingDim); }, model.body);
     for (auto& [table, embedding] : spec.embeddings) {

@@ -31,10 +31,14 @@ class Problems {
 /// Fills in batch.micro_rows if it is 0, and checks it and the ranks. `spec` is RunSpec's JSON
 /// otherwise.
 void resolveBatch(Json& spec, Problems& problems);
+/// Warns of keys (and of train.dropout) that are for models that are neither this spec's nor among
+/// `models`, which the other runs of the spec have. `given`: the section `model` as it was read,
+/// with the keys of all models.
+void warnOfUnusedKeys(const RunSpec& spec, const Json& given,
+                      const std::vector<std::string>& models, std::vector<std::string>& warnings);
 /// Fills in defaults that depend on other keys: the model's layers, the embeddings' features and
-/// dims. `given`: the section `model` as it was read, with the keys of all models.
-void resolveModel(RunSpec& spec, const Json& given, bool hasModelKey, Problems& problems,
-                  std::vector<std::string>& warnings);
+/// dims.
+void resolveModel(RunSpec& spec, bool hasModelKey, Problems& problems);
 /// Checks that a spec without a dataset has a command and no key for a stream. `spec` is as the
 /// reader made it; `given` has the keys from the text or --set.
 void checkWithoutDataset(const Json& spec, const std::map<std::string, SourceMap::Place>& given,

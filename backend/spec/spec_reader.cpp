@@ -328,7 +328,7 @@ void completeEval(RunSpec& spec, bool hasOwnRecipe) {
 }
 
 ResolvedSpec readTree(const YamlNode& tree, const std::shared_ptr<const std::string>& text,
-                      const SpecOptions& options) {
+                      const SpecOptions& options, const std::vector<std::string>& models) {
     ResolvedSpec out;
     const Params params = Params::read(tree.find("params"), out.errors);
     out.warnings = params.warnings();
@@ -366,7 +366,8 @@ ResolvedSpec readTree(const YamlNode& tree, const std::shared_ptr<const std::str
         return out;
     }
     spec->source = source;
-    resolveModel(*spec, jsonMember(json, "model"), hasModelKey, problems, out.warnings);
+    warnOfUnusedKeys(*spec, jsonMember(json, "model"), models, out.warnings);
+    resolveModel(*spec, hasModelKey, problems);
     checkSpec(*spec, problems, out.warnings);
     warnOfToldLabels(*spec, out.warnings);
     if (options.needsLabels && spec->labels.empty() && spec->command.empty()) {
@@ -458,7 +459,8 @@ std::optional<SpecReader> SpecReader::parse(std::string_view text, const SpecOpt
 }
 
 ResolvedSpec SpecReader::resolve(std::string_view variation) const {
-    ResolvedSpec base = readTree(*root_, text_, options_);
+    const std::vector<std::string> models = modelTypes(*root_, *variationList_);
+    ResolvedSpec base = readTree(*root_, text_, options_, models);
     if (variation.empty() || !base.ok()) {
         return base;
     }
@@ -478,7 +480,7 @@ ResolvedSpec SpecReader::resolve(std::string_view variation) const {
     if (!out.errors.empty()) {
         return out;
     }
-    out = readTree(tree, text_, options_);
+    out = readTree(tree, text_, options_, models);
     for (SpecError& error : out.errors) {
         error.message = strCat("variation '", chosen->name, "': ", error.message);
     }

@@ -295,6 +295,25 @@ Result<Change> parseSet(std::string_view text) {
                            "': write key=value, as in batch.rows=512");
 }
 
+std::vector<std::string> modelTypes(const YamlNode& base, const YamlNode& variations) {
+    const auto typeIn = [](const YamlNode* model) -> const YamlNode* {
+        return model == nullptr ? nullptr : model->find("type");
+    };
+    const YamlNode* const ofBase = typeIn(base.find("model"));
+    std::vector<std::string> types = {ofBase == nullptr ? "" : ofBase->text};
+    for (const YamlNode& variation : variations.items) {
+        const YamlNode* const changes = variation.find("set");
+        for (const char* const key : {"model", "model.type"}) {
+            const YamlNode* value = changes == nullptr ? nullptr : changes->find(key);
+            value = key == std::string_view("model") ? typeIn(value) : value;
+            if (value != nullptr) {
+                types.push_back(value->text);
+            }
+        }
+    }
+    return types;
+}
+
 Status applyChange(YamlNode& root, std::string_view path, const YamlNode& value,
                    expr::Position keyPosition) {
     ASSIGN_OR_RETURN(const std::vector<std::string> parts, splitPath(path));

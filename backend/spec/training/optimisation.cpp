@@ -167,11 +167,6 @@ void warnOfOptimisation(const RunSpec& spec, std::vector<std::string>& warnings)
     };
     warnOfMomentum("dense", train.groups.dense);
     warnOfMomentum("embeddings", train.groups.embeddings);
-    if (train.dropout != 0 && (spec.model.as<LogisticModel>() != nullptr ||
-                               spec.model.as<TargetMeanModel>() != nullptr)) {
-        warnings.push_back(strCat("train.dropout is for hidden layers; model.type ",
-                                  spec.model.type(), " has none"));
-    }
 }
 
 std::string describeOptimisation(const RunSpec& spec) {

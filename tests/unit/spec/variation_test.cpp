@@ -47,6 +47,21 @@ TEST(Variations, AddressStepsByKindAndByName) {
     EXPECT_TRUE(movieLensVariation("no-spam").recipe[1].enabled);
 }
 
+TEST(Variations, WithAnotherModelWarnOnlyOfKeysThatNoRunUses) {
+    const auto warningsOf = [](const std::string& model, const std::string& type) {
+        const std::string text = strCat(
+            "dataset: {path: a.parquet}\nlabels: {y: a > 0}\nfeatures: {dense: [b]}\nmodel: ",
+            model, "\ntrain: {dropout: 0.1}\nvariations:\n  - {name: v, set: {model.type: ", type,
+            "}}\n");
+        return readSpec(text).warnings.size() + readSpec(text, {}, "v").warnings.size();
+    };
+    EXPECT_EQ(warningsOf("{type: mlp, hidden: [8]}", "logistic"), 0U);
+    EXPECT_EQ(warningsOf("{type: logistic, hidden: [8]}", "dcn_v2"), 0U) << "the base's key";
+    EXPECT_EQ(warningsOf("{type: mlp, hidden: [8], top: [4, 1]}", "logistic"), 2U)
+        << "no run has a dlrm";
+    EXPECT_EQ(warningsOf("{type: logistic, hidden: [8]}", "logistic"), 4U);
+}
+
 TEST(Variations, OfTheLabelEvaluateWithTheBasesLabel) {
     const RunSpec spec = movieLensVariation("label-3.5");
     EXPECT_EQ(spec.labels.at("liked").expr, "rating >= 3.5");
