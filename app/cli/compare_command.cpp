@@ -467,7 +467,7 @@ Result<int> runCompare(CliContext& context, const ParsedArgs& args) {
                      : printDocument(context, std::move(document));
         return kExitOk;
     }
-    all.differences = withoutFollowing(std::move(all.differences));
+    all.differences = withStepsAsLines(withoutFollowing(std::move(all.differences)));
     if (!args.has("--metric")) {
         all.metrics = session::eachOnce(std::move(all.metrics));
     }

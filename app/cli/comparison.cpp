@@ -92,6 +92,58 @@ std::vector<Difference> withoutFollowing(std::vector<Difference> all) {
     return rest.empty() ? std::move(all) : rest;
 }
 
+namespace {
+
+using ByKey = std::map<std::string, std::vector<std::string>>;
+
+// "on", "off" or "-" (it has no such step) in each run, for steps that some runs switch off, by
+// path: "recipe.spam". The recipe of the evaluation lacks steps that are off.
+ByKey switchedSteps(const std::vector<Difference>& all) {
+    constexpr std::string_view kEval = "eval.", kEnabled = ".enabled", kKind = ".kind";
+    ByKey steps;
+    for (const Difference& difference : all) {
+        const std::string& key = difference.key;
+        if (key.starts_with("recipe.") && key.ends_with(kEnabled)) {
+            auto& states = steps[key.substr(0, key.size() - kEnabled.size())];
+            for (const std::string& value : difference.values) {
+                states.push_back(value == "true" ? "on" : value == "false" ? "off" : "-");
+            }
+        }
+    }
+    for (const Difference& difference : all) {
+        const std::string& key = difference.key;
+        const std::string step = key.substr(0, key.size() - std::min(key.size(), kKind.size()));
+        const auto ofTraining = steps.find(step.substr(std::min(step.size(), kEval.size())));
+        if (key.starts_with("eval.recipe.") && key.ends_with(kKind) && ofTraining != steps.end()) {
+            steps[step] = ofTraining->second;
+        }
+    }
+    return steps;
+}
+
+}  // namespace
+
+std::vector<Difference> withStepsAsLines(std::vector<Difference> all) {
+    ByKey steps = switchedSteps(all);
+    std::erase_if(steps, [](const auto& step) {  // others were added: their keys are of interest
+        return std::ranges::find(step.second, "off") == step.second.end();
+    });
+    for (const auto& [step, states] : steps) {
+        std::erase_if(all, [&](const Difference& difference) {
+            std::set<std::string> valuesThatRun;
+            for (std::size_t i = 0; i < states.size(); ++i) {
+                if (states[i] == "on") {
+                    valuesThatRun.insert(difference.values[i]);
+                }
+            }
+            return difference.key.starts_with(step + ".") && valuesThatRun.size() < 2;
+        });
+        const auto at = std::ranges::lower_bound(all, step, {}, &Difference::key);
+        all.insert(at, Difference{step, states});
+    }
+    return all;
+}
+
 std::optional<std::string> listChange(const std::string& before, const std::string& after) {
     const auto was = itemsOf(before), is = itemsOf(after);
     if (!was || !is || (before == "-" && after == "-")) {

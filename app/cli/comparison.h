@@ -20,6 +20,9 @@ std::vector<Difference> differencesOf(const std::vector<values::RunDetail>& runs
 /// Without what follows from other keys: hashes of counted vocabularies and their rows. They stay
 /// where nothing else differs.
 std::vector<Difference> withoutFollowing(std::vector<Difference> all);
+/// A step that some runs switch off as one line, `recipe.spam` on or off, without its keys that
+/// differ only because of that.
+std::vector<Difference> withStepsAsLines(std::vector<Difference> all);
 
 /// "+tailnum -origin": items that a list gained and lost against another, "other order" if only the
 /// order differs. Nothing unless both are lists; "-" counts as an empty one.

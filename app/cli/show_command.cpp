@@ -169,7 +169,7 @@ void showChanges(Page& page, const RunDetail& detail, const RunDetail* base) {
     Table table({{"CHANGED", Align::kLeft, 10},
                  {strCat("BASE ", base->summary.id), Align::kLeft, 8},
                  {"THIS RUN", Align::kLeft, 8}});
-    for (const Difference& difference : differencesOf({*base, detail})) {
+    for (const Difference& difference : withStepsAsLines(differencesOf({*base, detail}))) {
         table.add({difference.key,
                    {besideBase(difference, 0, 0), Tone::kDim},
                    {besideBase(difference, 1, 0), Tone::kInfo}});

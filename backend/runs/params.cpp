@@ -9,7 +9,24 @@ using Params = std::map<std::string, std::string>;
 
 void flatten(const std::string& prefix, const Json& value, Params& out);
 
+// Dense features as a list of their columns: ["price", "age (fill 3)"].
+Json columnsOf(const Json& dense) {
+    Json columns = Json::array();
+    for (const Json& feature : dense) {
+        const Json& fill = jsonMember(feature, "fill");
+        columns.push_back(strCat(jsonString(feature, "column"),
+                                 fill == 0 ? "" : strCat(" (fill ", dumpJson(fill), ")")));
+    }
+    return columns;
+}
+
 void flattenList(const std::string& prefix, const Json& list, Params& out) {
+    if (prefix == "features.dense") {
+        if (!list.empty()) {
+            out[prefix] = dumpJson(columnsOf(list));
+        }
+        return;
+    }
     const bool hasObjects = std::ranges::any_of(list, [](const Json& e) { return e.is_object(); });
     if (!hasObjects) {
         if (!list.empty()) {

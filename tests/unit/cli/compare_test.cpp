@@ -238,6 +238,29 @@ TEST_F(CommandsTest, CompareSaysWhatAListHasMoreAndLess) {
     EXPECT_THAT(out.str(), ::testing::ContainsRegex("features.ids +3 items +\\+origin -tailnum"));
 }
 
+TEST_F(CommandsTest, CompareShowsAStepThatIsSwitchedOffAsOneLine) {
+    for (const char* const key : {"recipe.spam.", "eval.recipe.spam."}) {
+        fake.runs[0].params[strCat(key, "enabled")] = "true";
+        fake.runs[0].params[strCat(key, "kind")] = "join";
+        fake.runs[0].params[strCat(key, "take.user")] = "hash(user)";
+    }
+    fake.runs[1].params["recipe.spam.enabled"] = "false";
+    fake.runs[1].params["recipe.spam.kind"] = "join";
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"compare", "r-abc23", "r-def45"}, {"show", "r-def45"}}) {
+        EXPECT_EQ(run(words), kExitOk) << err.str();
+        EXPECT_THAT(out.str(), ::testing::ContainsRegex("\n *recipe.spam +on +off"));
+        EXPECT_THAT(out.str(), ::testing::ContainsRegex("\n *eval.recipe.spam +on +off"));
+        EXPECT_THAT(out.str(), Not(AnyOf(HasSubstr("spam.take"), HasSubstr("spam.enabled"))));
+    }
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--json"}), kExitOk);
+    EXPECT_TRUE(json()["differences"].contains("eval.recipe.spam.kind")) << "documents are whole";
+    std::erase_if(fake.runs[1].params,
+                  [](const auto& param) { return param.first.starts_with("recipe.spam"); });
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("recipe.spam.take.user")) << "a step that was added";
+}
+
 TEST_F(CommandsTest, CompareLeavesOutWhatFollowsFromOtherKeys) {
     const std::string table = "embeddings.user.", hash = table + "vocabulary.hash";
     fake.runs[0].params[hash] = "aaaa";

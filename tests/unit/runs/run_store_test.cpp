@@ -62,6 +62,16 @@ TEST_F(RunStoreTest, ParametersAreTheScalarsOfTheResolvedSpec) {
     EXPECT_EQ(got->params.at("recipe.spam.kind"), "filter");
 }
 
+TEST_F(RunStoreTest, DenseFeaturesAreAListOfTheirColumns) {
+    RunRecord run = newRun("dense");
+    run.resolvedSpec = R"({"features": {"ids": [], "dense": [{"column": "price", "fill": 0.0},
+                                                             {"column": "age", "fill": 2.5}]}})";
+    const auto got = store->get(store->create(run)->run.id);
+    ASSERT_TRUE(got.ok());
+    EXPECT_EQ(got->params.at("features.dense"), R"x(["price","age (fill 2.5)"])x");
+    EXPECT_FALSE(got->params.contains("features.dense.0.column"));
+}
+
 TEST_F(RunStoreTest, TheSameSubmitKeyGivesTheSameRun) {
     RunRecord run = newRun("base");
     run.submitKey = "k1";
