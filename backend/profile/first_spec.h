@@ -25,6 +25,7 @@ struct FirstSpecOptions {
     std::string label;                           ///< column or condition; "": it is guessed
     bool splitsByTime = true;                    ///< where there is a time; false: a hash decides
     double evalShare = 0.1;                      ///< of the rows, where a hash decides
+    std::int64_t trainedRows = 0;                ///< of an epoch; 0: it is estimated
     std::map<std::string, std::string> remarks;  ///< by column: what its comment says besides
 };
 

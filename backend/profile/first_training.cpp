@@ -49,10 +49,11 @@ std::int64_t epochsOf(const TrainingShape& shape, std::int64_t batch) {
 // The rates fall over the whole run: the last steps average instead of following single rows.
 std::string trainOf(const TrainingShape& shape, const FirstTraining& training,
                     const std::string& rates, const std::string& final, const std::string& more) {
-    const std::int64_t steps = shape.rows * 9 / 10 * training.epochs / training.batch;
-    return strCat("{optimizer: adamw, ", rates,
-                  ", schedule: {type: linear, steps: ", std::max<std::int64_t>(1, steps),
-                  ", final: ", final, "}, ", more, "checkpoint: {every_steps: 200}}");
+    const std::int64_t rows = shape.trainedRows > 0 ? shape.trainedRows : shape.rows * 9 / 10;
+    const std::int64_t stepsOfEpoch = (rows + training.batch - 1) / training.batch;
+    return strCat("{optimizer: adamw, ", rates, ", schedule: {type: linear, steps: ",
+                  std::max<std::int64_t>(1, stepsOfEpoch * training.epochs), ", final: ", final,
+                  "}, ", more, "checkpoint: {every_steps: 200}}");
 }
 
 // One id, a user for example, has most of the values and few rows for each.

@@ -12,8 +12,9 @@ namespace millrace::profile {
 struct TrainingShape {
     std::int64_t rows = 0;  ///< with a label; training reads nine tenths of them
     bool hasDense = false, hasIds = false;
-    double values = 0;      ///< dense inputs, plus the different values of all ids and lists
-    double mostValues = 0;  ///< different values of the id or list that has most
+    double values = 0;             ///< dense inputs, plus the different values of all ids and lists
+    double mostValues = 0;         ///< different values of the id or list that has most
+    std::int64_t trainedRows = 0;  ///< exact number of rows of an epoch; 0: estimated from `rows`
 };
 
 struct FirstTraining {

@@ -223,6 +223,16 @@ TEST_F(QuestionsTest, AnEvaluationWithFewPositivesIsNoted) {
                     "are luck"));
 }
 
+TEST_F(QuestionsTest, TheScheduleOfAFirstSpecIsAsLongAsItsRun) {
+    writeSizes();
+    const SubprocessOutput made =
+        run({"init", "sizes.csv", "--label", "size = 'L'", "-o", "sizes.yaml"});
+    ASSERT_EQ(made.exitCode, 0) << made.err;
+    const Json train =
+        json({"check", "sizes.yaml", "--json"})["runs"][0]["spec"]["train"]["schedule"];
+    EXPECT_EQ(train["steps"], json({"count", "sizes.yaml", "--json"})["steps"]) << train;
+}
+
 TEST_F(QuestionsTest, ALabelOfOneValueAndNullsIsToldFromAConstant) {
     writeSizes();
     EXPECT_THAT(run({"init", "sizes.csv", "--label", "sold"}).err,

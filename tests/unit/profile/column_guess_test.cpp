@@ -261,7 +261,12 @@ TEST(FirstTraining, IdsOfALargeDatasetAreReadOnceOrTwiceAtFallingRates) {
     EXPECT_THAT(wide.model, HasSubstr("type: dlrm"));
     EXPECT_EQ(wide.epochs, 2);
     EXPECT_THAT(wide.train, AllOf(HasSubstr("groups: {embeddings: {learning_rate: 0.01}}"),
-                                  HasSubstr("schedule: {type: linear, steps: 2109, final: 0.3}")));
+                                  HasSubstr("schedule: {type: linear, steps: 2110, final: 0.3}")));
+    EXPECT_THAT(firstTraining({300'000, true, true, 12'000, 4'000, 269'900}).train,
+                HasSubstr("schedule: {type: linear, steps: 2110,"))
+        << "the last step of each epoch has fewer rows";
+    EXPECT_THAT(firstTraining({300'000, true, true, 12'000, 4'000, 280'000}).train,
+                HasSubstr("schedule: {type: linear, steps: 2188,"));
     const FirstTraining rare = firstTraining({30'000, true, true, 1'600, 1'200});
     EXPECT_THAT(rare.model, HasSubstr("type: dlrm"));
     EXPECT_EQ(rare.epochs, 1);

@@ -256,6 +256,12 @@ void CountStore::write(const std::vector<std::int64_t>& rows) const {
     static_cast<void>(written);  // if it failed, the next run counts again
 }
 
+Result<std::int64_t> rowsOfFirstEpoch(const ResolvedRun& run, int threads, const Watch& watch) {
+    Counted counted;
+    RETURN_IF_ERROR(countEpochs(run, threads, watch, counted));
+    return counted.rows.front();
+}
+
 int runCount(const CountOptions& options) {
     const Watch watch;
     secondsSinceStart();

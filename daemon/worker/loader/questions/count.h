@@ -26,6 +26,10 @@ struct CountOptions : SpecChoice {
 /// The role. The process's exit code: 0, 3 stopped by a signal, 4 input or data, 5 other.
 int runCount(const CountOptions& options);
 
+class Watch;
+/// Counts the rows of the first epoch, or takes them from the cache.
+Result<std::int64_t> rowsOfFirstEpoch(const ResolvedRun& run, int threads, const Watch& watch);
+
 /// Cached rows by epoch: of the first epochs, or of all.
 class CountStore {
  public:

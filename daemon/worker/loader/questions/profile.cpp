@@ -14,6 +14,7 @@
 #include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/process.h"
 #include "daemon/worker/loader/progress.h"
+#include "daemon/worker/loader/questions/count.h"
 #include "daemon/worker/loader/questions/leaks.h"
 #include "daemon/worker/loader/questions/trial.h"
 #include "daemon/worker/loader/resolve.h"
@@ -21,6 +22,10 @@
 namespace millrace::loader {
 
 namespace {
+
+int threadsOf(const ProfileRequest& request) {
+    return static_cast<int>(request.threads > 0 ? request.threads : usableCores());
+}
 
 Result<profile::DatasetProfile> profileOf(const Watch& watch, const ProfileRequest& request,
                                           spec::DatasetSpec& section, const std::string& scratch,
@@ -35,7 +40,7 @@ Result<profile::DatasetProfile> profileOf(const Watch& watch, const ProfileReque
     options.request = request.request;
     options.advises = request.advises && !scratch.empty();
     options.directory = scratch;
-    options.threads = static_cast<int>(request.threads > 0 ? request.threads : usableCores());
+    options.threads = threadsOf(request);
     profile::ProfileProgress counts;
     std::optional<ProgressLine> line;
     Result<profile::DatasetProfile> profiled = internalError("not run");
@@ -115,7 +120,8 @@ Result<Examined> lookAt(const Watch& watch, const std::string& text, const Profi
 
 struct Made {
     profile::FirstSpec spec;
-    ResolvedRun run;  ///< of the same spec, with paths as they are found from here
+    ResolvedRun run;  ///< of this spec, with paths as they are found from here and an estimated
+                      ///< number of steps in its schedule
 };
 
 // Names what tells the label in the notes, and beside the feature in the spec.
@@ -147,6 +153,10 @@ Result<Made> makeSpec(const Watch& watch, const ProfileRequest& request,
         bool isOneClass = false;
         Result<Examined> examined = lookAt(watch, found.text, request, isOneClass);
         if (examined.ok()) {
+            if (profiled.isComplete()) {
+                ASSIGN_OR_RETURN(options.trainedRows,
+                                 rowsOfFirstEpoch(examined->run, threadsOf(request), watch));
+            }
             RETURN_IF_ERROR(addLeaks(examined->leaks, request, profiled, options, spec));
             return Made{std::move(spec), std::move(examined->run)};
         }
