@@ -103,6 +103,8 @@ def checkpoint(content: str | os.PathLike[str] | bytes, step: int | None = None)
     stream = link.stream
     if stream is not None and stream.stopped and not stream._has_begun():
         return False  # stopped before its first step: there is nothing more to save
+    if stream is None and link.other_spec:
+        raise MisuseError(f"millrace.checkpoint(): {link.why_no_step()}")
     if stream is None or stream.step == 0:
         raise MisuseError("millrace.checkpoint(): the run's stream has given no batch yet, so there is no step to save")
     if step is not None and step != stream.step:

@@ -83,6 +83,8 @@ class Link:
         self.run = run
         self.stream: Any = None
         """The run's stream, once the script has made it."""
+        self.other_spec = ""
+        """The spec of the last stream that is not the run's."""
         self.resumed: Resumed | None = None
         """The checkpoint that the attempt resumes from."""
         self.has_asked_to_resume = False
@@ -164,10 +166,18 @@ class Link:
             raise MisuseError(f"millrace.log(step={step}): the loop is at step {self.step} of the stream (stream.step), and "
                               "metrics are of that one")
         with self._lock:
+            # Without the run's stream there is no step: a second value would replace the first one.
+            if self.stream is None and self.other_spec and not told.keys().isdisjoint(self._values):
+                raise MisuseError(f"millrace.log(): {self.why_no_step()}")
             self._values.update(told)
         if self._is_finished:  # called by an exit handler that runs after this module's
             self._flush()
             self._library.millrace_run_wait(self._handle, _STOP_MS)
+
+    def why_no_step(self) -> str:
+        """Why the run is at no step although the script reads a stream."""
+        return (f"the stream of {self.other_spec} is not the run's, whose steps count: the spec of this run is "
+                f"{self.run.spec_file}, which os.environ['MILLRACE_SPEC'] names; open that stream first")
 
     def reach(self, call: str, step: int) -> None:
         """The script is at that step: of a run without a dataset, whose steps nobody else counts."""

@@ -253,6 +253,7 @@ class RunStream(Stream):
 def of_run(link: Link, request: Request, asked: Asked, device: Any, prefetch: int) -> RunStream | None:
     """The run's stream; None if the script asks for the stream of another spec."""
     if not _is_of_run(link, request):
+        link.other_spec = request.spec
         return None
     if link.stream is not None:
         raise MisuseError("the run's stream was made already: a run has one (stream.evaluation() reads the rows of "

@@ -97,6 +97,20 @@ told(length=len(stream), steps=stream.step, estimate=stream.estimate.steps,
         self.assertIn(f"{work}/spec.yaml is not the spec of this run, which is {spec}: its stream has a feed of its own",
                       self.cli("logs", run))
 
+    def test_a_loop_over_a_copy_of_the_spec_fails_where_it_logs_or_saves(self):
+        # A script may read another stream before its own, and may log a metric once without a step.
+        loop = ("import os, millrace\nmillrace.log(weights=3)\n"
+                "stream = millrace.stream(os.path.join(os.path.dirname(__file__), 'copy.yaml'), as_numpy=True)\n"
+                "for batch in stream:\n    ")
+        for call, step in (("log(loss=1.0)", "log"), ("checkpoint(b'x')", "checkpoint")):
+            spec = self.prepare(loop + f"millrace.{call}\n", ranks=1)
+            copy = os.path.join(self.folder, "copy.yaml")
+            shutil.copy(spec, copy)
+            ended = self.wait(self.submit(spec)[0], "finished", "failed", "cancelled")
+            self.assertEqual((ended["state"], ended["attempt"]), ("failed", 1))
+            self.assertIn(f"MisuseError: millrace.{step}(): the stream of {copy} is not the run's, whose steps count: the spec "
+                          f"of this run is {spec}", ended["exit_reason"])
+
     def test_place_and_environment_of_the_submitter_reach_the_script_and_its_secrets_do_not(self):
         bin_folder = os.path.join(self.folder, "venv", "bin")
         work = os.path.join(self.folder, "work")
