@@ -416,8 +416,9 @@ std::vector<CommandSpec> nodeCommands() {
           "millrace nodes invite cpu-1 -o cpu-1.join", "millrace nodes forget cpu-1"},
          &runNodes},
         {"top",
-         "live view of nodes and active runs",
-         "Keys: q leaves. Without a terminal: one picture, then it ends.",
+         "live view of nodes and runs",
+         "Active runs come first, ended ones below a heading. Keys: q leaves, e hides or shows "
+         "ended runs, up and down scroll. Without a terminal: one picture, then it ends.",
          {},
          {flag("--once", "prints one picture as text and ends")},
          {"millrace top"},

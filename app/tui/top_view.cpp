@@ -301,9 +301,24 @@ void drawRunTitles(CellGrid& grid, int y, const RunColumns& c) {
 
 }  // namespace
 
+std::vector<const LiveRun*> TopView::shownRuns(const session::LiveModel& model) const {
+    std::vector<const LiveRun*> runs = model.ordered();
+    if (isEndedHidden_) {
+        std::erase_if(runs, [](const LiveRun* run) { return values::isEnded(run->summary.state); });
+    }
+    return runs;
+}
+
 bool TopView::press(const KeyPress& key, const session::LiveModel& model) {
-    const int last = std::max(0, static_cast<int>(model.runs.size()) - 1);
+    const int last = std::max(0, static_cast<int>(shownRuns(model).size()) - 1);
     switch (key.key) {
+        case Key::kCharacter:
+            if (key.character != 'e') {
+                return false;
+            }
+            isEndedHidden_ = !isEndedHidden_;
+            first_ = 0;
+            return true;
         case Key::kDown:
             first_ = std::min(first_ + 1, last);
             return true;
@@ -445,21 +460,35 @@ int TopView::drawNodes(CellGrid& grid, int y, const session::LiveModel& model,
 void TopView::drawRuns(CellGrid& grid, int y, const session::LiveModel& model,
                        std::int64_t nowMs) const {
     grid.rule(0, y, grid.width(), "runs");
-    const std::vector<const LiveRun*> runs = model.ordered();
+    const std::vector<const LiveRun*> runs = shownRuns(model);
+    const auto isEnded = [](const LiveRun* run) { return values::isEnded(run->summary.state); };
+    const auto firstEnded =
+        static_cast<std::size_t>(std::ranges::find_if(runs, isEnded) - runs.begin());
     const RunColumns columns = columnsFor(grid.width());
     drawRunTitles(grid, ++y, columns);
     const int first = y + 1;
     const int bottom = grid.height() - 1;
     std::size_t index = std::min<std::size_t>(static_cast<std::size_t>(first_), runs.size());
-    for (++y; y < bottom && index < runs.size(); ++index) {
+    for (++y; index < runs.size(); ++index) {
+        const bool isHeaded = index == firstEnded;
+        if (y + (isHeaded ? 1 : 0) >= bottom) {
+            break;
+        }
+        if (isHeaded) {
+            grid.rule(0, y++, grid.width(), strCat("ended  ", runs.size() - firstEnded));
+        }
         const LiveRun& run = *runs[index];
         y = drawRun(grid, y, run, columns, usageOf(model, run.summary.id), nowMs);
     }
     if (runs.empty()) {
-        grid.put(1, first, "no runs yet: millrace run SPEC", Tone::kDim);
+        grid.put(1, first,
+                 model.runs.empty() ? "no runs yet: millrace run SPEC" : "no run is active",
+                 Tone::kDim);
     }
-    const bool hasRoom = grid.width() >= 50;
-    std::string keys = hasRoom ? "q leave   up/down scroll" : "q leave";
+    std::string keys = strCat("q leave   e ", isEndedHidden_ ? "show" : "hide", " ended");
+    if (grid.width() >= 60) {
+        strAppend(&keys, "   up/down scroll");
+    }
     if (index < runs.size()) {
         strAppend(&keys, "   ", runs.size() - index, " more below");
     }

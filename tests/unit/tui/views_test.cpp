@@ -446,6 +446,28 @@ TEST(WatchView, WorkersOnOtherNodesSayWhere) {
                 AllOf(HasSubstr("data2 97 % on node-2"), HasSubstr("rank0 98 %  ")));
 }
 
+TEST(TopView, EndedRunsAreBelowAHeadingThatAKeyHides) {
+    session::LiveModel model = aCluster(false);
+    for (const char* const id : {"r-done1", "r-done2"}) {
+        values::RunSummary run = aRun(id);
+        run.state = values::RunState::kFinished;
+        model.apply(session::RunChanged{run}, kNow);
+    }
+    TopView view;
+    const std::string text = joined(drawn(view, model, 80, 24));
+    EXPECT_THAT(text, ContainsRegex("queued.*\n.* ended  2 .*\n r-done"));
+    EXPECT_THAT(text, HasSubstr("e hide ended"));
+    EXPECT_TRUE(view.press({Key::kCharacter, 'e'}, model));
+    for (const int width : {40, 80}) {
+        const std::string hidden = joined(drawn(view, model, width, 24));
+        EXPECT_THAT(hidden, Not(HasSubstr("r-done")));
+        EXPECT_THAT(hidden, AllOf(HasSubstr("r-abc23"), HasSubstr("e show ended")));
+    }
+    EXPECT_TRUE(view.press({Key::kCharacter, 'e'}, model));
+    EXPECT_THAT(joined(drawn(view, model, 40, 24)), HasSubstr("r-done1"));
+    EXPECT_FALSE(view.press({Key::kCharacter, 'x'}, model));
+}
+
 TEST(TopView, ManyRunsScroll) {
     session::LiveModel model = aCluster(false);
     for (int i = 0; i < 60; ++i) {
