@@ -1,6 +1,7 @@
 #include "daemon/agent/run/verdict.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include <signal.h>
@@ -160,11 +161,14 @@ std::string_view withoutRank(std::string_view reason) {
 }
 
 // The attempt before it failed at this step with the same sentence, whichever rank reported it: the
-// next would do so too.
+// next would do so too. If several ranks raise the exception, the step that rank 0 had reported may
+// be one less or one more.
 bool repeatsFailure(const AttemptReports& facts, const std::string& reason) {
     const AttemptStart& start = facts.start;
+    const std::int64_t apart = facts.ranks > 1 ? 1 : 0;
     return !facts.lackedRoom && !start.failure.empty() &&
-           withoutRank(start.failure) == withoutRank(reason) && facts.lastStep == start.failedStep;
+           withoutRank(start.failure) == withoutRank(reason) &&
+           std::abs(facts.lastStep - start.failedStep) <= apart;
 }
 
 // No fault of the run, but neither is it tried for ever.

@@ -66,6 +66,12 @@ TEST(Verdict, AnExceptionThatRepeatsWithoutAFurtherStepIsNotTriedAThirdTime) {
     EXPECT_EQ(judge(facts, scriptGang(137, 0)).kind, Verdict::Kind::kRestart) << "it was killed";
     facts.lastStep = 11;
     EXPECT_EQ(judge(facts, scriptGang(1, 0)).kind, Verdict::Kind::kRestart) << "a step further";
+    facts.ranks = 2;
+    EXPECT_EQ(judge(facts, scriptGang(1, 0)).kind, Verdict::Kind::kFailed)
+        << "ranks that raise it are a step apart";
+    facts.lastStep = 12;
+    EXPECT_EQ(judge(facts, scriptGang(1, 0)).kind, Verdict::Kind::kRestart) << "two steps further";
+    facts.ranks = 1;
     facts.lastStep = 10;
     facts.errors["rank0"] = "KeyError: 'item'";
     EXPECT_EQ(judge(facts, scriptGang(1, 0)).kind, Verdict::Kind::kRestart) << "another exception";
