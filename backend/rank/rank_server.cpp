@@ -34,13 +34,11 @@ struct Connection {
     std::string why;  ///< why it is closed; empty: a clean end
 };
 
-}  // namespace
-
-class RankServer::Impl {
+class PollingServer final : public RankServer {
  public:
-    explicit Impl(RankServerOptions options) : options_(std::move(options)) {}
+    explicit PollingServer(RankServerOptions options) : options_(std::move(options)) {}
 
-    ~Impl() {
+    ~PollingServer() override {
         if (thread_.joinable()) {
             thread_.request_stop();
             wake();
@@ -49,7 +47,7 @@ class RankServer::Impl {
         }
     }
 
-    Status start() {
+    Status open() {
         ASSIGN_OR_RETURN(UnixListener listener, UnixListener::open(options_.socketPath, "rank"));
         listener_.emplace(std::move(listener));
         wakeEvent_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -60,6 +58,21 @@ class RankServer::Impl {
         return okStatus();
     }
 
+    void ack(ConnectionId id, std::int64_t attempt, std::uint64_t seq) override {
+        post(id, formatCommand(Ack{seq, attempt}));
+    }
+
+    void stop(ConnectionId id, const Stop& how) override { post(id, formatCommand(how)); }
+
+    void close(ConnectionId id) override {
+        {
+            MutexLock lock(mutex_);
+            closing_.insert(id);
+        }
+        wake();
+    }
+
+ private:
     void post(ConnectionId id, std::string line) {
         {
             MutexLock lock(mutex_);
@@ -73,15 +86,6 @@ class RankServer::Impl {
         wake();
     }
 
-    void close(ConnectionId id) {
-        {
-            MutexLock lock(mutex_);
-            closing_.insert(id);
-        }
-        wake();
-    }
-
- private:
     void wake() const {
         const std::uint64_t one = 1;
         static_cast<void>(!::write(wakeEvent_.get(), &one, sizeof one));
@@ -303,25 +307,12 @@ class RankServer::Impl {
     std::jthread thread_;
 };
 
+}  // namespace
+
 Result<std::unique_ptr<RankServer>> RankServer::start(RankServerOptions options) {
-    auto impl = std::make_unique<Impl>(std::move(options));
-    RETURN_IF_ERROR(impl->start());
-    return std::unique_ptr<RankServer>(new RankServer(std::move(impl)));
-}
-
-RankServer::RankServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-RankServer::~RankServer() = default;
-
-void RankServer::ack(ConnectionId connection, std::int64_t attempt, std::uint64_t seq) {
-    impl_->post(connection, formatCommand(Ack{seq, attempt}));
-}
-
-void RankServer::stop(ConnectionId connection, const Stop& how) {
-    impl_->post(connection, formatCommand(how));
-}
-
-void RankServer::close(ConnectionId connection) {
-    impl_->close(connection);
+    auto server = std::make_unique<PollingServer>(std::move(options));
+    RETURN_IF_ERROR(server->open());
+    return server;
 }
 
 }  // namespace millrace::rank

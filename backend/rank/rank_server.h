@@ -39,18 +39,13 @@ struct RankServerOptions {
 class RankServer {
  public:
     static Result<std::unique_ptr<RankServer>> start(RankServerOptions options);
-    ~RankServer();
+    virtual ~RankServer() = default;
 
     /// Call it after the store's commit: acknowledges everything of that sender's `attempt` up to
     /// `seq`. Ignores a closed connection: the worker sends again.
-    void ack(ConnectionId connection, std::int64_t attempt, std::uint64_t seq);
-    void stop(ConnectionId connection, const Stop& how = {});
-    void close(ConnectionId connection);
-
- private:
-    class Impl;
-    explicit RankServer(std::unique_ptr<Impl> impl);
-    std::unique_ptr<Impl> impl_;
+    virtual void ack(ConnectionId connection, std::int64_t attempt, std::uint64_t seq) = 0;
+    virtual void stop(ConnectionId connection, const Stop& how = {}) = 0;
+    virtual void close(ConnectionId connection) = 0;
 };
 
 }  // namespace millrace::rank

@@ -146,16 +146,14 @@ Status checkHello(const FeedServerOptions& options, const FeedHello& hello) {
     return checkState(options, hello);
 }
 
-}  // namespace
-
-class FeedServer::Impl {
+class PollingServer final : public FeedServer {
  public:
-    Impl(FeedServerOptions options, OnOpen onOpen, OnClosed onClosed)
+    PollingServer(FeedServerOptions options, OnOpen onOpen, OnClosed onClosed)
         : options_(std::move(options)),
           onOpen_(std::move(onOpen)),
           onClosed_(std::move(onClosed)) {}
 
-    ~Impl() {
+    ~PollingServer() override {
         if (thread_.joinable()) {
             thread_.request_stop();
             const std::uint64_t one = 1;
@@ -165,7 +163,7 @@ class FeedServer::Impl {
         }
     }
 
-    Status start() {
+    Status listen() {
         ASSIGN_OR_RETURN(UnixListener listener, UnixListener::open(options_.socketPath, "feed"));
         listener_.emplace(std::move(listener));
         wake_.reset(::eventfd(0, EFD_CLOEXEC));
@@ -325,14 +323,14 @@ class FeedServer::Impl {
     std::jthread thread_;
 };
 
+}  // namespace
+
 Result<std::unique_ptr<FeedServer>> FeedServer::start(FeedServerOptions options, OnOpen onOpen,
                                                       OnClosed onClosed) {
-    auto impl = std::make_unique<Impl>(std::move(options), std::move(onOpen), std::move(onClosed));
-    RETURN_IF_ERROR(impl->start());
-    return std::unique_ptr<FeedServer>(new FeedServer(std::move(impl)));
+    auto server =
+        std::make_unique<PollingServer>(std::move(options), std::move(onOpen), std::move(onClosed));
+    RETURN_IF_ERROR(server->listen());
+    return server;
 }
-
-FeedServer::FeedServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-FeedServer::~FeedServer() = default;
 
 }  // namespace millrace::ring

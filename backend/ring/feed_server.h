@@ -49,12 +49,7 @@ class FeedServer {
     static Result<std::unique_ptr<FeedServer>> start(FeedServerOptions options, OnOpen onOpen,
                                                      OnClosed onClosed = {});
     /// Ends every connection and joins.
-    ~FeedServer();
-
- private:
-    class Impl;
-    explicit FeedServer(std::unique_ptr<Impl> impl);
-    std::unique_ptr<Impl> impl_;
+    virtual ~FeedServer() = default;
 };
 
 }  // namespace millrace::ring

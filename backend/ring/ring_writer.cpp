@@ -70,11 +70,9 @@ class HeldWatch {
     bool warned_ = false;
 };
 
-}  // namespace
-
-class RingWriter::Impl {
+class SwitchingWriter final : public RingWriter {
  public:
-    Impl(RingWriterOptions options, PassRing pass)
+    SwitchingWriter(RingWriterOptions options, PassRing pass)
         : options_(std::move(options)), pass_(std::move(pass)) {}
 
     Status openFirst() {
@@ -82,6 +80,148 @@ class RingWriter::Impl {
                          WriterRing::make(options_.ringBytes, options_.budget, options_.numaNode));
         return install(std::move(ring));
     }
+
+    Result<FrameSlot> reserve(std::uint64_t bytes, std::uint32_t, std::int64_t,
+                              std::stop_token stop) override {
+        return reserve(bytes, std::move(stop));
+    }
+
+    Status commit(const FrameSlot& slot, std::uint32_t epoch, std::int64_t number) override {
+        return commit(slot, {EntryKind::kFrame, epoch, static_cast<std::uint64_t>(number),
+                             slot.bytes.size()});
+    }
+
+    Status columns(std::span<const std::byte> frame, std::stop_token stop) override {
+        return record(EntryKind::kColumns, 0, 0, frame, std::move(stop));
+    }
+
+    Status commitJoined(const FrameSlot& slot, const FrameNumbers& of,
+                        std::uint64_t bytes) override {
+        WriterRing::Content content{EntryKind::kFrame, of.epoch,
+                                    static_cast<std::uint64_t>(of.first), bytes};
+        if (of.count > 1) {
+            content.stride = static_cast<std::uint64_t>(of.stride);
+            content.count = static_cast<std::uint64_t>(of.count);
+        }
+        return commit(slot, content);
+    }
+
+    Status commitNothing(const FrameSlot& slot) override { return commit(slot, {}); }
+
+    Status park(const FrameSlot& slot) override {
+        MutexLock lock(mutex_);
+        ASSIGN_OR_RETURN(WriterRing* const ring, ringOfSlotLocked(slot));
+        ring->park(slot.ticket & kIndexMask);
+        return okStatus();
+    }
+
+    Result<FrameSlot> reserveStep(std::stop_token stop) override {
+        return reserve(stream::kStepMarkBytes, std::move(stop));
+    }
+
+    Status commitStep(const FrameSlot& slot, const stream::StepMark& mark) override {
+        const auto bytes = stream::markBytes(mark);
+        std::memcpy(slot.bytes.data(), bytes.data(), bytes.size());
+        return commit(slot, {EntryKind::kStep, mark.epoch, static_cast<std::uint64_t>(mark.number),
+                             bytes.size()});
+    }
+
+    Status segment(const stream::SegmentRecord& of, std::stop_token stop) override {
+        if (const char* wrong = stream::checkRecord(of)) {
+            return invalidArgument("ring: ", wrong);
+        }
+        return record(EntryKind::kSegment, of.epoch, of.segment, stream::recordBytes(of),
+                      std::move(stop));
+    }
+
+    Status endOfEpoch(std::uint32_t epoch, std::int64_t total, std::stop_token stop) override {
+        return record(EntryKind::kEndOfEpoch, epoch, total, {}, std::move(stop));
+    }
+
+    Status endOfStream(std::stop_token stop) override {
+        RETURN_IF_ERROR(record(EntryKind::kEndOfStream, 0, 0, {}, std::move(stop)));
+        endGiven();
+        return okStatus();
+    }
+
+    /// The last entry of a ring: the status's message, cut at 4096 bytes, and its exit code
+    /// (core/exit_codes.h), so that a rank can tell bad input from a full disk.
+    Status error(const Status& why, std::stop_token stop) override {
+        const std::string_view text = messageOf(why).substr(0, kMaxErrorBytes);
+        RETURN_IF_ERROR(record(EntryKind::kError, 0, workerExitOf(why),
+                               std::as_bytes(std::span(text.data(), text.size())),
+                               std::move(stop)));
+        endGiven();
+        return okStatus();
+    }
+
+    Status commitAs(const FrameSlot& slot, const RingEntry& as) override {
+        const auto kind = static_cast<EntryKind>(as.kind);
+        RETURN_IF_ERROR(
+            commit(slot, {kind, as.epoch, as.number, slot.bytes.size(), as.stride, as.count}));
+        if (kind == EntryKind::kEndOfStream || kind == EntryKind::kError) {
+            endGiven();
+        }
+        return okStatus();
+    }
+
+    Status drain(std::stop_token stop) override {
+        return waitUntil(kWaitsForTake, stop, nullptr, [this]() -> Result<bool> {
+            MutexLock lock(mutex_);
+            if (gone_) {
+                return goneStatus();
+            }
+            RETURN_IF_ERROR(refreshLocked());
+            return current_->ring->isDrained();
+        });
+    }
+
+    void peerGone() override {
+        MutexLock lock(mutex_);
+        gone_ = true;
+        for (const Numbered& r : rings_) {
+            r.ring->releaseBudget();
+        }
+        if (current_ != nullptr) {
+            futexWake(current_->ring->readerPage().writerWake);
+        }
+    }
+
+    bool isPeerGone() const override {
+        MutexLock lock(mutex_);
+        return gone_;
+    }
+
+    void hangUp() override {
+        if (options_.hangUp) {
+            options_.hangUp();
+        }
+    }
+
+    bool hasTakenEnd() override {
+        MutexLock lock(mutex_);
+        return hasEnd_ && refreshLocked().ok() && current_->ring->isDrained();
+    }
+
+    RingWriterStats stats() override {
+        MutexLock lock(mutex_);
+        if (!gone_) {
+            static_cast<void>(refreshLocked());  // a wrong word is reported by the next reserve
+        }
+        RingWriterStats s;
+        s.releasedFrames = dropped_;
+        for (const Numbered& r : rings_) {
+            s.releasedFrames += r.ring->releasedFrames();
+        }
+        s.rings = nextNumber_;
+        return s;
+    }
+
+ private:
+    struct Numbered {
+        std::uint64_t number;
+        std::unique_ptr<WriterRing> ring;
+    };
 
     Result<FrameSlot> reserve(std::uint64_t bytes, std::stop_token stop) {
         RETURN_IF_ERROR(growFor(bytes));
@@ -102,13 +242,6 @@ class RingWriter::Impl {
         return ring->commit(slot.ticket & kIndexMask, content);
     }
 
-    Status park(const FrameSlot& slot) {
-        MutexLock lock(mutex_);
-        ASSIGN_OR_RETURN(WriterRing* const ring, ringOfSlotLocked(slot));
-        ring->park(slot.ticket & kIndexMask);
-        return okStatus();
-    }
-
     Status record(EntryKind kind, std::uint32_t epoch, std::int64_t number,
                   std::span<const std::byte> payload, std::stop_token stop) {
         ASSIGN_OR_RETURN(const FrameSlot at, reserve(payload.size(), stop));
@@ -118,68 +251,10 @@ class RingWriter::Impl {
         return commit(at, {kind, epoch, static_cast<std::uint64_t>(number), payload.size()});
     }
 
-    Status drain(std::stop_token stop) {
-        return waitUntil(kWaitsForTake, stop, nullptr, [this]() -> Result<bool> {
-            MutexLock lock(mutex_);
-            if (gone_) {
-                return goneStatus();
-            }
-            RETURN_IF_ERROR(refreshLocked());
-            return current_->ring->isDrained();
-        });
-    }
-
-    void peerGone() {
-        MutexLock lock(mutex_);
-        gone_ = true;
-        for (const Numbered& r : rings_) {
-            r.ring->releaseBudget();
-        }
-        if (current_ != nullptr) {
-            futexWake(current_->ring->readerPage().writerWake);
-        }
-    }
-
-    bool isPeerGone() const {
-        MutexLock lock(mutex_);
-        return gone_;
-    }
-
     void endGiven() {
         MutexLock lock(mutex_);
         hasEnd_ = true;
     }
-
-    void hangUp() const {
-        if (options_.hangUp) {
-            options_.hangUp();
-        }
-    }
-
-    bool hasTakenEnd() {
-        MutexLock lock(mutex_);
-        return hasEnd_ && refreshLocked().ok() && current_->ring->isDrained();
-    }
-
-    RingWriterStats stats() {
-        MutexLock lock(mutex_);
-        if (!gone_) {
-            static_cast<void>(refreshLocked());  // a wrong word is reported by the next reserve
-        }
-        RingWriterStats s;
-        s.releasedFrames = dropped_;
-        for (const Numbered& r : rings_) {
-            s.releasedFrames += r.ring->releasedFrames();
-        }
-        s.rings = nextNumber_;
-        return s;
-    }
-
- private:
-    struct Numbered {
-        std::uint64_t number;
-        std::unique_ptr<WriterRing> ring;
-    };
 
     MemoryBudget* spare() const {
         return options_.spare != nullptr ? options_.spare : options_.budget;
@@ -393,118 +468,12 @@ class RingWriter::Impl {
     bool hasEnd_ MR_GUARDED_BY(mutex_) = false;
 };
 
+}  // namespace
+
 Result<std::unique_ptr<RingWriter>> RingWriter::open(RingWriterOptions options, PassRing pass) {
-    auto impl = std::make_unique<Impl>(std::move(options), std::move(pass));
-    RETURN_IF_ERROR(impl->openFirst());
-    return std::unique_ptr<RingWriter>(new RingWriter(std::move(impl)));
-}
-
-RingWriter::RingWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-RingWriter::~RingWriter() = default;
-
-Result<FrameSlot> RingWriter::reserve(std::uint64_t bytes, std::uint32_t, std::int64_t,
-                                      std::stop_token stop) {
-    return impl_->reserve(bytes, std::move(stop));
-}
-
-Status RingWriter::commit(const FrameSlot& slot, std::uint32_t epoch, std::int64_t number) {
-    return impl_->commit(
-        slot, {EntryKind::kFrame, epoch, static_cast<std::uint64_t>(number), slot.bytes.size()});
-}
-
-Status RingWriter::columns(std::span<const std::byte> frame, std::stop_token stop) {
-    return impl_->record(EntryKind::kColumns, 0, 0, frame, std::move(stop));
-}
-
-Status RingWriter::commitJoined(const FrameSlot& slot, const FrameNumbers& of,
-                                std::uint64_t bytes) {
-    WriterRing::Content content{EntryKind::kFrame, of.epoch, static_cast<std::uint64_t>(of.first),
-                                bytes};
-    if (of.count > 1) {
-        content.stride = static_cast<std::uint64_t>(of.stride);
-        content.count = static_cast<std::uint64_t>(of.count);
-    }
-    return impl_->commit(slot, content);
-}
-
-Status RingWriter::commitNothing(const FrameSlot& slot) {
-    return impl_->commit(slot, {});
-}
-
-Status RingWriter::park(const FrameSlot& slot) {
-    return impl_->park(slot);
-}
-
-Result<FrameSlot> RingWriter::reserveStep(std::stop_token stop) {
-    return impl_->reserve(stream::kStepMarkBytes, std::move(stop));
-}
-
-Status RingWriter::commitStep(const FrameSlot& slot, const stream::StepMark& mark) {
-    const auto bytes = stream::markBytes(mark);
-    std::memcpy(slot.bytes.data(), bytes.data(), bytes.size());
-    return impl_->commit(slot, {EntryKind::kStep, mark.epoch,
-                                static_cast<std::uint64_t>(mark.number), bytes.size()});
-}
-
-Status RingWriter::segment(const stream::SegmentRecord& record, std::stop_token stop) {
-    if (const char* wrong = stream::checkRecord(record)) {
-        return invalidArgument("ring: ", wrong);
-    }
-    return impl_->record(EntryKind::kSegment, record.epoch, record.segment,
-                         stream::recordBytes(record), std::move(stop));
-}
-
-Status RingWriter::endOfEpoch(std::uint32_t epoch, std::int64_t total, std::stop_token stop) {
-    return impl_->record(EntryKind::kEndOfEpoch, epoch, total, {}, std::move(stop));
-}
-
-Status RingWriter::endOfStream(std::stop_token stop) {
-    RETURN_IF_ERROR(impl_->record(EntryKind::kEndOfStream, 0, 0, {}, std::move(stop)));
-    impl_->endGiven();
-    return okStatus();
-}
-
-Status RingWriter::error(const Status& why, std::stop_token stop) {
-    const std::string_view text = messageOf(why).substr(0, kMaxErrorBytes);
-    RETURN_IF_ERROR(impl_->record(EntryKind::kError, 0, workerExitOf(why),
-                                  std::as_bytes(std::span(text.data(), text.size())),
-                                  std::move(stop)));
-    impl_->endGiven();
-    return okStatus();
-}
-
-Status RingWriter::commitAs(const FrameSlot& slot, const RingEntry& as) {
-    const auto kind = static_cast<EntryKind>(as.kind);
-    RETURN_IF_ERROR(
-        impl_->commit(slot, {kind, as.epoch, as.number, slot.bytes.size(), as.stride, as.count}));
-    if (kind == EntryKind::kEndOfStream || kind == EntryKind::kError) {
-        impl_->endGiven();
-    }
-    return okStatus();
-}
-
-Status RingWriter::drain(std::stop_token stop) {
-    return impl_->drain(std::move(stop));
-}
-
-void RingWriter::peerGone() {
-    impl_->peerGone();
-}
-
-bool RingWriter::isPeerGone() const {
-    return impl_->isPeerGone();
-}
-
-bool RingWriter::hasTakenEnd() const {
-    return impl_->hasTakenEnd();
-}
-
-void RingWriter::hangUp() {
-    impl_->hangUp();
-}
-
-RingWriterStats RingWriter::stats() const {
-    return impl_->stats();
+    auto writer = std::make_unique<SwitchingWriter>(std::move(options), std::move(pass));
+    RETURN_IF_ERROR(writer->openFirst());
+    return writer;
 }
 
 }  // namespace millrace::ring

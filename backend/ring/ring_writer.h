@@ -68,52 +68,30 @@ class StepSink : public FrameSink {
     virtual Status commitStep(const FrameSlot& slot, const stream::StepMark& mark) = 0;
 };
 
-class RingWriter final : public StepSink {
+class RingWriter : public StepSink {
  public:
     /// Passes a new ring's memfd to the reader (over the socket).
     using PassRing = std::function<Status(int fd, std::uint64_t bytes)>;
 
     /// Makes the first ring and passes it.
     static Result<std::unique_ptr<RingWriter>> open(RingWriterOptions options, PassRing pass);
-    ~RingWriter() override;
 
-    Result<FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
-                              std::stop_token stop) override;
-    Status commit(const FrameSlot& slot, std::uint32_t epoch, std::int64_t number) override;
-    Status columns(std::span<const std::byte> frame, std::stop_token stop) override;
-    Status commitJoined(const FrameSlot& slot, const FrameNumbers& of,
-                        std::uint64_t bytes) override;
-    Status commitNothing(const FrameSlot& slot) override;
-    Status park(const FrameSlot& slot) override;
-    Result<FrameSlot> reserveStep(std::stop_token stop) override;
-    Status commitStep(const FrameSlot& slot, const stream::StepMark& mark) override;
-    Status segment(const stream::SegmentRecord& record, std::stop_token stop) override;
-    Status endOfEpoch(std::uint32_t epoch, std::int64_t total, std::stop_token stop) override;
-    Status endOfStream(std::stop_token stop) override;
-    /// The last entry of a ring: the status's message, cut at 4096 bytes, and its exit code
-    /// (core/exit_codes.h), so that a rank can tell bad input from a full disk.
-    Status error(const Status& why, std::stop_token stop) override;
     /// Call instead of commit(): the slot holds the payload of `as`, an entry of another ring of
     /// the same stream and rank. If that entry ends its ring, it ends this one.
-    Status commitAs(const FrameSlot& slot, const RingEntry& as);
+    virtual Status commitAs(const FrameSlot& slot, const RingEntry& as) = 0;
 
     /// Blocks until the reader has taken everything that was committed (it may still hold it).
-    Status drain(std::stop_token stop);
+    virtual Status drain(std::stop_token stop) = 0;
 
     /// The reader's connection ended: every blocked and later call is kUnavailable.
-    void peerGone();
-    bool isPeerGone() const;
+    virtual void peerGone() = 0;
+    virtual bool isPeerGone() const = 0;
     /// Whether the reader has taken the end of the stream, or the error instead: it then has no
     /// reason to reconnect.
-    bool hasTakenEnd() const;
+    virtual bool hasTakenEnd() = 0;
     /// Makes the reader reconnect: it sees the feed as gone once it has taken what it can.
-    void hangUp();
-    RingWriterStats stats() const;
-
- private:
-    class Impl;
-    explicit RingWriter(std::unique_ptr<Impl> impl);
-    std::unique_ptr<Impl> impl_;
+    virtual void hangUp() = 0;
+    virtual RingWriterStats stats() = 0;
 };
 
 }  // namespace millrace::ring

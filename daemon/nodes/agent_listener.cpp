@@ -117,34 +117,20 @@ Result<std::string> dialled(const config::DaemonConfig& config, const std::strin
     return told.text();
 }
 
-}  // namespace
+using AgentsService = v1::Agents::WithCallbackMethod_Attach<
+    v1::Agents::WithCallbackMethod_Tunnel<v1::Agents::Service>>;
 
-bool listenAsBefore(config::DaemonConfig& config) {
-    const auto told = transport::JoinFile::read(config.nodesJoinFile());
-    const auto listener = transport::JoinFile::read(config.nodesDoorFile());
-    if (!told.ok() || !listener.ok()) {
-        return false;
-    }
-    if (config.nodesListen.empty()) {
-        const bool isUnix = listener->isUnix();
-        config.nodesListen = isUnix ? config::DaemonConfig::kUnixNodes : listener->address;
-        config.nodesAddress = isUnix ? "" : told->address;
-    }
-    return true;
-}
-
-class AgentListener::Impl final : public v1::Agents::WithCallbackMethod_Attach<
-                                      v1::Agents::WithCallbackMethod_Tunnel<v1::Agents::Service>> {
+class ServiceListener final : public AgentListener, private AgentsService {
  public:
-    Impl(std::string runsDir, std::string buildId, agent::NodeTable& table,
-         agent::JoinTokens& tokens, const Clock& clock, KeepCheckpoint keep)
+    ServiceListener(std::string runsDir, std::string buildId, agent::NodeTable& table,
+                    agent::JoinTokens& tokens, const Clock& clock, KeepCheckpoint keep)
         : runsDir_(runsDir),
           table_(table),
           tokens_(tokens),
           transfers_(runsDir, table, std::move(keep)),
           reports_(std::move(runsDir), std::move(buildId), table, tokens, clock) {}
 
-    Status open(const config::DaemonConfig& config) {
+    Status listen(const config::DaemonConfig& config) {
         joinPath_ = config.nodesJoinFile();
         ASSIGN_OR_RETURN(file_, doorFileFor(config));
         tokens_.serve(file_.token, nullptr);  // agents may connect before the address is known
@@ -171,7 +157,7 @@ class AgentListener::Impl final : public v1::Agents::WithCallbackMethod_Attach<
         thread_ = startThread("agents", [this](const std::stop_token& stop) { read(stop); });
         return okStatus();
     }
-    void end() {
+    ~ServiceListener() override {
         std::vector<std::weak_ptr<Session>> sessions;
         {
             MutexLock lock(mutex_);
@@ -192,8 +178,9 @@ class AgentListener::Impl final : public v1::Agents::WithCallbackMethod_Attach<
             ::unlink(joinPath_.c_str());
         }
     }
-    const std::string& address() const { return file_.address; }
+    const std::string& address() const override { return file_.address; }
 
+ private:
     grpc::ServerBidiReactor<v1::AgentReport, v1::HeadOrders>* Attach(
         grpc::CallbackServerContext*) override {
         const auto session = std::make_shared<Session>();
@@ -260,7 +247,6 @@ class AgentListener::Impl final : public v1::Agents::WithCallbackMethod_Attach<
         });
     }
 
- private:
     Result<std::unique_ptr<transport::Server>> serve() {
         return transport::Server::start(
             file_, *this, [this](std::string_view token) { return tokens_.isToken(token); });
@@ -398,23 +384,29 @@ class AgentListener::Impl final : public v1::Agents::WithCallbackMethod_Attach<
     std::unique_ptr<transport::Server> server_;  ///< ends first
 };
 
-AgentListener::AgentListener(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+}  // namespace
 
-AgentListener::~AgentListener() {
-    impl_->end();
+bool listenAsBefore(config::DaemonConfig& config) {
+    const auto told = transport::JoinFile::read(config.nodesJoinFile());
+    const auto listener = transport::JoinFile::read(config.nodesDoorFile());
+    if (!told.ok() || !listener.ok()) {
+        return false;
+    }
+    if (config.nodesListen.empty()) {
+        const bool isUnix = listener->isUnix();
+        config.nodesListen = isUnix ? config::DaemonConfig::kUnixNodes : listener->address;
+        config.nodesAddress = isUnix ? "" : told->address;
+    }
+    return true;
 }
 
 Result<std::unique_ptr<AgentListener>> AgentListener::open(
     const config::DaemonConfig& config, std::string buildId, agent::NodeTable& table,
     agent::JoinTokens& tokens, const Clock& clock, KeepCheckpoint keep) {
-    auto impl = std::make_unique<Impl>(config.runsDir(), std::move(buildId), table, tokens, clock,
-                                       std::move(keep));
-    RETURN_IF_ERROR(impl->open(config));
-    return std::unique_ptr<AgentListener>(new AgentListener(std::move(impl)));
-}
-
-const std::string& AgentListener::address() const {
-    return impl_->address();
+    auto listener = std::make_unique<ServiceListener>(config.runsDir(), std::move(buildId), table,
+                                                      tokens, clock, std::move(keep));
+    RETURN_IF_ERROR(listener->listen(config));
+    return listener;
 }
 
 }  // namespace millrace::nodes

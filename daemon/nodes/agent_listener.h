@@ -34,14 +34,9 @@ class AgentListener {
                                                        agent::JoinTokens& tokens,
                                                        const Clock& clock, KeepCheckpoint keep);
     /// Ends the connections; agents reconnect as long as their workers run.
-    ~AgentListener();
+    virtual ~AgentListener() = default;
     /// "unix:PATH" or "HOST:PORT", as in join files.
-    const std::string& address() const;
-
- private:
-    class Impl;
-    explicit AgentListener(std::unique_ptr<Impl> impl);
-    std::unique_ptr<Impl> impl_;
+    virtual const std::string& address() const = 0;
 };
 
 }  // namespace millrace::nodes

@@ -45,15 +45,13 @@ Result<std::shared_ptr<grpc::ServerCredentials>> credentialsOf(const config::Dae
     return credentials;
 }
 
-}  // namespace
-
 // Members end in reverse order: gates, server, services, pump, pools.
-class RpcServer::Impl {
+class GrpcServer final : public RpcServer {
  public:
-    explicit Impl(RpcServerParts parts)
+    explicit GrpcServer(RpcServerParts parts)
         : parts_(std::move(parts)), address_(parts_.config.address.text()) {}
 
-    ~Impl() {
+    ~GrpcServer() override {
         gate_.reset();
         tcpGate_.reset();
         if (server_ == nullptr) {
@@ -72,7 +70,7 @@ class RpcServer::Impl {
         server_->Wait();
     }
 
-    Status start() {
+    Status open() {
         const Address& address = parts_.config.address;
         ASSIGN_OR_RETURN(access_, Access::open(parts_.config));
         services_.push_back(makeRunsService(parts_.runs, serviceParts()));
@@ -100,7 +98,7 @@ class RpcServer::Impl {
         return address.isUnix() ? openUnix(address.unixPath) : openTcp(address, acceptor);
     }
 
-    const std::string& address() const { return address_; }
+    const std::string& address() const override { return address_; }
 
  private:
     Status openUnix(const std::string& path) {
@@ -140,17 +138,12 @@ class RpcServer::Impl {
     std::unique_ptr<TcpGate> tcpGate_;     // of HOST:PORT
 };
 
-RpcServer::RpcServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-RpcServer::~RpcServer() = default;
+}  // namespace
 
 Result<std::unique_ptr<RpcServer>> RpcServer::start(RpcServerParts parts) {
-    auto impl = std::make_unique<Impl>(std::move(parts));
-    RETURN_IF_ERROR(impl->start());
-    return std::unique_ptr<RpcServer>(new RpcServer(std::move(impl)));
-}
-
-const std::string& RpcServer::address() const {
-    return impl_->address();
+    auto server = std::make_unique<GrpcServer>(std::move(parts));
+    RETURN_IF_ERROR(server->open());
+    return server;
 }
 
 }  // namespace millrace::rpc

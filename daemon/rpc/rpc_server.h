@@ -36,14 +36,9 @@ class RpcServer {
  public:
     static Result<std::unique_ptr<RpcServer>> start(RpcServerParts parts);
     /// Ends streams, waits a moment for calls, then ends the rest.
-    ~RpcServer();
+    virtual ~RpcServer() = default;
     /// The address where it listens, with the real port if 0 was configured.
-    const std::string& address() const;
-
- private:
-    class Impl;
-    explicit RpcServer(std::unique_ptr<Impl> impl);
-    std::unique_ptr<Impl> impl_;
+    virtual const std::string& address() const = 0;
 };
 
 }  // namespace millrace::rpc

@@ -83,27 +83,29 @@ void SocketPump::Port::closed() const {
     inbox_->put({Note::Kind::kClosed, id_, {}, nullptr, ""});
 }
 
-class SocketPump::Impl {
+namespace {
+
+class PollingPump final : public SocketPump {
  public:
-    Status start() {
-        inbox->wake = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-        if (!inbox->wake.isOpen()) {
+    Status begin() {
+        inbox_->wake = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+        if (!inbox_->wake.isOpen()) {
             return errnoStatus(errno, "eventfd");
         }
         thread_ = startThread("tunnel", [this](std::stop_token stop) { loop(stop); });
         return okStatus();
     }
-    ~Impl() {
+    ~PollingPump() override {
         if (thread_.joinable()) {
             thread_.request_stop();
-            inbox->put({Note::Kind::kWritten, 0, {}, nullptr, ""});
+            inbox_->put({Note::Kind::kWritten, 0, {}, nullptr, ""});
             thread_.join();
         }
         {
-            MutexLock lock(inbox->mutex);
-            inbox->isOver = true;
+            MutexLock lock(inbox_->mutex);
+            inbox_->isOver = true;
         }
-        for (Note& note : inbox->take()) {
+        for (Note& note : inbox_->take()) {
             if (note.link != nullptr) {
                 connections_[note.id].link = std::move(note.link);
             }
@@ -116,17 +118,29 @@ class SocketPump::Impl {
         }
     }
 
-    const std::shared_ptr<Inbox> inbox = std::make_shared<Inbox>();
+    std::shared_ptr<const Port> open(UniqueFd socket) override {
+        std::uint64_t id = 0;
+        {
+            MutexLock lock(inbox_->mutex);
+            id = ++inbox_->lastId;
+        }
+        inbox_->put({Note::Kind::kOpened, id, std::move(socket), nullptr, ""});
+        return std::make_shared<const Port>(inbox_, id);
+    }
+
+    void attach(const Port& port, std::shared_ptr<ByteLink> link) override {
+        inbox_->put({Note::Kind::kAttached, port.id(), {}, std::move(link), ""});
+    }
 
  private:
     void loop(const std::stop_token& stop) {
         std::vector<pollfd> fds;
         while (!stop.stop_requested()) {
-            for (Note& note : inbox->take()) {
+            for (Note& note : inbox_->take()) {
                 obey(note);
             }
             forgetDone();
-            fds.assign(1, {inbox->wake.get(), POLLIN, 0});
+            fds.assign(1, {inbox_->wake.get(), POLLIN, 0});
             for (auto& [id, connection] : connections_) {
                 const short wanted = connection.wanted();
                 fds.push_back({wanted == 0 ? -1 : connection.socket.get(), wanted, 0});
@@ -234,31 +248,17 @@ class SocketPump::Impl {
         }
     }
 
+    const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
     std::map<std::uint64_t, Connection> connections_;  ///< used by the pump's thread only
     std::jthread thread_;
 };
 
-SocketPump::SocketPump(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-SocketPump::~SocketPump() = default;
+}  // namespace
 
 Result<std::unique_ptr<SocketPump>> SocketPump::start() {
-    auto impl = std::make_unique<Impl>();
-    RETURN_IF_ERROR(impl->start());
-    return std::unique_ptr<SocketPump>(new SocketPump(std::move(impl)));
-}
-
-std::shared_ptr<const SocketPump::Port> SocketPump::open(UniqueFd socket) {
-    std::uint64_t id = 0;
-    {
-        MutexLock lock(impl_->inbox->mutex);
-        id = ++impl_->inbox->lastId;
-    }
-    impl_->inbox->put({Note::Kind::kOpened, id, std::move(socket), nullptr, ""});
-    return std::make_shared<const Port>(impl_->inbox, id);
-}
-
-void SocketPump::attach(const Port& port, std::shared_ptr<ByteLink> link) {
-    impl_->inbox->put({Note::Kind::kAttached, port.id_, {}, std::move(link), ""});
+    auto pump = std::make_unique<PollingPump>();
+    RETURN_IF_ERROR(pump->begin());
+    return pump;
 }
 
 }  // namespace millrace::transport

@@ -52,23 +52,19 @@ class SocketPump {
         void written() const;
         void closed() const;
 
+        std::uint64_t id() const { return id_; }
+
      private:
-        friend class SocketPump;
         const std::shared_ptr<Inbox> inbox_;
         const std::uint64_t id_;
     };
 
     static Result<std::unique_ptr<SocketPump>> start();
-    ~SocketPump();
+    virtual ~SocketPump() = default;
 
     /// `socket` is connected; no byte is moved before attach().
-    std::shared_ptr<const Port> open(UniqueFd socket);
-    void attach(const Port& port, std::shared_ptr<ByteLink> link);
-
- private:
-    class Impl;
-    explicit SocketPump(std::unique_ptr<Impl> impl);
-    std::unique_ptr<Impl> impl_;
+    virtual std::shared_ptr<const Port> open(UniqueFd socket) = 0;
+    virtual void attach(const Port& port, std::shared_ptr<ByteLink> link) = 0;
 };
 
 /// A Duplex (duplex.h) as a link; its messages have `bytes data`. `Close` and `Wait`: how its side

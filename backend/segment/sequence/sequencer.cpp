@@ -43,12 +43,10 @@ std::int64_t windowBytes(const StreamInput& input, const ObjectsAhead& ahead,
     return std::max(bytes - making, bytes / 2);
 }
 
-}  // namespace
-
-class Sequencer::Impl {
+class TurnSequencer final : public Sequencer {
  public:
-    Impl(std::shared_ptr<const StreamInput> input, SequencerOptions options, BufferPool& pool,
-         StageCounters& counters, ring::FrameSink& sink)
+    TurnSequencer(std::shared_ptr<const StreamInput> input, SequencerOptions options,
+                  BufferPool& pool, StageCounters& counters, ring::FrameSink& sink)
         : input_(std::move(input)),
           options_(std::move(options)),
           pool_(pool),
@@ -73,16 +71,16 @@ class Sequencer::Impl {
         totals_.labels.resize(input_->recipe().heads().size());
     }
 
-    Status run(std::stop_token stop);
-    stream::Cursor position() const {
+    Status run(std::stop_token stop) override;
+    stream::Cursor position() const override {
         MutexLock lock(mutex_);
         return position_;
     }
-    SequencerTotals totals() const {
+    SequencerTotals totals() const override {
         MutexLock lock(mutex_);
         return totals_;
     }
-    RemoteSegmentQueue& queue() { return window_; }
+    RemoteSegmentQueue& queue() override { return window_; }
 
  private:
     using Item = std::shared_ptr<FlightItem>;
@@ -165,7 +163,7 @@ class Sequencer::Impl {
     Status error_ MR_GUARDED_BY(mutex_);
 };
 
-Status Sequencer::Impl::run(std::stop_token stop) {
+Status TurnSequencer::run(std::stop_token stop) {
     const std::stop_callback onStop(stop, [this] { fail(cancelled("stopped")); });
     const std::vector<std::vector<int>> nodes = numaNodes();
     {
@@ -186,7 +184,7 @@ Status Sequencer::Impl::run(std::stop_token stop) {
     return error_;
 }
 
-void Sequencer::Impl::fail(const Status& error) {
+void TurnSequencer::fail(const Status& error) {
     {
         MutexLock lock(mutex_);
         if (error_.ok()) {
@@ -197,7 +195,7 @@ void Sequencer::Impl::fail(const Status& error) {
     window_.stop();
 }
 
-void Sequencer::Impl::work(bool mayCompute) {
+void TurnSequencer::work(bool mayCompute) {
     ThreadContext context{
         SegmentRunner(input_, pool_, counters_, ahead_.readAhead(), epochsAhead(), &jobs_),
         FrameTools(input_->layout(), &counters_)};
@@ -219,7 +217,7 @@ void Sequencer::Impl::work(bool mayCompute) {
     }
 }
 
-void Sequencer::Impl::compute(const Item& item, ThreadContext& context) {
+void TurnSequencer::compute(const Item& item, ThreadContext& context) {
     std::optional<std::int64_t> flightNumber;
     if (options_.threads > 1 && !item->isAlone) {
         flightNumber = item->flightNumber;
@@ -228,7 +226,7 @@ void Sequencer::Impl::compute(const Item& item, ThreadContext& context) {
                      context.runner.run(item->epoch, item->segment, item->part, flightNumber));
 }
 
-void Sequencer::Impl::deliver(Task& task, ThreadContext& context) {
+void TurnSequencer::deliver(Task& task, ThreadContext& context) {
     if (!task.item) {
         const Status ended = sink_.endOfStream(stop_.get_token());
         if (!ended.ok()) {
@@ -249,7 +247,7 @@ void Sequencer::Impl::deliver(Task& task, ThreadContext& context) {
 }
 
 // Passes an error that is not the sink's own to the reader, at its position in the sequence.
-Status Sequencer::Impl::report(const Status& status) {
+Status TurnSequencer::report(const Status& status) {
     if (!status.ok()) {
         const Status ignored = sink_.error(status, stop_.get_token());
         (void)ignored;  // the reader may be gone; run() returns the error itself
@@ -260,7 +258,7 @@ Status Sequencer::Impl::report(const Status& status) {
 // Delivers one unit: a micro-batch, or the step between two items. An item takes several calls,
 // each on the thread that has the turn at the time. The turn is passed on either inside (a frame)
 // or by the caller (isDone: the item is finished). On an error the run ends, so the turn stays.
-Status Sequencer::Impl::deliverNext(Task& task, ThreadContext& context, bool& isDone) {
+Status TurnSequencer::deliverNext(Task& task, ThreadContext& context, bool& isDone) {
     const Item& item = task.item;
     isDone = true;
     if (item->isEpochEnd) {
@@ -311,14 +309,14 @@ Status Sequencer::Impl::deliverNext(Task& task, ThreadContext& context, bool& is
 
 // If rows of an earlier partition fill up with this segment's first rows, all borders of its frames
 // move. Frames that were cut elsewhere are then unusable.
-bool Sequencer::Impl::mustBeHere(const Task& task) const {
+bool TurnSequencer::mustBeHere(const Task& task) const {
     return task.frames->here() == nullptr &&
            rest_.isOfEarlier(input_->partitionStart(task.item->segment)) &&
            rest_.rows() + task.frames->rowsHeld() >= input_->microRows();
 }
 
 // Keeps the last rows of a segment before the cursor.
-Status Sequencer::Impl::keepForRest(const Task& task, ThreadContext& context) {
+Status TurnSequencer::keepForRest(const Task& task, ThreadContext& context) {
     const std::int64_t held = task.frames->rowsHeld();
     const std::int64_t rows = std::min(held, rowsInStartRest(task.item->segment));
     return keepRows(task, {FrameRows::kTail, held - rows, rows},
@@ -327,7 +325,7 @@ Status Sequencer::Impl::keepForRest(const Task& task, ThreadContext& context) {
 
 // Called when delivery first reaches an item with rows. Rows left over by a head come before those
 // of the rest, and are already counted.
-void Sequencer::Impl::startPart(const Task& task) {
+void TurnSequencer::startPart(const Task& task) {
     const Item& item = task.item;
     const bool isFirst = item->part.kind != SegmentPart::Kind::kRest;
     if (isFirst) {
@@ -354,7 +352,7 @@ void Sequencer::Impl::startPart(const Task& task) {
 
 // All rows of the segment are computed, so its share of the sequence is known. The record goes out
 // first: a reader that has seen a micro-batch of a later segment has all records before it.
-Status Sequencer::Impl::startSegment(const Task& task, ThreadContext& context) {
+Status TurnSequencer::startSegment(const Task& task, ThreadContext& context) {
     const Item& item = task.item;
     share_ = rest_.add(item->segment, counts_.rowsKept, input_->partitionStart(item->segment));
     const stream::SegmentRecord record{item->epoch,     item->segment,
@@ -367,7 +365,7 @@ Status Sequencer::Impl::startSegment(const Task& task, ThreadContext& context) {
 // Delivers the rest of an earlier partition, filled up with the segment's first rows. Inside the
 // segment the cursor still names the rest from before the segment. A resume adds the segment again
 // and computes the same lead.
-Status Sequencer::Impl::deliverLead(const Task& task, ThreadContext& context) {
+Status TurnSequencer::deliverLead(const Task& task, ThreadContext& context) {
     const Item& item = task.item;
     RETURN_IF_ERROR(keepRows(task, {FrameRows::kLead, 0, share_.lead}, 0, context));
     RETURN_IF_ERROR(deliverJoined(*share_.joined, item->epoch));
@@ -380,7 +378,7 @@ Status Sequencer::Impl::deliverLead(const Task& task, ThreadContext& context) {
     return okStatus();
 }
 
-std::int64_t Sequencer::Impl::rowsInStartRest(std::int64_t segment) const {
+std::int64_t TurnSequencer::rowsInStartRest(std::int64_t segment) const {
     for (const stream::RestPart& part : options_.start.rest) {
         if (part.segment == segment) {
             return part.rows;
@@ -389,17 +387,17 @@ std::int64_t Sequencer::Impl::rowsInStartRest(std::int64_t segment) const {
     return 0;
 }
 
-void Sequencer::Impl::endHead(const Task& task) {
+void TurnSequencer::endHead(const Task& task) {
     SegmentOutput& left = headLeft_.emplace();
     left.prepend(task.frames->here()->output(), (share_.full - firstFrame_) * input_->microRows());
 }
 
-bool Sequencer::Impl::isWanted(std::uint32_t epoch, std::int64_t number) const {
+bool TurnSequencer::isWanted(std::uint32_t epoch, std::int64_t number) const {
     return !isBefore(epoch, number) && sink_.wants(epoch, number);
 }
 
 // Reports the row ids of a full micro-batch that the sink does not want.
-Status Sequencer::Impl::leaveOut(const Task& task, ThreadContext& context) {
+Status TurnSequencer::leaveOut(const Task& task, ThreadContext& context) {
     const std::uint32_t epoch = task.item->epoch;
     const std::int64_t number = share_.first + share_.firstFull() + nextFrame_;
     if (isBefore(epoch, number)) {
@@ -410,8 +408,8 @@ Status Sequencer::Impl::leaveOut(const Task& task, ThreadContext& context) {
                          stop_.get_token());
 }
 
-Status Sequencer::Impl::leaveOut(const std::vector<frame::RowRange>& ranges, std::uint32_t epoch,
-                                 std::int64_t number) {
+Status TurnSequencer::leaveOut(const std::vector<frame::RowRange>& ranges, std::uint32_t epoch,
+                               std::int64_t number) {
     std::vector<std::uint32_t> files;
     std::vector<std::uint64_t> numbers;
     for (const frame::RowRange& range : ranges) {
@@ -424,15 +422,15 @@ Status Sequencer::Impl::leaveOut(const std::vector<frame::RowRange>& ranges, std
                          stream::rowIdsHash(files, numbers), stop_.get_token());
 }
 
-Result<ring::FrameSlot> Sequencer::Impl::reserve(std::uint64_t bytes, std::uint32_t epoch,
-                                                 std::int64_t number) {
+Result<ring::FrameSlot> TurnSequencer::reserve(std::uint64_t bytes, std::uint32_t epoch,
+                                               std::int64_t number) {
     StageTimer timer(counters_);
     auto slot = sink_.reserve(bytes, epoch, number, stop_.get_token());
     timer.waited(Stage::kCollate, Wait::kBlocked);
     return slot;
 }
 
-void Sequencer::Impl::setPosition(const stream::Cursor& position, std::int64_t rows) {
+void TurnSequencer::setPosition(const stream::Cursor& position, std::int64_t rows) {
     MutexLock lock(mutex_);
     position_ = position;
     if (rows > 0) {
@@ -444,8 +442,8 @@ void Sequencer::Impl::setPosition(const stream::Cursor& position, std::int64_t r
 // In the turn: measures, reserves, advances the position. Then the turn passes to a free thread,
 // and this thread must no longer touch the turn's state. `context`, `item` (kept by enter()) and
 // the slot are its own; position and totals have their lock.
-Status Sequencer::Impl::deliverFrame(Task& task, std::int64_t index, ThreadContext& context,
-                                     bool& gaveTurn) {
+Status TurnSequencer::deliverFrame(Task& task, std::int64_t index, ThreadContext& context,
+                                   bool& gaveTurn) {
     const Item& item = task.item;
     const FrameRows rows = fullFrame(index);
     const std::int64_t inSegment = share_.firstFull() + index;
@@ -479,8 +477,8 @@ Status Sequencer::Impl::deliverFrame(Task& task, std::int64_t index, ThreadConte
 
 // Copies rows that outlast their segment's memory. `segmentRow`: number of the first of them in the
 // whole segment, of which the frames may hold only what a head left over.
-Status Sequencer::Impl::keepRows(const Task& task, const FrameRows& rows, std::int64_t segmentRow,
-                                 ThreadContext& context) {
+Status TurnSequencer::keepRows(const Task& task, const FrameRows& rows, std::int64_t segmentRow,
+                               ThreadContext& context) {
     if (rows.rows == 0) {
         return okStatus();
     }
@@ -492,7 +490,7 @@ Status Sequencer::Impl::keepRows(const Task& task, const FrameRows& rows, std::i
 
 // Runs after the segment's full micro-batches. Other threads may still be writing its frames; the
 // tail is copied here, before the item is released.
-Status Sequencer::Impl::endSegment(const Task& task, ThreadContext& context) {
+Status TurnSequencer::endSegment(const Task& task, ThreadContext& context) {
     const Item& item = task.item;
     const std::int64_t rows = input_->microRows();
     jobs_.firstIsDelivered();  // also if filters leave no full frame
@@ -511,7 +509,7 @@ Status Sequencer::Impl::endSegment(const Task& task, ThreadContext& context) {
 }
 
 // Joins a micro-batch from tails. It is small, so the turn is kept until it is committed.
-Status Sequencer::Impl::deliverJoined(const stream::JoinedBatch& joined, std::uint32_t epoch) {
+Status TurnSequencer::deliverJoined(const stream::JoinedBatch& joined, std::uint32_t epoch) {
     if (isBefore(epoch, joined.number)) {
         return okStatus();
     }
@@ -534,7 +532,7 @@ Status Sequencer::Impl::deliverJoined(const stream::JoinedBatch& joined, std::ui
     return okStatus();
 }
 
-Status Sequencer::Impl::endEpoch(const Item& item) {
+Status TurnSequencer::endEpoch(const Item& item) {
     if (const auto joined = rest_.finish(input_->numSegments())) {
         RETURN_IF_ERROR(deliverJoined(*joined, item->epoch));
     }
@@ -550,6 +548,8 @@ Status Sequencer::Impl::endEpoch(const Item& item) {
     return okStatus();
 }
 
+}  // namespace
+
 Result<std::unique_ptr<Sequencer>> Sequencer::make(std::shared_ptr<const StreamInput> input,
                                                    SequencerOptions options, BufferPool& pool,
                                                    StageCounters& counters, ring::FrameSink& sink) {
@@ -561,27 +561,8 @@ Result<std::unique_ptr<Sequencer>> Sequencer::make(std::shared_ptr<const StreamI
     }
     RETURN_IF_ERROR(stream::checkCursor(options.start, input->streamHash(), input->planHash(),
                                         input->numSegments(), input->microRows()));
-    return std::unique_ptr<Sequencer>(new Sequencer(
-        std::make_unique<Impl>(std::move(input), std::move(options), pool, counters, sink)));
-}
-
-Sequencer::Sequencer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Sequencer::~Sequencer() = default;
-
-Status Sequencer::run(std::stop_token stop) {
-    return impl_->run(std::move(stop));
-}
-
-stream::Cursor Sequencer::position() const {
-    return impl_->position();
-}
-
-SequencerTotals Sequencer::totals() const {
-    return impl_->totals();
-}
-
-RemoteSegmentQueue& Sequencer::queue() {
-    return impl_->queue();
+    return std::make_unique<TurnSequencer>(std::move(input), std::move(options), pool, counters,
+                                           sink);
 }
 
 }  // namespace millrace::segment

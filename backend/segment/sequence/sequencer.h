@@ -69,23 +69,18 @@ class Sequencer {
     static Result<std::unique_ptr<Sequencer>> make(std::shared_ptr<const StreamInput> input,
                                                    SequencerOptions options, BufferPool& pool,
                                                    StageCounters& counters, ring::FrameSink& sink);
-    ~Sequencer();
+    virtual ~Sequencer() = default;
 
     /// Runs to the end of the stream: OK, kCancelled on stop, or the first error in sequence order.
-    Status run(std::stop_token stop);
+    virtual Status run(std::stop_token stop) = 0;
 
     /// Position behind the last micro-batch that was given a slot; after run() all of them are
     /// filled.
-    stream::Cursor position() const;
-    SequencerTotals totals() const;
+    virtual stream::Cursor position() const = 0;
+    virtual SequencerTotals totals() const = 0;
     /// For having segments computed elsewhere (SequencerOptions::elsewhere, ordered streams only).
     /// When run() returns, all frames from elsewhere are released, and answers are no longer taken.
-    RemoteSegmentQueue& queue();
-
- private:
-    class Impl;
-    explicit Sequencer(std::unique_ptr<Impl> impl);
-    std::unique_ptr<Impl> impl_;
+    virtual RemoteSegmentQueue& queue() = 0;
 };
 
 }  // namespace millrace::segment

@@ -39,16 +39,14 @@ std::string readAll(int fd) {
     return text;
 }
 
-}  // namespace
-
-class RingStream::Impl {
+class ProcessStream final : public RingStream {
  public:
-    ~Impl() {
+    ~ProcessStream() override {
         server_.reset();
         reader_.reset();
     }
 
-    Status open(const segment::StreamInput& input, const Options& options, LoaderMemory& memory) {
+    Status start(const segment::StreamInput& input, const Options& options, LoaderMemory& memory) {
         if (directory_.path().empty()) {
             return errnoStatus(errno, "a directory for the ring");
         }
@@ -89,9 +87,9 @@ class RingStream::Impl {
         return okStatus();
     }
 
-    ring::FrameSink& sink() { return *sink_; }
+    ring::FrameSink& sink() override { return *sink_; }
 
-    Result<RingReading> finish(const Status& streamed) {
+    Result<RingReading> finish(const Status& streamed) override {
         if (!streamed.ok()) {
             reader_.reset();
             return streamed;
@@ -155,22 +153,13 @@ class RingStream::Impl {
     std::unique_ptr<ring::RingSink> sink_;
 };
 
-RingStream::RingStream(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-RingStream::~RingStream() = default;
+}  // namespace
 
 Result<std::unique_ptr<RingStream>> RingStream::open(const segment::StreamInput& input,
                                                      const Options& options, LoaderMemory& memory) {
-    auto impl = std::make_unique<Impl>();
-    RETURN_IF_ERROR(impl->open(input, options, memory));
-    return std::unique_ptr<RingStream>(new RingStream(std::move(impl)));
-}
-
-ring::FrameSink& RingStream::sink() {
-    return impl_->sink();
-}
-
-Result<RingReading> RingStream::finish(const Status& streamed) {
-    return impl_->finish(streamed);
+    auto stream = std::make_unique<ProcessStream>();
+    RETURN_IF_ERROR(stream->start(input, options, memory));
+    return stream;
 }
 
 }  // namespace millrace::loader

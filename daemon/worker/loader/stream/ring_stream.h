@@ -35,15 +35,10 @@ class RingStream {
     };
     static Result<std::unique_ptr<RingStream>> open(const segment::StreamInput& input,
                                                     const Options& options, LoaderMemory& memory);
-    ~RingStream();
-    ring::FrameSink& sink();
+    virtual ~RingStream() = default;
+    virtual ring::FrameSink& sink() = 0;
     /// Waits for the reader's sums; after a stream that failed, ends the reader.
-    Result<RingReading> finish(const Status& streamed);
-
- private:
-    class Impl;
-    explicit RingStream(std::unique_ptr<Impl> impl);
-    std::unique_ptr<Impl> impl_;
+    virtual Result<RingReading> finish(const Status& streamed) = 0;
 };
 
 }  // namespace millrace::loader
