@@ -1,15 +1,14 @@
 #include "backend/objects/range_client.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <ctime>
-#include <mutex>
 #include <optional>
 
 #include <curl/curl.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "backend/core/stop_wait.h"
 #include "backend/objects/range_answer.h"
 #include "backend/objects/s3_signature.h"
 
@@ -32,14 +31,6 @@ std::string utcNow() {
     ::gmtime_r(&now, &parts);
     char text[32];
     return {text, std::strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &parts)};
-}
-
-/// Sleeps, but only until `stop`; returns false if a stop was requested.
-bool pause(std::chrono::milliseconds time, const std::stop_token& stop) {
-    std::mutex mutex;
-    std::condition_variable_any changed;
-    std::unique_lock lock(mutex);
-    return !changed.wait_for(lock, stop, time, [&stop] { return stop.stop_requested(); });
 }
 
 /// Whether libcurl's code means a network failure.
@@ -360,7 +351,7 @@ Result<ObjectBytes> RangeClient::read(const Object& object, const ObjectRange& r
             return isDamaged ? errors_.damaged(uri, checksum->algorithm, checksum->value)
                              : statusOf(answer, uri);
         }
-        if (!pause(backOff(failures - 1), stop)) {
+        if (waitForStop(stop, backOff(failures - 1))) {
             return cancelled(uri, ": no longer needed");
         }
     }

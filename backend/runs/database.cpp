@@ -6,6 +6,7 @@
 
 #include <sqlite3.h>
 
+#include "backend/core/stop_wait.h"
 #include "backend/core/thread.h"
 #include "backend/core/transient.h"
 #include "backend/text/utf8.h"
@@ -244,26 +245,14 @@ TimeLimit::~TimeLimit() {
 
 Interrupter::Interrupter(Database& db, std::function<bool()> isUnwanted)
     : thread_(startThread("store-watch",
-                          [this, &db, isUnwanted = std::move(isUnwanted)](const std::stop_token&) {
+                          [&db, isUnwanted = std::move(isUnwanted)](const std::stop_token& stop) {
                               constexpr std::chrono::milliseconds kBetweenLooks{50};
-                              for (bool isOver = false; !isOver;) {
-                                  // Repeated, as it does not stop later statements.
+                              do {  // repeated, as it does not stop later statements
                                   if (isUnwanted()) {
                                       sqlite3_interrupt(db.db_);
                                   }
-                                  MutexLock lock(mutex_);
-                                  if (!isOver_) {
-                                      wake_.waitFor(mutex_, kBetweenLooks);
-                                  }
-                                  isOver = isOver_;
-                              }
+                              } while (!waitForStop(stop, kBetweenLooks));
                           })) {}
-
-Interrupter::~Interrupter() {
-    MutexLock lock(mutex_);
-    isOver_ = true;
-    wake_.notifyAll();
-}
 
 Result<Transaction> Transaction::begin(Database& db) {
     RETURN_IF_ERROR(db.exec("BEGIN IMMEDIATE"));

@@ -15,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "backend/core/mutex.h"
 #include "backend/core/status.h"
 
 struct sqlite3;
@@ -159,14 +158,8 @@ class TimeLimit {
 class Interrupter {
  public:
     Interrupter(Database& db, std::function<bool()> isUnwanted);
-    ~Interrupter();
-    Interrupter(const Interrupter&) = delete;
-    Interrupter& operator=(const Interrupter&) = delete;
 
  private:
-    Mutex mutex_;
-    CondVar wake_;
-    bool isOver_ MR_GUARDED_BY(mutex_) = false;
     std::jthread thread_;
 };
 

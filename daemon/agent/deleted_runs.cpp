@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backend/core/log.h"
+#include "backend/core/stop_wait.h"
 #include "backend/core/thread.h"
 
 namespace millrace::agent {
@@ -61,35 +62,14 @@ Status removeRun(const RunDirectory& run) {
 
 }  // namespace
 
-DeletedRuns::~DeletedRuns() {
-    {
-        MutexLock lock(mutex_);
-        isEnding_ = true;
-        wake_.notifyAll();
-    }
-    if (thread_.joinable()) {
-        thread_.request_stop();
-        thread_.join();
-    }
-}
-
 void DeletedRuns::start() {
-    thread_ = startThread("janitor", [this](std::stop_token stop) { loop(stop); });
+    thread_ = startThread("janitor", [this](const std::stop_token& stop) { loop(stop); });
 }
 
-void DeletedRuns::loop(std::stop_token stop) {
-    while (!stop.stop_requested()) {
+void DeletedRuns::loop(const std::stop_token& stop) {
+    do {
         sweep();
-        const auto end = std::chrono::steady_clock::now() + kBetweenSweeps;
-        MutexLock lock(mutex_);
-        while (!isEnding_ && std::chrono::steady_clock::now() < end) {
-            wake_.waitFor(mutex_, std::chrono::duration_cast<std::chrono::milliseconds>(
-                                      end - std::chrono::steady_clock::now()));
-        }
-        if (isEnding_) {
-            break;
-        }
-    }
+    } while (!waitForStop(stop, kBetweenSweeps));
     addRunningTime();
 }
 

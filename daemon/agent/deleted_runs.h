@@ -14,7 +14,6 @@
 #include <thread>
 
 #include "backend/core/clock.h"
-#include "backend/core/mutex.h"
 #include "backend/core/status.h"
 #include "backend/runs/run_store.h"
 #include "daemon/agent/run/run_directory.h"
@@ -31,7 +30,6 @@ class DeletedRuns {
           clock_(clock),
           keep_(keep),
           countedNs_(clock.steadyNs()) {}
-    ~DeletedRuns();
 
     /// Sweeps now and every hour. Each sweep, and the end of this object, adds the time since the
     /// last one to the running time in the store.
@@ -46,7 +44,7 @@ class DeletedRuns {
     std::chrono::hours keep() const { return keep_; }
 
  private:
-    void loop(std::stop_token stop);
+    void loop(const std::stop_token& stop);
     void addRunningTime();
     std::uint64_t freeCheckpoints(const std::string& id);
     std::uint64_t finishPurges();
@@ -56,9 +54,6 @@ class DeletedRuns {
     const Clock& clock_;
     const std::chrono::hours keep_;
     std::atomic<std::int64_t> countedNs_;  // steady: the store's running time is counted up to here
-    Mutex mutex_;
-    CondVar wake_;
-    bool isEnding_ MR_GUARDED_BY(mutex_) = false;
     std::jthread thread_;
 };
 

@@ -11,6 +11,7 @@
 
 #include "backend/core/clock.h"
 #include "backend/core/log.h"
+#include "backend/core/stop_wait.h"
 #include "backend/core/thread.h"
 
 namespace millrace::config {
@@ -142,27 +143,9 @@ Heartbeat::Heartbeat(StateLock& lock, std::chrono::milliseconds every,
     thread_ = startThread("state-lock", [this](const std::stop_token& stop) { loop(stop); });
 }
 
-Heartbeat::~Heartbeat() {
-    {
-        MutexLock lock(mutex_);
-        thread_.request_stop();
-        wake_.notifyAll();
-    }
-    thread_.join();
-}
-
 void Heartbeat::loop(const std::stop_token& stop) {
     bool isFailing = false;
-    while (true) {
-        {
-            MutexLock lock(mutex_);
-            if (!stop.stop_requested()) {
-                wake_.waitFor(mutex_, every_);
-            }
-            if (stop.stop_requested()) {
-                return;
-            }
-        }
+    while (!waitForStop(stop, every_)) {
         const Status status = lock_.beat();
         if (absl::IsAlreadyExists(status)) {
             return onLost_(status);

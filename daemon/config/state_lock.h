@@ -19,7 +19,6 @@
 #include <string>
 #include <thread>
 
-#include "backend/core/mutex.h"
 #include "daemon/config/instance_lock.h"
 #include "daemon/config/lock_holder.h"
 
@@ -70,9 +69,7 @@ class Heartbeat {
     /// `lock` outlives it.
     Heartbeat(StateLock& lock, std::chrono::milliseconds every,
               std::function<void(const Status&)> onLost);
-    ~Heartbeat();
-    Heartbeat(const Heartbeat&) = delete;
-    Heartbeat& operator=(const Heartbeat&) = delete;
+    Heartbeat(const Heartbeat&) = delete;  // its thread uses it
 
  private:
     void loop(const std::stop_token& stop);
@@ -80,8 +77,6 @@ class Heartbeat {
     StateLock& lock_;
     const std::chrono::milliseconds every_;
     const std::function<void(const Status&)> onLost_;
-    Mutex mutex_;
-    CondVar wake_;
     std::jthread thread_;
 };
 

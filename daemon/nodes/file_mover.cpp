@@ -12,6 +12,7 @@
 #include "backend/checkpoint/partial_file.h"
 #include "backend/core/hash.h"
 #include "backend/core/log.h"
+#include "backend/core/stop_wait.h"
 #include "backend/core/unique_fd.h"
 #include "backend/job/job_file.h"
 #include "backend/scores/score_file.h"
@@ -248,7 +249,7 @@ Status FileMover::give(const Order& order, const std::stop_token& stop) {
             part.set_hash(hashHex(*chunk));
             part.set_data(*std::move(chunk));
             const std::chrono::microseconds due(sent / options_.rateMb);
-            out_.pause(begun + due - std::chrono::steady_clock::now(), stop);
+            waitForStop(stop, begun + due - std::chrono::steady_clock::now());
             isOpen = stream->Write(part);
         }
         isOpen = isOpen && stream->Read(&state);

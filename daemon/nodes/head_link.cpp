@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "backend/core/stop_wait.h"
 #include "backend/core/thread.h"
 #include "daemon/transport/transport.h"
 
@@ -44,18 +45,14 @@ HeadLink::HeadLink(std::string joinPath, std::string buildId, std::string tunnel
       thread_(startThread("head-link", [this](std::stop_token stop) { giveSigns(stop); })) {}
 
 HeadLink::~HeadLink() {
-    {
-        MutexLock lock(mutex_);
-        thread_.request_stop();
-        wake_.notifyAll();
-    }
+    thread_.request_stop();
     thread_.join();
     close();
 }
 
 // A report without news is a sign of life.
 void HeadLink::giveSigns(const std::stop_token& stop) {
-    while (!stop.stop_requested()) {
+    do {
         std::shared_ptr<Stream> stream;
         {
             MutexLock lock(mutex_);
@@ -64,11 +61,7 @@ void HeadLink::giveSigns(const std::stop_token& stop) {
         if (stream != nullptr && stream->numWaiting() == 0) {
             stream->send({});
         }
-        MutexLock lock(mutex_);
-        if (!stop.stop_requested()) {
-            wake_.waitFor(mutex_, kBetweenSigns);
-        }
-    }
+    } while (!waitForStop(stop, kBetweenSigns));
 }
 
 void HeadLink::close() {

@@ -62,7 +62,6 @@ class HeadLink final : public Uplink {
     LinkRetry retry_;
     const Clock& clock_;
     Mutex mutex_;
-    CondVar wake_;
     std::shared_ptr<Stream> alive_ MR_GUARDED_BY(mutex_);  ///< stream_, for the other thread
     std::int64_t askedNs_ MR_GUARDED_BY(mutex_) = 0;       ///< when the owner last asked for orders
     std::jthread thread_;

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "backend/core/log.h"
+#include "backend/core/stop_wait.h"
 #include "backend/core/thread.h"
 #include "backend/system/agent_script.h"
 #include "backend/system/subprocess.h"
@@ -64,20 +65,8 @@ HostAgents::HostAgents(HostAgentsOptions options, agent::NodeTable& table,
 }
 
 HostAgents::~HostAgents() {
-    {
-        MutexLock lock(mutex_);
-        isEnding_ = true;
-        wake_.notifyAll();
-    }
     for (std::jthread& thread : threads_) {
         thread.request_stop();
-    }
-}
-
-void HostAgents::wait() {
-    MutexLock lock(mutex_);
-    if (!isEnding_) {
-        wake_.waitFor(mutex_, kLook);
     }
 }
 
@@ -100,7 +89,7 @@ void HostAgents::keep(const Address& host, const std::stop_token& stop) {
             }
             told = why;
         }
-        wait();
+        waitForStop(stop, kLook);
     }
 }
 

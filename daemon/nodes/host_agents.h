@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "backend/core/clock.h"
-#include "backend/core/mutex.h"
 #include "backend/filesystem/paths.h"
 #include "daemon/agent/membership/join_tokens.h"
 #include "daemon/agent/membership/node_table.h"
@@ -39,15 +38,11 @@ class HostAgents {
  private:
     void keep(const Address& host, const std::stop_token& stop);
     Status startOn(const Address& host, const std::stop_token& stop) const;
-    void wait();
 
     const HostAgentsOptions options_;
     agent::NodeTable& table_;
     agent::JoinTokens& tokens_;
     const Clock& clock_;
-    Mutex mutex_;
-    CondVar wake_;
-    bool isEnding_ MR_GUARDED_BY(mutex_) = false;
     std::vector<std::jthread> threads_;
 };
 

@@ -62,16 +62,6 @@ void TransferLane::tell(const Order& order, std::uint64_t bytes, std::uint64_t d
     }
 }
 
-bool TransferLane::pause(std::chrono::nanoseconds time, const std::stop_token& stop) {
-    const auto end = steady_clock::now() + time;
-    MutexLock lock(mutex_);
-    for (auto now = steady_clock::now(); now < end && !stop.stop_requested();
-         now = steady_clock::now()) {
-        wake_.waitFor(mutex_, std::chrono::ceil<std::chrono::milliseconds>(end - now));
-    }
-    return !stop.stop_requested();
-}
-
 // Returns the order that has been due for the longest time.
 std::optional<TransferLane::Order> TransferLane::take(const std::stop_token& stop) {
     MutexLock lock(mutex_);

@@ -43,8 +43,6 @@ class TransferLane {
 
     // For the work function:
     void tell(const Order& order, std::uint64_t bytes, std::uint64_t done);
-    /// Returns false if it must stop.
-    bool pause(std::chrono::nanoseconds time, const std::stop_token& stop);
 
  private:
     struct Transfer {
