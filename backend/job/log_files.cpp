@@ -101,8 +101,7 @@ std::uint64_t FileLogs::end(const LogKey& key) const {
     return newer.fd.isOpen() ? newer.end() : openLog(folder + "/out.log.1").end();
 }
 
-std::unique_ptr<LogSubscription> FileLogs::subscribe(const std::string& run,
-                                                     OnLogNews onNews) const {
+LogSubscription FileLogs::subscribe(const std::string& run, OnLogNews onNews) const {
     return watcher_->subscribe(RunPaths(root_, run), std::move(onNews));
 }
 

@@ -24,8 +24,7 @@ class FileLogs final : public WorkerLogs {
     Result<LogBlock> readBack(const LogKey& key, std::uint64_t before,
                               std::size_t maxBytes) const override;
     std::uint64_t end(const LogKey& key) const override;
-    std::unique_ptr<LogSubscription> subscribe(const std::string& run,
-                                               OnLogNews onNews) const override;
+    LogSubscription subscribe(const std::string& run, OnLogNews onNews) const override;
 
  private:
     std::string folderOf(const LogKey& key) const;

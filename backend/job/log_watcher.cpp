@@ -24,18 +24,6 @@ constexpr std::uint32_t kComes = IN_CREATE | IN_MOVED_TO | IN_ONLYDIR;
 
 }  // namespace
 
-class LogWatcher::Subscription final : public LogSubscription {
- public:
-    Subscription(LogWatcher& watcher, std::uint64_t id, std::string run)
-        : watcher_(watcher), id_(id), run_(std::move(run)) {}
-    ~Subscription() override { watcher_.unsubscribe(id_, run_); }
-
- private:
-    LogWatcher& watcher_;
-    const std::uint64_t id_;
-    const std::string run_;
-};
-
 LogWatcher::~LogWatcher() {
     thread_.request_stop();
     wake();
@@ -44,7 +32,7 @@ LogWatcher::~LogWatcher() {
     }
 }
 
-std::unique_ptr<LogSubscription> LogWatcher::subscribe(const RunPaths& run, OnLogNews onNews) {
+LogSubscription LogWatcher::subscribe(const RunPaths& run, OnLogNews onNews) {
     std::uint64_t id = 0;
     {
         MutexLock lock(listenersMutex_);
@@ -57,7 +45,9 @@ std::unique_ptr<LogSubscription> LogWatcher::subscribe(const RunPaths& run, OnLo
         ++followed_[run.directory()].subscriptions;
     }
     watch({run.directory(), run.directory(), Level::kRun});
-    return std::make_unique<Subscription>(*this, id, run.directory());
+    return {this, [id, directory = run.directory()](LogWatcher* watcher) {
+                watcher->unsubscribe(id, directory);
+            }};
 }
 
 void LogWatcher::startLocked() {

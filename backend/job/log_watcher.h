@@ -27,15 +27,12 @@ class LogWatcher {
     explicit LogWatcher(std::size_t foldersMax = kFoldersMax) : foldersMax_(foldersMax) {}
     /// Destroy it after its subscriptions.
     ~LogWatcher();
-    LogWatcher(const LogWatcher&) = delete;
-    LogWatcher& operator=(const LogWatcher&) = delete;
 
-    std::unique_ptr<LogSubscription> subscribe(const RunPaths& run, OnLogNews onNews);
+    LogSubscription subscribe(const RunPaths& run, OnLogNews onNews);
     /// Number of folders watched now.
     std::size_t numFolders() const;
 
  private:
-    class Subscription;
     enum class Level { kRun, kAttempt, kWorker };
     struct Folder {
         std::string run;  ///< its directory

@@ -39,10 +39,7 @@ enum class LogNews {
 using OnLogNews = std::function<void(LogNews)>;
 
 /// A subscription to news; its destruction unsubscribes (and waits for a call in progress).
-class LogSubscription {
- public:
-    virtual ~LogSubscription() = default;
-};
+using LogSubscription = std::shared_ptr<void>;
 
 class WorkerLogs {
  public:
@@ -63,8 +60,7 @@ class WorkerLogs {
     virtual std::uint64_t end(const LogKey& key) const = 0;
     /// Calls `onNews` when a log of the run may have grown or started, from any thread; it must be
     /// quick. Never null; the subscription must end before this object does.
-    virtual std::unique_ptr<LogSubscription> subscribe(const std::string& run,
-                                                       OnLogNews onNews) const = 0;
+    virtual LogSubscription subscribe(const std::string& run, OnLogNews onNews) const = 0;
 };
 
 /// The worker's own last words, without time and level; "" if it printed nothing.

@@ -53,7 +53,7 @@ class LogFollower {
     std::string runId_;
     LogReader reader_;
     std::shared_ptr<News> news_ = std::make_shared<News>();
-    std::unique_ptr<job::LogSubscription> subscription_;                 // null: not following
+    job::LogSubscription subscription_;                                  // null: not following
     std::uint64_t version_ = std::numeric_limits<std::uint64_t>::max();  // of the live table
     bool isOver_ = false;                                                // no line can follow
     bool isListedAtEnd_ = false;                                         // all workers are known

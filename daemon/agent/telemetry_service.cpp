@@ -48,6 +48,11 @@ TelemetryService::~TelemetryService() {
     thread_.join();
 }
 
+std::shared_ptr<void> TelemetryService::watch(bool isSlow) {
+    addWatch(1, isSlow);
+    return {this, [isSlow](TelemetryService* service) { service->addWatch(-1, isSlow); }};
+}
+
 void TelemetryService::addWatch(int change, bool isSlow) {
     MutexLock lock(mutex_);
     (isSlow ? numSlowWatches_ : numWatches_) += change;

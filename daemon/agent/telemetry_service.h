@@ -25,30 +25,15 @@ std::string hardwareJson(const values::NodeInfo& info);
 
 class TelemetryService final : public SystemSource {
  public:
-    /// While it exists, samples are taken.
-    class Watch {
-     public:
-        explicit Watch(TelemetryService* service, bool isSlow = false)
-            : service_(service), isSlow_(isSlow) {
-            service_->addWatch(1, isSlow_);
-        }
-        ~Watch() { service_->addWatch(-1, isSlow_); }
-        Watch(const Watch&) = delete;
-        Watch& operator=(const Watch&) = delete;
-
-     private:
-        TelemetryService* service_;
-        const bool isSlow_;
-    };
-
     /// `name`: of the node; "": the host's.
     TelemetryService(const Clock& clock, const LiveTable& live, std::string diskPath,
                      std::string version, const std::string& name = "");
     ~TelemetryService() override;
 
     const values::NodeInfo& info() const { return info_; }
-    std::unique_ptr<Watch> watch() { return std::make_unique<Watch>(this); }
-    std::shared_ptr<void> record() override { return std::make_shared<Watch>(this, true); }
+    /// While the result exists, samples are taken.
+    std::shared_ptr<void> watch(bool isSlow = false);
+    std::shared_ptr<void> record() override { return watch(true); }
     NodeReport latest() const override;
 
  private:

@@ -121,7 +121,7 @@ class Slot {
     std::map<std::string, std::string> troubles_;      ///< by gang: the reason logged last
     std::map<std::string, std::int64_t> unreachedNs_;  ///< by gang: first time it was out of reach
     std::map<std::string, std::string> told_;          ///< by gang: the last report sent
-    std::unique_ptr<agent::TelemetryService::Watch> watch_;
+    std::shared_ptr<void> watch_;
     std::uint64_t sampled_ = 0;
     bool isLookedThrough_ = false;  ///< on this connection, for files of old workers
 

@@ -73,8 +73,7 @@ class NodesService final : public v1::Nodes::CallbackService {
     grpc::ServerWriteReactor<v1::NodeSample>* WatchTelemetry(
         Context*, const v1::WatchTelemetryRequest* request) override {
         struct Position {
-            std::shared_ptr<agent::TelemetryService::Watch> watch;
-            std::shared_ptr<agent::NodeTable::Watch> watchOthers;
+            std::shared_ptr<void> watch, watchOthers;
             std::map<std::string, std::uint64_t> seen;  // by node
             std::uint32_t left = 0;
         };
@@ -95,7 +94,7 @@ class NodesService final : public v1::Nodes::CallbackService {
             position->watch = of_.telemetry.watch();
         }
         if (node != own) {
-            position->watchOthers = std::make_shared<agent::NodeTable::Watch>(of_.nodes);
+            position->watchOthers = of_.nodes.watch();
         }
         // Checked more often than samples arrive, so that a new one is sent soon; only the latest
         // is sent.

@@ -288,7 +288,7 @@ class RunsService final : public v1::Runs::CallbackService {
 
     agent::RunService& runs_;
     const ServiceParts parts_;
-    const std::unique_ptr<agent::LiveTable::Subscription> news_;
+    const std::shared_ptr<void> news_;
 };
 
 }  // namespace

@@ -553,6 +553,11 @@ void NodeTable::noteRefused(const std::string& name, const std::string& why, boo
     forgetOldest();
 }
 
+std::shared_ptr<void> NodeTable::watch() {
+    addWatch(1);
+    return {this, [](NodeTable* table) { table->addWatch(-1); }};
+}
+
 void NodeTable::addWatch(int change) {
     std::vector<OutgoingOrders> errands;
     {

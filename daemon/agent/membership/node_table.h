@@ -54,18 +54,6 @@ class NodeTable {
  public:
     static constexpr std::size_t kNodesMost = 4096;
 
-    /// While it exists, nodes send samples.
-    class Watch {
-     public:
-        explicit Watch(NodeTable& table) : table_(table) { table_.addWatch(1); }
-        ~Watch() { table_.addWatch(-1); }
-        Watch(const Watch&) = delete;
-        Watch& operator=(const Watch&) = delete;
-
-     private:
-        NodeTable& table_;
-    };
-
     /// `clock` and `logs` outlive it.
     NodeTable(NodeTableOptions options, const Clock& clock, const job::WorkerLogs& logs);
 
@@ -96,6 +84,8 @@ class NodeTable {
     // For the services.
     /// Sorted by name.
     std::vector<values::NodeInfo> nodes() const;
+    /// While the result exists, nodes send samples.
+    std::shared_ptr<void> watch();
     /// Returns the newest sample of each node that is attached, by name.
     std::map<std::string, NodeReport> samples() const;
     bool knows(const std::string& node) const;

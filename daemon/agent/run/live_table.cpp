@@ -59,11 +59,11 @@ std::uint64_t LiveTable::version() const {
     return version_;
 }
 
-std::unique_ptr<LiveTable::Subscription> LiveTable::subscribe(std::function<void()> onChange) {
+std::shared_ptr<void> LiveTable::subscribe(std::function<void()> onChange) {
     MutexLock lock(listenersMutex_);
     const std::uint64_t id = nextListener_++;
     listeners_[id] = std::move(onChange);
-    return std::make_unique<Subscription>(this, id);
+    return {this, [id](LiveTable* table) { table->unsubscribe(id); }};
 }
 
 void LiveTable::unsubscribe(std::uint64_t id) {

@@ -19,18 +19,6 @@ namespace millrace::agent {
 
 class LiveTable {
  public:
-    class Subscription {
-     public:
-        Subscription(LiveTable* table, std::uint64_t id) : table_(table), id_(id) {}
-        ~Subscription() { table_->unsubscribe(id_); }
-        Subscription(const Subscription&) = delete;
-        Subscription& operator=(const Subscription&) = delete;
-
-     private:
-        LiveTable* table_;
-        std::uint64_t id_;
-    };
-
     /// A default entry for a run that is not known.
     values::RunLive get(const std::string& runId) const;
     std::map<std::string, values::RunLive> all() const;
@@ -43,7 +31,8 @@ class LiveTable {
     /// A number that grows with every change.
     std::uint64_t version() const;
 
-    std::unique_ptr<Subscription> subscribe(std::function<void()> onChange);
+    /// The destruction of the result unsubscribes (and waits for a call in progress).
+    std::shared_ptr<void> subscribe(std::function<void()> onChange);
 
  private:
     void unsubscribe(std::uint64_t id);

@@ -23,22 +23,6 @@ constexpr std::size_t kMessageEntries = 256;
 constexpr std::size_t kMessagesAhead = 2;
 constexpr std::int64_t kFeedTimeNs = 10'000'000'000;
 
-/// An entry that was taken; it returns to the ring with the last reference.
-class Taken {
- public:
-    Taken(std::shared_ptr<ring::ReaderRing> from, std::uint64_t index)
-        : from_(std::move(from)), index_(index) {}
-    // gRPC sends the ring's own memory and drops the last reference when it is sent: until then the
-    // slot is taken, and a slow connection so stops the feed.
-    ~Taken() { from_->release(index_); }
-    Taken(const Taken&) = delete;
-    Taken& operator=(const Taken&) = delete;
-
- private:
-    const std::shared_ptr<ring::ReaderRing> from_;
-    const std::uint64_t index_;
-};
-
 std::span<const std::byte> bytesOf(const unsigned char* payload, std::uint64_t bytes) {
     return {reinterpret_cast<const std::byte*>(payload), bytes};
 }
@@ -178,7 +162,10 @@ Status RingPump::takeEntry() {
     if (const char* wrong = from->take(entry, payload, index)) {
         return notOfARing(wrong);
     }
-    const auto taken = std::make_shared<const Taken>(from, index);
+    // gRPC sends the ring's own memory and drops the last reference when it is sent: until then the
+    // slot is taken, and a slow connection so stops the feed.
+    const std::shared_ptr<const void> taken(from.get(),
+                                            [from, index](const void*) { from->release(index); });
     const auto kind = static_cast<ring::EntryKind>(entry.kind);
     if (kind == ring::EntryKind::kContinue) {
         const std::string wrong = link_->nextRing();

@@ -203,9 +203,8 @@ class EndingLogs final : public job::WorkerLogs {
         onEnd();
         return 0;
     }
-    std::unique_ptr<job::LogSubscription> subscribe(const std::string&,
-                                                    job::OnLogNews) const override {
-        return std::make_unique<job::LogSubscription>();
+    job::LogSubscription subscribe(const std::string&, job::OnLogNews) const override {
+        return nullptr;
     }
     std::function<void()> onEnd;
 };
@@ -519,7 +518,7 @@ TEST_F(NodeTableTest, AGangThatNobodyKnowsIsGivenTimeAfterTheHeadsStart) {
 TEST_F(NodeTableTest, SamplesAreWantedWhileSomebodyWatches) {
     const auto session = attach();
     {
-        const NodeTable::Watch one(table), two(table);
+        const auto one = table.watch(), two = table.watch();
         ASSERT_EQ(session->sent.size(), 2U);
         EXPECT_TRUE(session->sent[1].wantsSamples);
         values::NodeSample sample;
