@@ -2,6 +2,7 @@
 
 #include <QPointer>
 #include <cstdlib>
+#include <functional>
 #include <stop_token>
 #include <utility>
 
@@ -16,6 +17,8 @@
 
 namespace millrace::gui {
 namespace {
+
+using Client = client::DaemonClient;
 
 /// Everything that belongs to one daemon. Members are destroyed in reverse order, after all their
 /// waits have been released.
@@ -97,6 +100,13 @@ class DaemonBridge::Parts {
     /// Runs `call` on a thread of the pool.
     template <class T, class Call>
     void ask(Question<T> question, Call call);
+    /// Calls the client's `method` with `arguments`.
+    template <class T, class... P, class... A>
+    void askFor(Question<T> question, Result<T> (Client::*method)(P...), A... arguments) {
+        ask(std::move(question), [method, ... arguments = std::move(arguments)](Client& to) {
+            return (to.*method)(arguments...);
+        });
+    }
     template <class T, class Work>
     void work(Question<T> question, bool isOfDaemon, Work work);
     /// Runs `call` with a request whose base directory was mapped to the daemon's machine.
@@ -213,7 +223,7 @@ template <class T, class Request, class Call>
 void DaemonBridge::Parts::askAbout(Question<T> question, Request request, Call call) {
     ask<T>(std::move(question),
            [elsewhere = elsewhere_, address = address_, request = std::move(request),
-            call = std::move(call)](client::DaemonClient& to) -> Result<T> {
+            call = std::move(call)](Client& to) -> Result<T> {
                Request there = request;
                for (std::string* directory : baseDirectories(there)) {
                    if (elsewhere.isFor(address) && !directory->empty()) {
@@ -275,58 +285,46 @@ bool DaemonBridge::isSettled() const {
 
 void DaemonBridge::get(const std::string& run, QObject* context, Done<values::RunDetail> done,
                        const std::string& slot) {
-    parts_->ask<values::RunDetail>({context, slot, false, std::move(done)},
-                                   [run](client::DaemonClient& to) { return to.get(run); });
+    parts_->askFor({context, slot, false, std::move(done)}, &Client::get, run);
 }
 
 void DaemonBridge::metricRange(values::MetricRangeRequest request, QObject* context,
                                Done<values::MetricHistory> done, const std::string& slot) {
-    parts_->ask<values::MetricHistory>({context, slot, false, std::move(done)},
-                                       [request = std::move(request)](client::DaemonClient& to) {
-                                           return to.metricRange(request);
-                                       });
+    parts_->askFor({context, slot, false, std::move(done)}, &Client::metricRange,
+                   std::move(request));
 }
 
 void DaemonBridge::list(values::ListRequest request, QObject* context, Done<values::RunPage> done,
                         const std::string& slot) {
-    parts_->ask<values::RunPage>(
-        {context, slot, false, std::move(done)},
-        [request = std::move(request)](client::DaemonClient& to) { return to.list(request); });
+    parts_->askFor({context, slot, false, std::move(done)}, &Client::list, std::move(request));
 }
 
 void DaemonBridge::parseFilter(const std::string& filter, QObject* context,
                                Done<values::FilterCheck> done, const std::string& slot) {
-    parts_->ask<values::FilterCheck>(
-        {context, slot, false, std::move(done)},
-        [filter](client::DaemonClient& to) { return to.parseFilter(filter); });
+    parts_->askFor({context, slot, false, std::move(done)}, &Client::parseFilter, filter);
 }
 
 void DaemonBridge::check(values::CheckRequest request, QObject* context,
                          Done<values::CheckReply> done, const std::string& slot) {
-    parts_->askAbout<values::CheckReply>(
-        {context, slot, true, std::move(done)}, std::move(request),
-        [](client::DaemonClient& to, const auto& about) { return to.check(about); });
+    parts_->askAbout<values::CheckReply>({context, slot, true, std::move(done)}, std::move(request),
+                                         std::mem_fn(&Client::check));
 }
 
 void DaemonBridge::dataset(values::DatasetRequest request, QObject* context,
                            Done<values::DatasetReply> done, const std::string& slot) {
-    parts_->askAbout<values::DatasetReply>(
-        {context, slot, true, std::move(done)}, std::move(request),
-        [](client::DaemonClient& to, const auto& about) { return to.dataset(about); });
+    parts_->askAbout<values::DatasetReply>({context, slot, true, std::move(done)},
+                                           std::move(request), std::mem_fn(&Client::dataset));
 }
 
 void DaemonBridge::steps(values::StepsRequest request, QObject* context,
                          Done<values::StepsReply> done, const std::string& slot) {
-    parts_->askAbout<values::StepsReply>(
-        {context, slot, true, std::move(done)}, std::move(request),
-        [](client::DaemonClient& to, const auto& about) { return to.steps(about); });
+    parts_->askAbout<values::StepsReply>({context, slot, true, std::move(done)}, std::move(request),
+                                         std::mem_fn(&Client::steps));
 }
 
 void DaemonBridge::pair(values::PairRequest request, QObject* context, Done<values::PairReply> done,
                         const std::string& slot) {
-    parts_->ask<values::PairReply>(
-        {context, slot, true, std::move(done)},
-        [request = std::move(request)](client::DaemonClient& to) { return to.pair(request); });
+    parts_->askFor({context, slot, true, std::move(done)}, &Client::pair, std::move(request));
 }
 
 std::unique_ptr<Following> DaemonBridge::preview(values::PreviewRequest request, QObject* context,
@@ -340,7 +338,7 @@ std::unique_ptr<Following> DaemonBridge::preview(values::PreviewRequest request,
                  done(std::move(reply));
              }
          }},
-        std::move(request), [stop](client::DaemonClient& to, const values::PreviewRequest& about) {
+        std::move(request), [stop](Client& to, const values::PreviewRequest& about) {
             return stop.stop_requested()
                        ? Result<values::PreviewReply>(cancelled("nobody wants it any more"))
                        : to.preview(about, stop);
@@ -353,7 +351,7 @@ void DaemonBridge::submit(values::SubmitRequest request, QObject* context,
     parts_->ask<values::SubmitReply>(
         {context, "", true, std::move(done)},
         [elsewhere = parts_->elsewhere_, address = parts_->address_,
-         request = std::move(request)](client::DaemonClient& to) -> Result<values::SubmitReply> {
+         request = std::move(request)](Client& to) -> Result<values::SubmitReply> {
             values::SubmitRequest whole = request;
             session::completeSubmission(whole, SystemClock());
             if (elsewhere.isFor(address)) {
@@ -367,8 +365,7 @@ void DaemonBridge::submitAgain(values::SubmitRequest request, QObject* context,
                                Done<values::SubmitReply> done) {
     const bool isThere = parts_->elsewhere_.isFor(parts_->address_);
     parts_->ask<values::SubmitReply>(
-        {context, "", true, std::move(done)},
-        [isThere, request = std::move(request)](client::DaemonClient& to) {
+        {context, "", true, std::move(done)}, [isThere, request = std::move(request)](Client& to) {
             values::SubmitRequest whole = request;
             session::completeSubmission(whole, SystemClock());
             if (isThere) {
@@ -380,38 +377,31 @@ void DaemonBridge::submitAgain(values::SubmitRequest request, QObject* context,
 }
 
 void DaemonBridge::stop(const std::string& run, QObject* context, Done<values::RunSummary> done) {
-    parts_->ask<values::RunSummary>(
-        {context, "", true, std::move(done)},
-        [run](client::DaemonClient& to) { return to.stop(run, 0, ""); });
+    parts_->askFor({context, "", true, std::move(done)}, &Client::stop, run, 0, std::string());
 }
 
 void DaemonBridge::resume(const std::string& run, std::int64_t step, QObject* context,
                           Done<values::RunSummary> done) {
-    parts_->ask<values::RunSummary>(
-        {context, "", false, std::move(done)},
-        [run, step](client::DaemonClient& to) { return to.resume(run, step, {}); });
+    parts_->askFor({context, "", false, std::move(done)}, &Client::resume, run, step,
+                   values::RankCount());
 }
 
 void DaemonBridge::remove(const std::string& run, QObject* context, Done<values::RunSummary> done) {
-    parts_->ask<values::RunSummary>({context, "", false, std::move(done)},
-                                    [run](client::DaemonClient& to) -> Result<values::RunSummary> {
-                                        ASSIGN_OR_RETURN(values::RemovedRun removed,
-                                                         to.remove(run, false));
-                                        return std::move(removed.run);
-                                    });
+    parts_->ask<values::RunSummary>(
+        {context, "", false, std::move(done)}, [run](Client& to) -> Result<values::RunSummary> {
+            ASSIGN_OR_RETURN(values::RemovedRun removed, to.remove(run, false));
+            return std::move(removed.run);
+        });
 }
 
 void DaemonBridge::restore(const std::string& run, QObject* context,
                            Done<values::RunSummary> done) {
-    parts_->ask<values::RunSummary>({context, "", false, std::move(done)},
-                                    [run](client::DaemonClient& to) { return to.restore(run); });
+    parts_->askFor({context, "", false, std::move(done)}, &Client::restore, run);
 }
 
 void DaemonBridge::setNote(const std::string& run, const std::string& note, QObject* context,
                            Done<values::RunSummary> done) {
-    parts_->ask<values::RunSummary>(
-        {context, "", false, std::move(done)},
-        [run, note](client::DaemonClient& to) { return to.setNote(run, note); });
+    parts_->askFor({context, "", false, std::move(done)}, &Client::setNote, run, note);
 }
 
 void DaemonBridge::readHosts(QObject* context, Done<HostNames> done) {

@@ -48,16 +48,21 @@ void Requests::watchContext(QObject* context) {
 
 void Requests::drop(std::uint64_t id) {
     pool_.drop(id);
+    take(id);
+}
+
+std::optional<Requests::Waiting> Requests::take(std::uint64_t id) {
     const auto found = waiting_.find(id);
     if (found == waiting_.end()) {
-        return;
+        return std::nullopt;
     }
-    const Waiting gone = std::move(found->second);
+    Waiting gone = std::move(found->second);
     waiting_.erase(found);
     const auto newest = newest_.find({gone.context, gone.order.slot});
     if (newest != newest_.end() && newest->second == id) {
         newest_.erase(newest);
     }
+    return gone;
 }
 
 template <class Wanted>
@@ -97,26 +102,13 @@ void Requests::deliver() {
     }
     const QPointer<Requests> self(this);
     for (auto& [id, answer] : answers) {
-        deliverOne(id, std::move(answer));
+        const std::optional<Waiting> one = take(id);
+        if (one && one->order.context != nullptr) {
+            one->order.done(std::move(answer));
+        }
         if (self == nullptr) {
             return;  // the callback has destroyed this object
         }
-    }
-}
-
-void Requests::deliverOne(std::uint64_t id, Answer answer) {
-    const auto found = waiting_.find(id);
-    if (found == waiting_.end()) {
-        return;
-    }
-    const Waiting one = std::move(found->second);
-    waiting_.erase(found);
-    const auto newest = newest_.find({one.context, one.order.slot});
-    if (newest != newest_.end() && newest->second == id) {
-        newest_.erase(newest);
-    }
-    if (one.order.context != nullptr) {
-        one.order.done(std::move(answer));
     }
 }
 

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -52,12 +53,13 @@ class Requests final : public QObject {
     using Slot = std::pair<const QObject*, std::string>;
     void watchContext(QObject* context);
     void drop(std::uint64_t id);
+    /// Removes the request; nothing if it is not open any more.
+    std::optional<Waiting> take(std::uint64_t id);
     template <class Wanted>
     void dropIf(Wanted isWanted);
     std::uint64_t laneOf(const Slot& slot);
     void answered(std::uint64_t id, Answer answer) MR_EXCLUDES(mutex_);
     void deliver() MR_EXCLUDES(mutex_);
-    void deliverOne(std::uint64_t id, Answer answer);
 
     std::uint64_t lastId_ = 0, lastLane_ = 0;
     std::map<std::uint64_t, Waiting> waiting_;
