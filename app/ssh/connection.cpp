@@ -4,16 +4,19 @@
 #include <cctype>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
+#include <absl/strings/numbers.h>
+
 #include "app/ssh/failure.h"
-#include "app/ssh/private_directory.h"
 #include "backend/core/thread.h"
 #include "backend/core/whole_io.h"
+#include "backend/filesystem/files.h"
 #include "backend/system/pipe.h"
 #include "backend/system/unix_socket.h"
 
@@ -62,6 +65,49 @@ bool readSome(int fd, std::string& into, std::size_t most) {
         }
     }
     return n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN));
+}
+
+constexpr std::string_view kDirectoryPrefix = "ssh-";
+constexpr std::size_t kPathBytesMax = 70;
+
+// Whether `name` is "ssh-PID-XXXXXX" of a process that no longer exists.
+bool isLeftBehind(const std::string& name) {
+    if (name.rfind(kDirectoryPrefix, 0) != 0) {
+        return false;
+    }
+    int pid = 0;
+    const std::string number = name.substr(
+        kDirectoryPrefix.size(), name.find('-', kDirectoryPrefix.size()) - kDirectoryPrefix.size());
+    return absl::SimpleAtoi(number, &pid) && pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH;
+}
+
+void removeLeftBehind(const std::string& directory) {
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
+         entry.increment(error)) {
+        if (isLeftBehind(entry->path().filename().string())) {
+            std::error_code ignored;
+            std::filesystem::remove_all(entry->path(), ignored);
+        }
+    }
+}
+
+// Makes a directory for this process alone (0700), for sockets with short paths. It is below the
+// runtime directory if that leaves room for ssh's socket names (108 bytes, of which ssh takes 17
+// for a temporary one), else below /tmp. Directories of killed processes are removed.
+Result<std::string> makePrivateDirectoryForSockets() {
+    std::string base = runtimeDirectory();
+    const std::string name = strCat("/", kDirectoryPrefix, ::getpid(), "-XXXXXX");
+    if (base.size() + name.size() > kPathBytesMax) {
+        base = strCat("/tmp/millrace-", ::geteuid());
+    }
+    RETURN_IF_ERROR(makePrivateDirectory(base));
+    removeLeftBehind(base);
+    std::string path = base + name;
+    if (::mkdtemp(path.data()) == nullptr) {
+        return errnoStatus(errno, path);
+    }
+    return path;
 }
 
 }  // namespace

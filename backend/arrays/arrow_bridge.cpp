@@ -1,11 +1,13 @@
 #include "backend/arrays/arrow_bridge.h"
 
+#include <functional>
 #include <utility>
 
 #include <arrow/array/array_base.h>
 #include <arrow/array/array_nested.h>
 #include <arrow/array/builder_primitive.h>
 #include <arrow/array/concatenate.h>
+#include <arrow/array/data.h>
 #include <arrow/array/util.h>
 #include <arrow/buffer_builder.h>
 #include <arrow/chunked_array.h>
@@ -19,12 +21,45 @@
 #include "backend/arrays/decimals.h"
 #include "backend/arrays/kernels.h"
 #include "backend/arrays/leaf_form.h"
-#include "backend/arrays/leaf_values.h"
 
 namespace millrace::arrays {
 namespace {
 
 using arrow::Type;
+
+// The type of a column's values: of the elements if it has lists.
+const arrow::DataType& leafType(const arrow::DataType& type) {
+    const auto* list = dynamic_cast<const arrow::BaseListType*>(&type);
+    return list == nullptr ? type : *list->value_type();
+}
+
+using ValueMap =
+    std::function<Result<std::shared_ptr<arrow::Array>>(const std::shared_ptr<arrow::Array>&)>;
+
+// Returns `map` of the array or, if it has lists (list, large list, fixed-size list), the same
+// lists with `map` of their elements. The map must keep the number of values.
+Result<std::shared_ptr<arrow::Array>> mapLeaves(const std::shared_ptr<arrow::Array>& array,
+                                                const ValueMap& map) {
+    const arrow::DataType& type = *array->type();
+    if (&leafType(type) == &type) {
+        return map(array);
+    }
+    std::shared_ptr<arrow::ArrayData> data = array->data()->Copy();
+    ASSIGN_OR_RETURN(const auto values, map(arrow::MakeArray(data->child_data.front())));
+    const auto field = arrow::field("element", values->type());
+    data->child_data = {values->data()};
+    if (type.id() == Type::LIST) {
+        data->type = arrow::list(field);
+    } else if (type.id() == Type::LARGE_LIST) {
+        data->type = arrow::large_list(field);
+    } else if (type.id() == Type::FIXED_SIZE_LIST) {
+        data->type = arrow::fixed_size_list(
+            field, static_cast<const arrow::FixedSizeListType&>(type).list_size());
+    } else {
+        return internalError("lists of type ", type.ToString());
+    }
+    return arrow::MakeArray(data);
+}
 
 constexpr std::pair<Type::type, expr::TypeKind> kScalarKinds[] = {
     {Type::NA, expr::TypeKind::kNull},

@@ -1,10 +1,13 @@
 #include "daemon/worker/loader/feed/figures.h"
 
+#include <string>
 #include <utility>
 
 #include "backend/core/clock.h"
+#include "backend/core/log.h"
+#include "backend/frame/frame.h"
+#include "backend/text/json.h"
 #include "backend/values/metric_names.h"
-#include "daemon/worker/loader/feed/account.h"
 #include "daemon/worker/loader/process.h"
 
 namespace millrace::loader {
@@ -16,6 +19,30 @@ constexpr std::chrono::seconds kEvery{1};
 constexpr std::chrono::seconds kAccountEvery{10};
 // The end comes a moment after the last figures: what was read in it is not a rate.
 constexpr double kLeastSeconds = 0.5;
+
+// Returns the work of data workers for a feed, as the part "data_workers" of a run's receipt
+// (docs/formats/rank-protocol.md).
+Json accountJson(const SegmentsElsewhere::Account& account, const frame::FrameLayout& layout) {
+    Json columns = Json::array();
+    for (std::size_t c = 0; c < account.codecs.size(); ++c) {
+        columns.push_back(
+            {{"name", layout.columns()[c].name}, {"codec", account.codecs[c].text()}});
+    }
+    return {
+        {"segments", account.segments},
+        {"cpu_seconds", account.cpuSeconds},
+        {"frame_bytes", account.frameBytes},
+        {"network_bytes", account.networkBytes},
+        {"link",
+         {{"mb_per_second", account.linkBytesPerSecond / 1e6}, {"columns", std::move(columns)}}}};
+}
+
+void logAccount(const SegmentsElsewhere::Account& account) {
+    logDebug("feed: data workers", {{"segments", account.segments},
+                                    {"cpuSeconds", account.cpuSeconds},
+                                    {"frameBytes", account.frameBytes},
+                                    {"networkBytes", account.networkBytes}});
+}
 
 }  // namespace
 
