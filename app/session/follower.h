@@ -55,8 +55,6 @@ class Follower {
     /// destructor.
     Follower(client::DaemonClient& client, const Clock& clock, FollowOptions options, Sink sink);
     ~Follower();
-    Follower(const Follower&) = delete;
-    Follower& operator=(const Follower&) = delete;
 
     /// The next event; nothing if the time runs out.
     std::optional<FollowEvent> next(std::chrono::milliseconds timeout);

@@ -26,8 +26,6 @@ class AskpassListener {
     static Result<std::unique_ptr<AskpassListener>> open(const std::string& directory,
                                                          std::string host, Ask ask);
     ~AskpassListener();
-    AskpassListener(const AskpassListener&) = delete;
-    AskpassListener& operator=(const AskpassListener&) = delete;
 
     /// The variables that ssh's environment needs; `program`: the path of this program.
     std::vector<std::string> environment(const std::string& program) const;

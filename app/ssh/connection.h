@@ -51,8 +51,6 @@ class Connection {
     static Result<std::unique_ptr<Connection>> open(ConnectionOptions options,
                                                     const std::stop_token& stop);
     ~Connection();
-    Connection(const Connection&) = delete;
-    Connection& operator=(const Connection&) = delete;
 
     /// The program that makes the connection: "ssh" or "millrace-ssh".
     std::string programName() const;

@@ -22,8 +22,6 @@ class CsvBlocks {
     /// `sniffer` outlives the blocks. `threads`: analysing threads, including the owner's.
     CsvBlocks(const CsvSniffer& sniffer, int threads);
     ~CsvBlocks();
-    CsvBlocks(const CsvBlocks&) = delete;
-    CsvBlocks& operator=(const CsvBlocks&) = delete;
 
     void submit(BlockPtr block);
     /// The oldest block, analysed; null if there is none.

@@ -39,8 +39,6 @@ class RangeClient {
                 std::shared_ptr<CredentialsSource> credentials,
                 Now now = &std::chrono::steady_clock::now);
     ~RangeClient();
-    RangeClient(const RangeClient&) = delete;
-    RangeClient& operator=(const RangeClient&) = delete;
 
     struct Object {
         std::string bucket, key;

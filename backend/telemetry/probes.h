@@ -59,8 +59,6 @@ class GpuProbe {
  public:
     explicit GpuProbe(const std::string& library = nvmlLibrary());
     ~GpuProbe();
-    GpuProbe(const GpuProbe&) = delete;
-    GpuProbe& operator=(const GpuProbe&) = delete;
     /// Why there are no GPUs ("no GPU: libnvidia-ml.so.1 not found"); "" if there are any.
     const std::string& note() const { return note_; }
     const std::vector<values::GpuInfo>& gpus() const { return gpus_; }

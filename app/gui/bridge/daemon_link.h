@@ -26,8 +26,6 @@ class DaemonLink {
     /// Both must outlive the link.
     DaemonLink(client::DaemonClient& client, Mailbox& mailbox);
     ~DaemonLink();
-    DaemonLink(const DaemonLink&) = delete;
-    DaemonLink& operator=(const DaemonLink&) = delete;
 
     /// Retries now instead of after the pause.
     void retryNow() { follower_->retryNow(); }

@@ -26,8 +26,6 @@ class LiveFollowings {
 
     LiveFollowings(client::DaemonClient& client, Mailbox& mailbox);
     ~LiveFollowings();
-    LiveFollowings(const LiveFollowings&) = delete;
-    LiveFollowings& operator=(const LiveFollowings&) = delete;
 
     /// Returns the number of the following. `after`: where to resume in runs whose metrics are
     /// known.

@@ -33,8 +33,6 @@ class Connection {
     static Result<std::unique_ptr<Connection>> open(const Settings& settings,
                                                     const ConnectContext& context, int depth = 0);
     ~Connection();
-    Connection(const Connection&) = delete;
-    Connection& operator=(const Connection&) = delete;
     ssh_session session() { return session_.get(); }
 
  private:

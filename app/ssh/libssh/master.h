@@ -23,8 +23,6 @@ class Master : public PumpGuest {
     static Result<std::unique_ptr<Master>> open(Pump& pump, const std::string& controlPath,
                                                 int signals);
     ~Master() override;
-    Master(const Master&) = delete;
-    Master& operator=(const Master&) = delete;
 
     /// Runs the master's own command, with this process's stdin, stdout and stderr.
     void start(const std::string& command);

@@ -47,8 +47,6 @@ class Stream {
 
     Stream(ssh_session session, StreamGoal goal, StreamEnds ends, OnEnd onEnd);
     ~Stream();
-    Stream(const Stream&) = delete;
-    Stream& operator=(const Stream&) = delete;
 
     /// Adds the descriptors to poll; reads nothing while the session has bytes left to send.
     void wish(PollSet& fds, bool sessionTakes);

@@ -51,8 +51,6 @@ class LineLink {
 
     explicit LineLink(LineLinkOptions options);
     ~LineLink();
-    LineLink(const LineLink&) = delete;
-    LineLink& operator=(const LineLink&) = delete;
 
     /// Queues a line that an earlier attempt has not had acknowledged, from a checkpoint; call
     /// before start(). Returns false, with a message, if it is not a line of unacked(), or cannot
