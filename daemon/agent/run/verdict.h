@@ -7,8 +7,8 @@
 // at its end. If rank 0's end was not recorded (a power cut), its report and the checkpoint that it
 // wrote before decide. After a failed attempt another one starts from the last checkpoint, while
 // the restarts allow it and attempts get on: an attempt that fails like the one before it, at the
-// same step (of several ranks: at most one apart), is the last. Losing or leaving a node costs none
-// of the run's restarts.
+// same step (with several ranks at most one step apart), is the last. Losing or leaving a node
+// costs none of the run's restarts.
 #include <cstdint>
 #include <map>
 #include <optional>
