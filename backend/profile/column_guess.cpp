@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "backend/profile/date_note.h"
 #include "backend/text/text.h"
 
 namespace millrace::profile {
@@ -156,6 +157,18 @@ Guess ofText(const ColumnProfile& column) {
     return {&column, Use::kId, strCat("texts, ", different(column)), false};
 }
 
+Guess ofDateTexts(const ColumnProfile& column) {
+    const std::string expression = timeOfTexts(column);
+    if (expression.empty()) {
+        return leftOut(column, "dates, but the values do not tell which number is the day");
+    }
+    return {&column, Use::kTime,
+            strCat("dates as text, which `", expression,
+                   "` reads: what matters is the weekday, the month or an age, which a derive step "
+                   "makes"),
+            false};
+}
+
 Guess ofFloat(const ColumnProfile& column) {
     if (!column.hasNumbers()) {
         return leftOut(column, "no value seen");
@@ -282,7 +295,7 @@ Guess guessOf(const ColumnProfile& column) {
                 false};
     }
     if (type.isString()) {
-        return ofText(column);
+        return column.dateFormats().empty() ? ofText(column) : ofDateTexts(column);
     }
     if (type.isBool()) {
         return {&column, Use::kDense, "true or false", false};

@@ -189,6 +189,29 @@ void ColumnProfile::add(const arrow::Array& values) {
     addScalars(values);
 }
 
+std::vector<std::string> ColumnProfile::dateFormats() const {
+    std::vector<std::string> formats;
+    for (const DateReading* reading : dates_.all()) {
+        formats.push_back(reading->format);
+    }
+    return formats;
+}
+
+std::optional<ColumnProfile> ColumnProfile::times() const {
+    const std::vector<const DateReading*> readings = dates_.all();
+    if (!type_.isString() || type_.isList || readings.size() != 1) {
+        return std::nullopt;
+    }
+    ColumnProfile times(name_, {expr::TypeKind::kTimestamp});
+    times.rows_ = rows_;
+    times.numbers_ = readings.front()->times;
+    times.values_ = static_cast<std::int64_t>(times.numbers_.count());
+    times.nulls_ = rows_ - times.values_;
+    times.min_ = static_cast<double>(readings.front()->earliest);
+    times.max_ = static_cast<double>(readings.front()->latest);
+    return times;
+}
+
 double ColumnProfile::meanLength() const {
     return lengths_.count() == 0
                ? 0

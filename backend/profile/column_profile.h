@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,7 +62,10 @@ class ColumnProfile {
     /// The first distinct values, up to kExamplesMost, as text.
     const std::vector<std::string>& examples() const { return examples_; }
     /// The formats of strptime() that read every text or integer, as DateFormats::all().
-    std::vector<std::string> dateFormats() const { return dates_.all(); }
+    std::vector<std::string> dateFormats() const;
+    /// The profile of the times that the texts show; none unless a single format reads them all.
+    /// A blank text counts as a null.
+    std::optional<ColumnProfile> times() const;
 
     /// {rows, nulls, distinct, min, max, quantiles: {"0.05": ..}, list_length: {..}, ...} for the
     /// rows that were read.

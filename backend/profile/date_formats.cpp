@@ -167,17 +167,25 @@ class FormOfText {
 
 }  // namespace
 
-/// Returns whether the text has the format.
-bool DateFormats::Candidate::read(std::string_view text, bool isFirst) {
+int DateFormats::Candidate::numYears() const {
     using std::chrono::days, std::chrono::microseconds, std::chrono::sys_time;
+    const auto yearOf = [](std::int64_t us) {
+        const auto day = std::chrono::floor<days>(sys_time<microseconds>(microseconds(us)));
+        return int{std::chrono::year_month_day(day).year()};
+    };
+    return yearOf(reading.latest) - yearOf(reading.earliest) + 1;
+}
+
+/// Returns whether the text has the format.
+bool DateFormats::Candidate::read(std::string_view text) {
     const std::optional<std::int64_t> us = format.parse(text);
     if (!us) {
         return false;
     }
-    const auto day = std::chrono::floor<days>(sys_time<microseconds>(microseconds(*us)));
-    const int year = int{std::chrono::year_month_day(day).year()};
-    firstYear = isFirst ? year : std::min(firstYear, year);
-    lastYear = isFirst ? year : std::max(lastYear, year);
+    const bool isFirst = reading.times.count() == 0;
+    reading.earliest = isFirst ? *us : std::min(reading.earliest, *us);
+    reading.latest = isFirst ? *us : std::max(reading.latest, *us);
+    reading.times.add(static_cast<double>(*us));
     return true;
 }
 
@@ -190,33 +198,33 @@ void DateFormats::add(std::string_view text) {
     if (isFirst && text.size() <= kLongest) {
         for (std::string& format : FormOfText(text).formats()) {
             if (Result<TimeFormat> made = TimeFormat::make(format); made.ok()) {
-                open_.push_back({std::move(format), *std::move(made)});
+                open_.push_back({{.format = std::move(format)}, *std::move(made)});
             }
         }
     }
-    std::erase_if(open_, [&](Candidate& candidate) { return !candidate.read(text, isFirst); });
+    std::erase_if(open_, [&](Candidate& candidate) { return !candidate.read(text); });
 }
 
 // A day that is read as the year of two digits gives 31 years in a few dozen texts: formats of far
 // more years than the least are left out.
-std::vector<std::string> DateFormats::all() const {
+std::vector<const DateReading*> DateFormats::all() const {
     constexpr int kMoreYears = 10;
     std::vector<const Candidate*> ordered;
     for (const Candidate& candidate : open_) {
         ordered.push_back(&candidate);
     }
     std::ranges::stable_sort(ordered, {}, &Candidate::numYears);
-    std::vector<std::string> texts;
+    std::vector<const DateReading*> readings;
     for (const Candidate* candidate : ordered) {
         const auto isShort = [](const Candidate* of) {
-            return of->text.find("%b") != of->text.npos;
+            return of->reading.format.find("%b") != std::string::npos;
         };
         if (candidate->numYears() <= ordered[0]->numYears() + kMoreYears &&
             isShort(candidate) == isShort(ordered[0])) {
-            texts.push_back(candidate->text);
+            readings.push_back(&candidate->reading);
         }
     }
-    return texts;
+    return readings;
 }
 
 }  // namespace millrace::profile

@@ -3,13 +3,22 @@
 //
 // The first text gives the possible formats; each further text removes those that do not read it.
 // Threads: one owner.
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "backend/expr/time_format.h"
+#include "backend/profile/sketches.h"
 
 namespace millrace::profile {
+
+/// What a format reads: times in microseconds since 1970.
+struct DateReading {
+    std::string format;
+    QuantileSketch times;
+    std::int64_t earliest = 0, latest = 0;
+};
 
 class DateFormats {
  public:
@@ -17,18 +26,17 @@ class DateFormats {
     void add(std::string_view text);
     /// The formats that read every text so far, the likeliest first. Several if the texts do not
     /// tell which number is the day.
-    std::vector<std::string> all() const;
+    std::vector<const DateReading*> all() const;
     /// Whether no format reads every text.
     bool isNone() const { return hasTexts_ && open_.empty(); }
 
  private:
     struct Candidate {
-        std::string text;
+        DateReading reading;
         expr::TimeFormat format;
-        int firstYear = 0, lastYear = 0;  ///< of the texts so far
 
-        int numYears() const { return lastYear - firstYear + 1; }
-        bool read(std::string_view text, bool isFirst);
+        int numYears() const;
+        bool read(std::string_view text);
     };
     bool hasTexts_ = false;
     std::vector<Candidate> open_;

@@ -18,9 +18,17 @@ std::string sentence(const ColumnProfile& column, const std::string& expression)
 
 }  // namespace
 
+std::string timeOfTexts(const ColumnProfile& column) {
+    const std::vector<std::string> formats = column.dateFormats();
+    const bool isText = column.type().isString() && !column.type().isList;
+    return isText && formats.size() == 1
+               ? strCat("strptime(", sqlName(column.name()), ", '", formats.front(), "')")
+               : "";
+}
+
 std::string dateNote(const ColumnProfile& column) {
     const expr::DataType& type = column.type();
-    if (type.isList || (!type.isString() && !type.isInteger())) {
+    if (type.isList || (!type.isString() && !type.isInteger()) || !timeOfTexts(column).empty()) {
         return "";
     }
     const std::string name = sqlName(column.name());

@@ -10,8 +10,13 @@
 
 namespace millrace::profile {
 
-/// A sentence with the expression that makes a time of the column, and the other formats that read
-/// every value; "" if the values do not look like dates.
+/// The expression that makes a time of a text column, `strptime(day, '%d/%m/%Y')`; "" unless a
+/// single format reads every text.
+std::string timeOfTexts(const ColumnProfile& column);
+
+/// For other columns of dates: a sentence with the expression that makes a time of the column, and
+/// the other formats that read every value; "" if the values do not look like dates, or
+/// timeOfTexts() reads them.
 std::string dateNote(const ColumnProfile& column);
 
 }  // namespace millrace::profile

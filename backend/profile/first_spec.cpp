@@ -72,10 +72,11 @@ class Writer {
             std::vector<std::string> ways = notes;
             for (const Guess& guess : guesses_) {
                 if (guess.use == Use::kTime) {
-                    ways.push_back(strCat("'", guess.column->name(),
-                                          "' is a time, and a spec that you write makes features "
-                                          "of it: `derive: {hour: hour(",
-                                          sqlName(guess.column->name()), ")}`"));
+                    ways.push_back(strCat(
+                        "'", guess.column->name(),
+                        "' is a time, and a spec that you write makes features "
+                        "of it: `derive: {hour: ",
+                        yamlQuoted(strCat("hour(", timeExpression(*guess.column), ")")), "}`"));
                 }
             }
             return invalidArgument(options_.paths.front(),
@@ -240,7 +241,8 @@ class Writer {
 
     // Prefers keys that are not features, then the column with the most values.
     Status splitRows() {
-        std::vector<const ColumnProfile*> times, keys;
+        std::vector<SplitTime> times;
+        std::vector<const ColumnProfile*> keys;
         for (const Guess& guess : guesses_) {
             if (guess.use == Use::kTime) {
                 addTime(*guess.column, times);
@@ -257,11 +259,11 @@ class Writer {
             return std::pair(isRowKey(a), a->distinct()) > std::pair(isRowKey(b), b->distinct());
         });
         // Times of birth say little about what happened when.
-        std::ranges::stable_partition(times, [](const ColumnProfile* time) {
-            return lower(time->name()).find("birth") == std::string::npos;
+        std::ranges::stable_partition(times, [](const SplitTime& time) {
+            return lower(time.profile.name()).find("birth") == std::string::npos;
         });
         if (!options_.splitsByTime && !times.empty()) {
-            spec_.notes.push_back(strCat("split: by '", times.front()->name(),
+            spec_.notes.push_back(strCat("split: by '", times.front().profile.name(),
                                          "' one part has a single value of the label, so a hash "
                                          "decides what is kept for evaluation"));
         }
@@ -273,10 +275,19 @@ class Writer {
         return okStatus();
     }
 
-    void addTime(const ColumnProfile& time, std::vector<const ColumnProfile*>& times) {
+    // The column's name in SQL; for a text, what makes a time of it.
+    static std::string timeExpression(const ColumnProfile& column) {
+        const std::string read = timeOfTexts(column);
+        return read.empty() ? sqlName(column.name()) : read;
+    }
+
+    void addTime(const ColumnProfile& column, std::vector<SplitTime>& times) {
         constexpr std::int64_t kMostNulls = 100;  // one in this many rows
+        const ColumnProfile time = column.times().value_or(column);
         if (time.nulls() * kMostNulls <= time.rows()) {
-            times.push_back(&time);
+            // Texts that were not read may show no time.
+            const bool isRead = column.type().isTemporal() || profile_.isComplete();
+            times.push_back({time, timeExpression(column), time.nulls() > 0 || !isRead});
             return;
         }
         spec_.notes.push_back(strCat("split: '", time.name(), "' has ", formatCount(time.nulls()),
@@ -284,9 +295,28 @@ class Writer {
                                      " rows, so it does not decide what is kept for evaluation"));
     }
 
+    // Names the times that texts show, for the steps that a user adds.
+    void deriveTimes() {
+        for (const Guess& guess : guesses_) {
+            const std::string read =
+                guess.use == Use::kTime ? timeOfTexts(*guess.column) : std::string();
+            if (read.empty()) {
+                continue;
+            }
+            std::string name = guess.column->name() + "_time";
+            while (std::ranges::any_of(profile_.columns, [&name](const ColumnProfile& column) {
+                return column.name() == name;
+            })) {
+                name += '_';
+            }
+            line("  - derive: {", yamlText(name), ": ", yamlQuoted(read), "}");
+        }
+    }
+
     void recipe() {
         line("recipe:");
         line("  # Steps run in this order. Variations switch them on, or change their numbers.");
+        deriveTimes();
         const std::string labelled = label_.labelled();
         if (!labelled.empty()) {
             line("  - {name: labelled, filter: ", yamlQuoted(labelled), "}");

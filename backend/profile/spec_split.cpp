@@ -138,20 +138,17 @@ std::string sqlName(const std::string& name) {
     return quoted + "\"";
 }
 
-Result<SpecSplit> chooseSplit(const DatasetProfile& profile,
-                              const std::vector<const ColumnProfile*>& times,
+Result<SpecSplit> chooseSplit(const DatasetProfile& profile, const std::vector<SplitTime>& times,
                               const std::vector<const ColumnProfile*>& keys, double evalShare) {
     const auto [hash, key, isRough] = hashOf(profile, keys);
-    for (const ColumnProfile* column : times) {
-        if (const auto border = borderOf(*column)) {
-            const std::string name = sqlName(column->name());
-            const std::string literal = timeLiteral(*column, *border);
-            const bool hasNulls = column->nulls() > 0;
+    for (const auto& [column, name, hasNulls] : times) {
+        if (const auto border = borderOf(column)) {
+            const std::string literal = timeLiteral(column, *border);
             return SpecSplit{
                 strCat(name, " < ", literal, hasNulls ? strCat(" or ", name, " is null") : ""),
                 strCat(name, " >= ", literal),
-                strCat("The latest rows by ", column->name(), ", ",
-                       shareText(1 - column->shareBelow(*border)),
+                strCat("The latest rows by ", column.name(), ", ",
+                       shareText(1 - column.shareBelow(*border)),
                        " of all, are kept for evaluation: a model is judged on rows that are later "
                        "than those it learnt from.",
                        hasNulls ? " It also learns from rows without a time." : ""),

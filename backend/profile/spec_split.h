@@ -23,11 +23,16 @@ struct SpecSplit {
     std::string key;
 };
 
-/// `times`: columns of times without nulls, the likeliest first; a row without one would be in
-/// neither part. `keys`: others that may tell rows apart, those that tell most apart first.
-/// `evalShare`: the share of the rows that a hash keeps for evaluation.
-Result<SpecSplit> chooseSplit(const DatasetProfile& profile,
-                              const std::vector<const ColumnProfile*>& times,
+/// A time by which rows may be split.
+struct SplitTime {
+    ColumnProfile profile;
+    std::string expression;  ///< a column's name in SQL, or what makes a time of its texts
+    bool mayBeNull = false;  ///< training takes the rows without a time
+};
+
+/// `times`: the likeliest first. `keys`: others that may tell rows apart, those that tell most
+/// apart first. `evalShare`: the share of the rows that a hash keeps for evaluation.
+Result<SpecSplit> chooseSplit(const DatasetProfile& profile, const std::vector<SplitTime>& times,
                               const std::vector<const ColumnProfile*>& keys,
                               double evalShare = 0.1);
 

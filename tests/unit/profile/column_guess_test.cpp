@@ -346,8 +346,8 @@ TEST(ColumnGuess, WithoutAFeatureTheErrorNamesWhatADateIsReadWith) {
     });
     const Status refused = specOf({label(), day}).status();
     EXPECT_THAT(std::string(messageOf(refused)),
-                AllOf(HasSubstr("no column that a model could learn from; 'day' looks like a date"),
-                      HasSubstr("strptime(day, '%Y/%m/%d %H:%M')")));
+                AllOf(HasSubstr("no column that a model could learn from; 'day' is a time"),
+                      HasSubstr("`derive: {hour: 'hour(strptime(day, ''%Y/%m/%d %H:%M''))'}`")));
 }
 
 TEST(ColumnGuess, WithoutAFeatureTheErrorNamesWhatATimeGives) {
@@ -358,7 +358,7 @@ TEST(ColumnGuess, WithoutAFeatureTheErrorNamesWhatATimeGives) {
             .ValueOrDie());
     EXPECT_THAT(std::string(messageOf(specOf({label(), at}).status())),
                 HasSubstr("'At time' is a time, and a spec that you write makes features of it: "
-                          "`derive: {hour: hour(\"At time\")}`"));
+                          "`derive: {hour: 'hour(\"At time\")'}`"));
 }
 
 TEST(ColumnGuess, ATimeThatSplitsBadlyIsNamed) {
@@ -460,26 +460,63 @@ TEST(ColumnGuess, ColumnsThatCannotBeReadAreNamedWithTheReason) {
     EXPECT_EQ(spec->uses.back().use, "left out");
 }
 
+TEST(ColumnGuess, ATextOfDatesSplitsTheRowsAndIsDerived) {
+    const auto specWith = [](const ColumnProfile& when) {
+        const auto spec = specOf({label(), age(), when});
+        EXPECT_TRUE(spec.ok()) << spec.status();
+        return spec.ok() ? *spec : FirstSpec();
+    };
+    const auto sold = texts("sold on", [](std::int64_t r) -> std::optional<std::string> {
+        const std::int64_t at = r * 7919 % kRows;
+        return at == 5 ? "" : strCat(1 + at % 28, "/", 1 + at / 28 % 12, "/", 2000 + at / 400);
+    });
+    const FirstSpec spec = specWith(sold);
+    EXPECT_THAT(spec.text,
+                HasSubstr("  - derive: {\"sold on_time\": 'strptime(\"sold on\", ''%d/%m/%Y'')'}"));
+    EXPECT_THAT(spec.text, HasSubstr("The latest rows by sold on, "));
+    const std::string time = "strptime(\"sold on\", ''%d/%m/%Y'')";
+    const std::string border = "timestamp ''2008-12-28 00:00:00''";
+    EXPECT_THAT(spec.text,
+                HasSubstr(strCat("  where: '", time, " < ", border, " or ", time, " is null'\n")));
+    EXPECT_THAT(spec.text, HasSubstr(strCat("dataset: {where: '", time, " >= ", border, "'}\n")));
+    EXPECT_THAT(spec.text, HasSubstr("# left out: sold on (dates as text, which `strptime("));
+    EXPECT_THAT(spec.text, Not(HasSubstr("- \"sold on\"")));
+    EXPECT_THAT(spec.notes, Not(Contains(HasSubstr("sold on"))));
+    // Two formats read these: the text decides nothing, and is not an id either.
+    const FirstSpec open = specWith(texts("day", [](std::int64_t r) {
+        return strCat(1 + r % 12, "/", 1 + r % 11, "/", 2000 + r % 10);
+    }));
+    EXPECT_THAT(open.text, HasSubstr("# left out: day (dates, but the values do not tell"));
+    EXPECT_THAT(open.text, AllOf(HasSubstr("where: 'hash01("), Not(HasSubstr("derive:"))));
+}
+
+TEST(ColumnGuess, ATextOfDatesThatWasReadInPartMayShowNoTimeElsewhere) {
+    const auto day =
+        texts("day", [](std::int64_t r) { return strCat(13 + r % 10, ".01.", 2000 + r / 400); });
+    EXPECT_THAT(specOf({label(), age(), day})->text, Not(HasSubstr("is null")));
+    EXPECT_THAT(specOf({label(), age(), day}, "", 1)->text,
+                HasSubstr("or strptime(day, ''%d.%m.%Y'') is null'"));
+}
+
 TEST(ColumnGuess, DatesInOtherFormsGetAnExpressionThatReadsThem) {
     const auto noteOf = [](const ColumnProfile& when) {
         const auto spec = specOf({label(), age(), when});
         EXPECT_TRUE(spec.ok()) << spec.status();
-        return spec.ok() ? absl::StrJoin(spec->notes, "\n") : "";
+        return spec.ok() ? strCat(spec->text, absl::StrJoin(spec->notes, "\n")) : "";
     };
     const auto dates = [&](const std::string& start, const std::string& end) {
         return noteOf(
             texts("day", [&](std::int64_t r) { return strCat(start, 10 + r % 18, end); }));
     };
-    EXPECT_THAT(dates("01/", "/2026"),
-                AllOf(HasSubstr("'day' looks like a date (01/10/2026), but is string; "
-                                "`strptime(day, '%m/%d/%Y')` in a derive step reads it as one"),
-                      Not(HasSubstr("reads every value"))));
+    EXPECT_THAT(dates("01/", "/2026"), AllOf(HasSubstr("`strptime(day, '%m/%d/%Y')`"),
+                                             Not(HasSubstr("reads every value"))));
     EXPECT_THAT(dates("", ".01.2026 10:00"), HasSubstr("`strptime(day, '%d.%m.%Y %H:%M')`"));
     EXPECT_THAT(dates("Jan ", ", 2026 3:05 PM"),
                 HasSubstr("`strptime(day, '%b %d, %Y %I:%M %p')`"));
     EXPECT_THAT(
         noteOf(texts("day", [](std::int64_t r) { return strCat("2/", 1 + r % 12, "/26"); })),
-        HasSubstr("`strptime(day, '%m/%d/%y')` in a derive step reads it as one; "
+        HasSubstr("'day' looks like a date (2/1/26), but is string; "
+                  "`strptime(day, '%m/%d/%y')` in a derive step reads it as one; "
                   "'%d/%m/%y' reads every value too: the values do not tell which number "
                   "is the day"));
     // The last row alone shows that the day comes first.
@@ -488,19 +525,19 @@ TEST(ColumnGuess, DatesInOtherFormsGetAnExpressionThatReadsThem) {
                                  return r == kRows - 1 ? "13/1/2026"
                                                        : strCat("1/", 1 + r % 12, "/2026");
                              })),
-                HasSubstr("`strptime(day, '%d/%m/%Y')` in a derive step reads it as one"));
+                HasSubstr("which `strptime(day, '%d/%m/%Y')` reads"));
     EXPECT_THAT(noteOf(texts("day",
                              [](std::int64_t r) {
                                  return r == kRows - 1 ? "unknown"
                                                        : strCat("1/", 1 + r % 12, "/2026");
                              })),
-                Not(HasSubstr("looks like a date")));
+                Not(HasSubstr("strptime")));
     EXPECT_THAT(noteOf(integers("day", [](std::int64_t r) { return 20260101 + r % 28; })),
                 HasSubstr("`strptime(cast(day as varchar), '%Y%m%d')`"));
     EXPECT_THAT(noteOf(integers("day", [](std::int64_t r) { return 1'767'225'600'000 + r; })),
                 HasSubstr("make_timestamp(day * 1000)"));
     EXPECT_THAT(dates("12/", "/20"), HasSubstr("`strptime(day, '%m/%d/%y')`"));
-    EXPECT_THAT(dates("12/", ""), Not(HasSubstr("looks like a date")));
+    EXPECT_THAT(dates("12/", ""), Not(HasSubstr("strptime")));
     EXPECT_THAT(noteOf(integers("zip", [](std::int64_t r) { return 20261300 + r % 90; })),
                 Not(HasSubstr("looks like a date")));
 }

@@ -14,7 +14,11 @@ std::vector<std::string> formatsOf(std::initializer_list<std::string_view> texts
     for (const std::string_view text : texts) {
         formats.add(text);
     }
-    return formats.all();
+    std::vector<std::string> found;
+    for (const DateReading* reading : formats.all()) {
+        found.push_back(reading->format);
+    }
+    return found;
 }
 
 TEST(DateFormats, FindsTheFormsOfSpreadsheetsAndLogs) {

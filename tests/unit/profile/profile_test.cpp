@@ -330,7 +330,7 @@ TEST(SpecSplit, TheLatestTenthByATimeIsKeptForEvaluation) {
     const DatasetProfile profile = profileWith(
         {columnOf("at", {expr::TypeKind::kTimestamp}, *builder.Finish()), integers("user", 500)},
         1000);
-    const auto split = chooseSplit(profile, {&profile.columns[0]}, {&profile.columns[1]});
+    const auto split = chooseSplit(profile, {{profile.columns[0], "at"}}, {&profile.columns[1]});
     ASSERT_TRUE(split.ok()) << split.status();
     EXPECT_THAT(split->train, ::testing::StartsWith("at < timestamp '2023-11-15 13:"));
     EXPECT_THAT(split->eval, ::testing::StartsWith("at >= timestamp '2023-11-15 13:"));
@@ -340,8 +340,8 @@ TEST(SpecSplit, TheLatestTenthByATimeIsKeptForEvaluation) {
 TEST(SpecSplit, AConstantColumnIsNeverAKeyAndAConstantTimeNoBorder) {
     const DatasetProfile profile =
         profileWith({integers("year_id", 1), integers("ts", 1), integers("value", 700)}, 1000);
-    const auto split =
-        chooseSplit(profile, {&profile.columns[1]}, {&profile.columns[0], &profile.columns[2]});
+    const auto split = chooseSplit(profile, {{profile.columns[1], "ts"}},
+                                   {&profile.columns[0], &profile.columns[2]});
     ASSERT_TRUE(split.ok()) << split.status();
     EXPECT_EQ(split->train, "hash01(value) < 0.9");
     EXPECT_EQ(split->eval, "hash01(value) >= 0.9");
