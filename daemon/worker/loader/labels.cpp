@@ -13,6 +13,33 @@
 namespace millrace::loader {
 namespace {
 
+const char* nothingTo(recipe::Part part) {
+    return part == recipe::Part::kEval ? ": there is nothing to evaluate"
+                                       : ": there is nothing to learn";
+}
+
+// The condition or step that keeps none of the rows before it, if there is one. Rows that
+// statistics of the files rule out have not reached `where`.
+std::vector<LabelFinding> emptyStep(const segment::RowCounts& counts,
+                                    const std::vector<std::string>& names, recipe::Part part,
+                                    bool isCertain) {
+    const std::vector<recipe::StepCount>& steps = counts.steps;
+    const auto found = std::ranges::find(steps, 0, &recipe::StepCount::rowsOut);
+    if (counts.rowsScanned == 0 || (!steps.empty() && found == steps.end())) {
+        return {};
+    }
+    const auto step = static_cast<std::size_t>(found - steps.begin());
+    const bool isWhere = steps.empty() || step == 0;
+    const std::string key = !isWhere                      ? strCat("recipe.", names[step])
+                            : part == recipe::Part::kEval ? "eval.dataset.where"
+                                                          : "dataset.where";
+    return {{"",
+             strCat(key, ": keeps none of the ",
+                    formatCount(isWhere ? counts.rowsScanned : found->rowsIn), " rows",
+                    isWhere ? "" : " before it", isCertain ? "" : " looked at", nothingTo(part)),
+             isCertain, false, true}};
+}
+
 // Counts the labels of rows, by head.
 class LabelTally {
  public:
@@ -143,10 +170,9 @@ std::vector<LabelFinding> LabelTally::findings(recipe::Part part, bool isCertain
             continue;
         }
         const bool isNone = range.least > range.most;
-        const char* const so = isEval ? (isNone ? " or no row is left: there is nothing to evaluate"
-                                                : ": an evaluation needs both classes")
-                                      : (isNone ? " or no row is left: there is nothing to learn"
-                                                : ": a label needs both classes");
+        const char* const so = isNone   ? nothingTo(part)
+                               : isEval ? ": an evaluation needs both classes"
+                                        : ": a label needs both classes";
         found.push_back(
             {range.head,
              isNone ? strCat("label '", range.head, "' is null in ", rows, isCertain ? so : "")
@@ -172,17 +198,24 @@ Result<std::vector<LabelFinding>> checkLabels(const spec::RunSpec& spec, const s
     segment::BufferPool pool(spec.resources.memoryLimitMb * 1'000'000);
     segment::StageCounters counters;
     segment::SegmentRunner runner(input, pool, counters);
+    segment::RowCounts counts;
     std::int64_t bytes = 0, segment = 0;
     while (segment < input->numSegments() && bytes < wanted.mostBytes && !tally.isFine()) {
         bytes += input->decodedBytes(0, segment);
         ASSIGN_OR_RETURN(const segment::SegmentOutput output, runner.run(0, segment++));
+        counts.add(output.counts);
         look(output, input->layout(), heads, tally);
         for (NanProbe& probe : probes) {
             look(output, input->layout(), probe);
         }
     }
     const bool isCertain = segment == input->numSegments();
-    std::vector<LabelFinding> found = tally.findings(part, isCertain);
+    std::vector<LabelFinding> found =
+        emptyStep(counts, input->recipe().stepNames(), part, isCertain);
+    if (!found.empty()) {
+        return found;
+    }
+    found = tally.findings(part, isCertain);
     for (const NanProbe& probe : probes) {
         if (probe.nans > 0) {
             found.push_back(probe.finding(part, isCertain));

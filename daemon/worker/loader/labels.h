@@ -16,9 +16,10 @@ namespace millrace::loader {
 
 struct LabelFinding {
     std::string head;
-    std::string message;     ///< without the place
+    std::string message;     ///< without the place, unless `isPlaced`
     bool isCertain = false;  ///< all rows were looked at
     bool isNan = false;      ///< columns that it reads hold NaN; the message is whole
+    bool isPlaced = false;   ///< the message begins with the key of the spec that is to change
 };
 
 /// Most bytes decoded for a spec that is only checked.
@@ -31,8 +32,9 @@ struct LabelCheckOptions {
 };
 
 /// Reads label columns split after split until every head has shown two values, or about
-/// `mostBytes` of data are decoded. Heads without a finding are fine; the rows after them are the
-/// run's own to judge. Failure: data errors, a label outside of 0 to 1 among them.
+/// `mostBytes` of data are decoded. A step that keeps no row is the only finding. Heads without a
+/// finding are fine; the rows after them are the run's own to judge. Failure: data errors, a label
+/// outside of 0 to 1 among them.
 Result<std::vector<LabelFinding>> checkLabels(const spec::RunSpec& spec, const stream::Plan& plan,
                                               recipe::Part part,
                                               const LabelCheckOptions& wanted = {});

@@ -28,6 +28,11 @@ class LabelChecksTest : public ::testing::Test {
     }
 
     ResolveReply resolve(const std::string& labels, const std::string& more = "") const {
+        ResolveReply reply = tryToResolve(labels, more);
+        EXPECT_TRUE(reply.errors.empty()) << spec::toStatus(reply.errors, "spec");
+        return reply;
+    }
+    ResolveReply tryToResolve(const std::string& labels, const std::string& more = "") const {
         ResolveRequest request;
         request.text =
             strCat("name: t\ndataset: ", dataset_, "\nrecipe:\n", step_,
@@ -40,9 +45,7 @@ class LabelChecksTest : public ::testing::Test {
                    rows_, ", micro_rows: ", rows_, "}\n", more);
         request.baseDir = directory_.path();
         request.isForTraining = true;
-        ResolveReply reply = resolveSpec(request);
-        EXPECT_TRUE(reply.errors.empty()) << spec::toStatus(reply.errors, "spec");
-        return reply;
+        return resolveSpec(request);
     }
     std::vector<std::string> warnings(const std::string& labels,
                                       const std::string& more = "") const {
@@ -113,6 +116,30 @@ TEST_F(LabelChecksTest, RowsOfTheEvaluationThatAreTrainedOnAreCounted) {
     step_ = "  - filter: x < 50\n";
     EXPECT_THAT(warnings("{odd: copy % 2 = 1}", "eval: {dataset: {where: x > 49}}\n"), IsEmpty())
         << "a step separates them";
+}
+
+TEST_F(LabelChecksTest, AConditionThatKeepsNoRowIsNamedInsteadOfTheLabel) {
+    const auto errorOf = [&](const std::string& more = "") {
+        const ResolveReply reply = tryToResolve("{odd: copy % 2 = 1}", more);
+        return reply.errors.size() == 1
+                   ? strCat(reply.errors.front().line, " ", reply.errors.front().message)
+                   : spec::toStatus(reply.errors, "spec").ToString();
+    };
+    step_ = "  - {name: late, filter: x > 40}\n  - {name: early, filter: x < 40}\n";
+    EXPECT_EQ(errorOf(),
+              "5 recipe.early: keeps none of the 59 rows before it: there is nothing to learn");
+    step_ = "";
+    for (const char* where : {"x > 500", "x % 2 = 5"}) {  // statistics rule the first one out
+        dataset_ = strCat("{path: a.csv, where: ", where, "}");
+        EXPECT_EQ(errorOf(),
+                  "2 dataset.where: keeps none of the 100 rows: there is nothing to learn");
+        dataset_ = "{path: a.csv}";
+        EXPECT_EQ(errorOf(strCat("eval: {dataset: {where: ", where, "}}\n")),
+                  "10 eval.dataset.where: keeps none of the 100 rows: there is nothing to "
+                  "evaluate");
+    }
+    EXPECT_THAT(tryToResolve("{odd: 'if(x < 0, 1, null)'}").errors.front().message,
+                "label 'odd' is null in every training row: there is nothing to learn");
 }
 
 TEST_F(LabelChecksTest, AStepLargerThanAnEpochIsNamed) {

@@ -70,7 +70,8 @@ Status checkEvaluation(const ResolvedRun& run) {
                      checkLabels(run.spec, run.plan, recipe::Part::kEval,
                                  {std::numeric_limits<std::int64_t>::max()}));
     return findings.empty() ? okStatus()
-                            : invalidArgument("eval.dataset: ", findings.front().message);
+                            : invalidArgument(findings.front().isPlaced ? "" : "eval.dataset: ",
+                                              findings.front().message);
 }
 
 int ranksOf(const options::StreamOptions& options) {
