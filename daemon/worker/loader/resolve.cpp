@@ -19,6 +19,7 @@
 #include "backend/text/text.h"
 #include "daemon/worker/loader/counting.h"
 #include "daemon/worker/loader/exit.h"
+#include "daemon/worker/loader/id_collisions.h"
 #include "daemon/worker/loader/labels.h"
 #include "daemon/worker/loader/memory.h"
 #include "daemon/worker/loader/mixing.h"
@@ -330,9 +331,11 @@ void Resolver::checkRows(ResolvedRun& run, ResolveReply& reply) {
     }
     checkLabelsOf(run, reply);
     noteTrainedEvaluation(run);
-    const auto mixing = checkMixing(run.spec, run.plan);
-    if (mixing.ok()) {  // the check of the labels reports wrong rows
-        run.warnings.insert(run.warnings.end(), mixing->begin(), mixing->end());
+    for (const auto& notes :
+         {checkMixing(run.spec, run.plan), checkIdCollisions(run.spec, run.plan)}) {
+        if (notes.ok()) {  // the check of the labels reports wrong rows
+            run.warnings.insert(run.warnings.end(), notes->begin(), notes->end());
+        }
     }
 }
 

@@ -39,8 +39,8 @@ class LabelChecksTest : public ::testing::Test {
                    "  - derive: {\"Air Time\": \"if(x % 5 = 0, sqrt(-1.0), x)\"}\n"
                    "  - derive: {late: '\"Air Time\" > 90', speed: '\"Air Time\" * 2', copy: x}\n"
                    "labels: ",
-                   labels,
-                   "\nfeatures: {dense: [x]}\nmodel: {type: mlp, hidden: [4]}\n"
+                   labels, "\nfeatures: ", features_,
+                   "\nmodel: {type: mlp, hidden: [4]}\n"
                    "batch: {rows: ",
                    rows_, ", micro_rows: ", rows_, "}\n", more);
         request.baseDir = directory_.path();
@@ -55,7 +55,7 @@ class LabelChecksTest : public ::testing::Test {
     }
 
     tests::TempDir directory_;
-    std::string dataset_ = "{path: a.csv}", step_;
+    std::string dataset_ = "{path: a.csv}", step_, features_ = "{dense: [x]}";
     int rows_ = 16;
 };
 
@@ -140,6 +140,23 @@ TEST_F(LabelChecksTest, AConditionThatKeepsNoRowIsNamedInsteadOfTheLabel) {
     }
     EXPECT_THAT(tryToResolve("{odd: 'if(x < 0, 1, null)'}").errors.front().message,
                 "label 'odd' is null in every training row: there is nothing to learn");
+}
+
+TEST_F(LabelChecksTest, ValuesThatShareRowsOfASmallTableAreCounted) {
+    const auto of = [&](const std::string& embedding, const std::string& column = "1 + x % 12") {
+        step_ = strCat("  - derive: {\"the month\": '", column, "'}\n");
+        features_ = "{ids: [the month]}";
+        return warnings("{odd: copy % 2 = 1}",
+                        strCat("embeddings: {the month: ", embedding, "}\n"));
+    };
+    EXPECT_THAT(
+        of("{rows: 13}"),
+        ElementsAre("embeddings.the month: 12 values share 6 of 13 rows: `vocabulary: auto` "
+                    "gives each its own"));
+    EXPECT_THAT(of("{rows: 13}", "cast(x % 12 as varchar)"), ElementsAre(HasSubstr("12 values")));
+    EXPECT_THAT(of("{rows: 1000}"), IsEmpty());
+    EXPECT_THAT(of("{vocabulary: auto}"), IsEmpty());
+    EXPECT_THAT(of("{rows: 13}", "null + x"), IsEmpty()) << "no value shares a row";
 }
 
 TEST_F(LabelChecksTest, AStepLargerThanAnEpochIsNamed) {
