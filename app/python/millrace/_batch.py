@@ -537,7 +537,12 @@ class Batch:
 
     def arrow(self) -> Any:
         """A pyarrow RecordBatch of features, labels and carried columns. Needs pyarrow. Ids, lists and numbers view the
-        ring's memory; a list that rows share is copied for each row."""
+        ring's memory; a list that rows share is copied for each row.
+
+        A missing label is null. Texts are `large_string`, or `large_binary` if one of them is not UTF-8. A batch does not
+        know the nulls and times of carried columns: a null is 0 or empty, a date is its days since 1970 and a time its
+        microseconds.
+        """
         from . import _arrow
         return _arrow.record_batch(self)
 

@@ -155,13 +155,25 @@ class Views(Case):
             lists = batch["tags"].to_list()
             self.assertEqual(table.column("number").to_pylist(), numbers)
             self.assertEqual(table.column("tags").to_pylist(), lists)
-            self.assertEqual(table.column("word").to_pylist(), [f"w{n}".encode() for n in numbers])
+            self.assertEqual(table.column("word").to_pylist(), [f"w{n}" for n in numbers])
             self.assertEqual(table.column("dense").to_pylist(), [[n / 8] for n in numbers])
             del batch
             self.assertEqual(stream.stats["held_batches"], 1)
             table.validate(full=True)
             del table
             self.assertEqual(stream.stats["held_batches"], 0)
+
+    def test_arrow_has_nulls_for_missing_labels_and_strings_for_texts(self):
+        import pyarrow
+        spec, _ = self.carrying()
+        with millrace.stream(spec, as_numpy=True, set={"labels.y": "if(k % 5 = 0, null, k % 2 = 1)"}) as stream:
+            table = next(iter(stream)).arrow()
+        table.validate(full=True)
+        self.assertEqual(table.column("y").to_pylist(), [None, 1, 0, 1, 0, None, 0, 1])
+        self.assertEqual(table.column("w").type, pyarrow.large_string())
+        self.assertEqual(table.column("w").to_pylist(), [f"w{n}" for n in range(8)])
+        with millrace.stream(spec, as_numpy=True, set={"recipe": [{"derive": {"w": "'\u00e9'"}}]}) as stream:
+            self.assertEqual(next(iter(stream)).arrow().column("w").to_pylist(), ["\u00e9"] * 8)
 
     def carrying(self, features="carry: [k, l, f, d, v, w]", head="y"):
         """Writes rows with lists of all lengths; returns the spec and the table."""
