@@ -243,11 +243,18 @@ Table funnelOf(const values::Receipt& receipt, const Terminal& terminal) {
 }
 
 void showVocabularies(Page& page, const values::Receipt& receipt) {
+    const auto text = [](std::int64_t unknown, std::int64_t ids, double percent) {
+        return strCat(formatCount(unknown), " of ", formatCount(ids), " (",
+                      session::percentText(percent), ")");
+    };
     const char* label = "unknown ids";
     for (const values::VocabularyReceipt& one : receipt.vocabularies) {
         page.field(label,
-                   strCat(one.feature, "  ", formatCount(one.unknown), " of ", formatCount(one.ids),
-                          " (", session::percentText(one.unknownPercent()), ")"));
+                   strCat(one.feature, "  ", text(one.unknown, one.ids, one.unknownPercent()),
+                          one.evalIds == 0
+                              ? ""
+                              : strCat("; in the evaluation ", text(one.evalUnknown, one.evalIds,
+                                                                    one.evalUnknownPercent()))));
         label = "";
     }
 }

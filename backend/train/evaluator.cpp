@@ -78,10 +78,13 @@ millrace::Result<std::optional<Evaluator::Result>> Evaluator::once(std::int64_t 
     const bool isFirst = group_.rank() == 0;
     Evaluation evaluation(heads_);
     EvalShare share(heads_.size());
-    const millrace::Result<bool> own =
-        score(open, next, [&](const BatchView& batch, const std::vector<double>& probabilities) {
+    std::string state;
+    const millrace::Result<bool> own = score(
+        open, next,
+        [&](const BatchView& batch, const std::vector<double>& probabilities) {
             isFirst ? evaluation.add(batch, probabilities) : share.add(batch, probabilities);
-        });
+        },
+        state);
     const bool isLost = absl::IsUnavailable(own.status()) && !reporter_.isOver(step + 1);
     const Pass pass = own.ok()                     ? (*own ? Pass::kWhole : Pass::kCutShort)
                       : isLost                     ? Pass::kLost
@@ -112,16 +115,18 @@ millrace::Result<std::optional<Evaluator::Result>> Evaluator::once(std::int64_t 
         RETURN_IF_ERROR(EvalShare::addTo(one, heads_.size(), evaluation));
     }
     ASSIGN_OR_RETURN(Result result, figuresOf(evaluation, step));
+    result.state = std::move(state);
     return result;
 }
 
 millrace::Result<bool> Evaluator::score(const SourceOpener& open, const NextEvent& next,
-                                        const TakeScores& take) {
+                                        const TakeScores& take, std::string& state) {
     ASSIGN_OR_RETURN(const std::unique_ptr<BatchSource> source, open("eval", ""));
     std::vector<double> probabilities;
     while (true) {
         ASSIGN_OR_RETURN(const FeedEvent event, next(*source));
         if (event.kind == FeedEvent::Kind::kEndOfEpoch) {
+            state = source->state(event.epoch, event.number).value_or("");
             return true;
         }
         if (event.kind == FeedEvent::Kind::kStep) {

@@ -27,6 +27,7 @@ class Evaluator {
     struct Result {
         rank::Values values;  ///< rank 0 only
         std::string hash;     ///< RowsHash; rank 0 only
+        std::string state{};  ///< of the stream at its end, with its counts; "" unknown
     };
     /// Returns the next event of a source, waiting in the trainer's way.
     using NextEvent = std::function<millrace::Result<FeedEvent>(BatchSource&)>;
@@ -48,9 +49,9 @@ class Evaluator {
     /// kUnavailable if a rank's feed is gone.
     millrace::Result<std::optional<Result>> once(std::int64_t step, const SourceOpener& open,
                                                  const NextEvent& next);
-    /// Scores this rank's share; false if it was cut short.
+    /// Scores this rank's share; false if it was cut short. `state`: as Result::state.
     millrace::Result<bool> score(const SourceOpener& open, const NextEvent& next,
-                                 const TakeScores& take);
+                                 const TakeScores& take, std::string& state);
     millrace::Result<Result> figuresOf(Evaluation& evaluation, std::int64_t step);
 
     const EvalOptions& options_;

@@ -69,6 +69,7 @@ Status Trainer::resumeFrom(const Checkpoint& checkpoint) {
     stepsWithoutWeight_ = jsonInt(meta, "steps_without_weight");
     state_ = jsonString(meta, "state");
     evalHash_ = jsonString(meta, "eval_hash");
+    evalState_ = jsonString(meta, "eval_state");
     lastEvalStep_ = jsonInt(meta, "eval_step", -1);
     early_.restore(jsonMember(meta, "early_stop"));
     endsEarly_ = early_.isDue();
@@ -325,6 +326,9 @@ rank::Done Trainer::doneLine() {
     done.params["weights_hash"] = weightsHash(learner_->tensors());
     if (!evalHash_.empty()) {
         done.params["eval_order_hash"] = evalHash_;
+    }
+    if (!evalState_.empty() && evalState_.size() <= rank::kMaxLineBytes / 4) {
+        done.params["eval_state"] = evalState_;
     }
     if (early_.isOn()) {
         done.params["end_reason"] = early_.sentence();

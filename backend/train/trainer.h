@@ -118,6 +118,7 @@ class Trainer {
     bool endsEarly_ = false;
     std::int64_t lastEvalStep_ = -1;
     std::string evalHash_;     // RowsHash of the last evaluation; "": none
+    std::string evalState_;    // Evaluator::Result::state
     rank::Values lastValues_;  // loss and the last evaluation, for the done line
     std::vector<std::string> resumeChanges_;
 };

@@ -24,6 +24,7 @@ Status Trainer::evaluate() {
                 lastValues_[key] = value;
             }
             evalHash_ = result->hash;
+            evalState_ = result->state;
             RETURN_IF_ERROR(reporter_.send(
                 rank::Metrics{step_, epoch_, rows_, clock_.wallMs(), result->values}));
         }
@@ -70,6 +71,7 @@ Json Trainer::checkpointMeta(const std::string& state) const {
               {"state", state},
               {"values", std::move(values)},
               {"eval_hash", evalHash_},
+              {"eval_state", evalState_},
               {"eval_step", lastEvalStep_},
               {"time", formatTime(clock_.wallMs())},
               {"versions", {{"torch", torchVersion()}}}};

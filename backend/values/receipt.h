@@ -27,10 +27,13 @@ struct StepReceipt {
 };
 struct VocabularyReceipt {
     std::string feature;
-    std::int64_t ids = 0, unknown = 0;  ///< unknown: of the ids
+    std::int64_t ids = 0, unknown = 0;          ///< unknown: of the ids
+    std::int64_t evalIds = 0, evalUnknown = 0;  ///< of the last evaluation; 0: there was none
     /// Percentage of the ids; 0 without ids.
-    double unknownPercent() const {
-        return ids > 0 ? 100.0 * static_cast<double>(unknown) / static_cast<double>(ids) : 0;
+    double unknownPercent() const { return percentOf(unknown, ids); }
+    double evalUnknownPercent() const { return percentOf(evalUnknown, evalIds); }
+    static double percentOf(std::int64_t part, std::int64_t all) {
+        return all > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(all) : 0;
     }
     bool operator==(const VocabularyReceipt&) const = default;
 };

@@ -28,6 +28,8 @@ MR_BOTH_WAYS(VocabularyReceipt, VocabularyReceipt) {
     MR_FIELD(feature, feature);
     MR_FIELD(ids, ids);
     MR_FIELD(unknown, unknown);
+    MR_FIELD(evalIds, eval_ids);
+    MR_FIELD(evalUnknown, eval_unknown);
 }
 
 MR_BOTH_WAYS(LabelReceipt, LabelReceipt) {

@@ -55,7 +55,7 @@ inline values::RunDetail aDetail(const values::RunSummary& run) {
     receipt.files = {{"ratings.csv", "ff00", 2'483'723, 100'836}};
     receipt.steps = {{"filter", 80'600, 80'561, {{"false", 30}, {"null", 9}}},
                      {"negatives", 80'561, 80'561}};
-    receipt.vocabularies = {{"genres", 161'122, 2'014}, {"userId", 80'561, 0}};
+    receipt.vocabularies = {{"genres", 161'122, 2'014, 16'000, 800}, {"userId", 80'561, 0}};
     receipt.labels = {{"liked", 1'200, 3}};
     receipt.dataWorkers = {98,
                            5'400,

@@ -205,8 +205,12 @@ Json jsonOf(const values::Receipt& receipt) {
     }
     Json vocabularies = Json::array();
     for (const values::VocabularyReceipt& one : receipt.vocabularies) {
-        vocabularies.push_back(
-            {{"feature", one.feature}, {"ids", one.ids}, {"unknown", one.unknown}});
+        const bool isEvaluated = one.evalIds > 0;
+        vocabularies.push_back({{"feature", one.feature},
+                                {"ids", one.ids},
+                                {"unknown", one.unknown},
+                                {"eval_ids", isEvaluated ? Json(one.evalIds) : Json()},
+                                {"eval_unknown", isEvaluated ? Json(one.evalUnknown) : Json()}});
     }
     Json labels = Json::array();
     for (const values::LabelReceipt& one : receipt.labels) {

@@ -78,7 +78,7 @@ def evaluate(predict: Callable[[Any], Any], spec: str | os.PathLike[str] | Strea
         if link is not None:
             link.has_evaluated(before)
     if link is not None:
-        link.evaluated(dict(figures), figures.hash)
+        link.evaluated(dict(figures), figures.hash, rows._end_state)
     return figures
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _PROGRESS_SECONDS = 0.2
 _RATE_SECONDS = 0.005  # a rank that is faster tells of every second, fourth, ... step
 _MOST_STEPS = 1 << 62  # that a line to the daemon takes
+_MOST_STATE_BYTES = 1 << 18  # a line to the daemon takes four times as many
 _ON_THEIR_WAY = 2  # checkpoints between their writing and the daemon's answer
 _DONE_MS, _ERROR_MS, _STOP_MS = 600_000, 30_000, 5_000  # for the daemon to store the last lines
 
@@ -96,7 +97,7 @@ class Link:
         self.steps_total = int(run.spec["train"].get("max_steps", 0))
         self.phases = Phases()
         self.params: dict[str, str] = {}
-        """Texts that are sent with `done`: `eval_order_hash`."""
+        """Texts that are sent with `done`: `eval_order_hash`, `eval_state`."""
         self._library = _library.load()
         self._handle = ctypes.c_void_p()
         self._lock = threading.RLock()
@@ -308,9 +309,12 @@ class Link:
             self.phases.enter(before)
         self.send("progress", **self._progress("evaluating" if self.phases.part == "evaluate" else self._phase(), 0.0))
 
-    def evaluated(self, figures: dict[str, Any], rows_hash: str) -> None:
-        """Metrics of an evaluation of all ranks, for the current step, and the rows that they are about."""
+    def evaluated(self, figures: dict[str, Any], rows_hash: str, state: str) -> None:
+        """Metrics of an evaluation of all ranks, for the current step, the rows that they are about, and the state at the end
+        of their stream."""
         self.params["eval_order_hash"] = rows_hash
+        if len(state.encode()) <= _MOST_STATE_BYTES:
+            self.params["eval_state"] = state
         if self.run.rank == 0:
             self.log(figures)
             self._flush()

@@ -533,6 +533,7 @@ class Evaluation(_Rows):
         self._is_closed = False
         self._link = _link.current()
         self._interrupts: str | None = None  # the phase of the run that this reading has interrupted
+        self._end_state = ""  # the state at the end of the last whole loop
         if feed is None and feeds.ranks.are_known:
             self._start_feed()
 
@@ -594,6 +595,8 @@ class Evaluation(_Rows):
             return None
         batch = self._read()
         if batch is None:
+            mark = self._reader.last_mark
+            self._end_state = self._reader.state_at(*mark) if mark is not None else ""
             self._end()
         elif self._link is not None:
             self._link.evaluates_on()

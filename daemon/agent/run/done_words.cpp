@@ -252,6 +252,7 @@ void DoneWords::fill(int ranks, ReceiptInputs& inputs) const {
     }
     const Json& params = jsonMember(jsonMember(words_, "rank0"), "params");
     inputs.evalOrderHash = jsonString(params, "eval_order_hash");
+    inputs.evalState = jsonString(params, "eval_state");
     inputs.weightsHash = jsonString(params, "weights_hash");
     inputs.dataWorkers = dataWorkers();
     inputs.costs = costs();

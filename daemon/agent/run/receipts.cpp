@@ -77,8 +77,9 @@ values::Receipt receiptOf(const Json& json, std::int64_t filesTotal) {
     }
     for (const Json& vocabulary : jsonMember(json, "vocabularies")) {
         receipt.vocabularies.push_back({jsonString(vocabulary, "feature"),
-                                        jsonInt(vocabulary, "ids"),
-                                        jsonInt(vocabulary, "unknown")});
+                                        jsonInt(vocabulary, "ids"), jsonInt(vocabulary, "unknown"),
+                                        jsonInt(vocabulary, "eval_ids"),
+                                        jsonInt(vocabulary, "eval_unknown")});
     }
     for (const Json& label : jsonMember(json, "labels")) {
         receipt.labels.push_back(
@@ -103,6 +104,22 @@ values::Receipt receiptOf(const Json& json, std::int64_t filesTotal) {
     return receipt;
 }
 
+// Adds the evaluation's counts to the vocabularies of `json`.
+void addEvaluated(const stream::Plan& plan, std::string_view evalState, Json& json) {
+    const Result<stream::StreamState> state = stream::readState(evalState);
+    if (!state.ok()) {
+        return;
+    }
+    for (const auto& counted : stream::Receipt::of(plan, *state, {}, 0).vocabularies) {
+        for (Json& vocabulary : json["vocabularies"]) {
+            if (jsonString(vocabulary, "feature") == counted.feature) {
+                vocabulary["eval_ids"] = counted.ids;
+                vocabulary["eval_unknown"] = counted.unknown;
+            }
+        }
+    }
+}
+
 }  // namespace
 
 Result<std::string> makeReceipt(const ReceiptInputs& inputs) {
@@ -117,6 +134,7 @@ Result<std::string> makeReceipt(const ReceiptInputs& inputs) {
     if (!inputs.evalOrderHash.empty()) {
         json["eval_order_hash"] = inputs.evalOrderHash;
     }
+    addEvaluated(plan, inputs.evalState, json);
     if (!inputs.weightsHash.empty()) {
         json["weights_hash"] = inputs.weightsHash;
     }

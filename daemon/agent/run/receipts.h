@@ -27,6 +27,7 @@ struct ReceiptInputs {
     std::string endedState;
     std::int64_t endedByAll = 0;  ///< the last step that all ranks of this machine have ended
     std::string evalOrderHash;    ///< "": unknown
+    std::string evalState;        ///< of the evaluation's stream, at its end; "": unknown
     std::string weightsHash;      ///< of the final weights; "": unknown
     Json dataWorkers;             ///< what they did in all attempts; null: there were none
     Json costs;  ///< of all attempts by role, `cpu_seconds`, `peak_memory_bytes`; null: unknown

@@ -206,6 +206,24 @@ class CountedRun(VocabularyCase):
         order = sorted(counts, key=lambda user: (-counts[user], user))
         self.assertEqual(found, {str(n): order.index(int(USERS[n])) + 1 if USERS[n] else 0 for n in range(301, KEPT)})
 
+    def test_the_receipt_counts_the_unknown_ids_of_the_evaluation(self):
+        spec = self.prepare_counted(more="eval: {dataset: {where: number >= 700}}\n", vocabulary="{max_rows: 3}")
+        with open(os.path.join(self.folder, "script.py"), "w", encoding="utf-8") as file:
+            file.write(textwrap.dedent("""
+                import os, millrace, numpy
+                spec = os.path.join(os.path.dirname(os.path.abspath(__file__)), "spec.yaml")
+                for batch in millrace.stream(spec, as_numpy=True):
+                    pass
+                millrace.evaluate(lambda batch: numpy.full(batch.rows, 0.5), as_numpy=True)
+            """))
+        ended = self.wait(self.submit(spec)[0], "finished", "failed", "cancelled")
+        self.assertEqual(ended["state"], "finished", ended.get("exit_reason"))
+        seen = self.streamed(spec, "--data", "eval")["vocabularies"][0]
+        self.assertGreater(seen["unknown"], 0)
+        told = ended["receipt"]["vocabularies"][0]
+        self.assertEqual((told["eval_ids"], told["eval_unknown"]), (seen["ids"], seen["unknown"]))
+        self.assertGreater(told["ids"], told["eval_ids"])
+
     def test_variations_share_what_was_counted_where_their_rows_are_the_same(self):
         spec = self.prepare_counted(more="variations:\n  - {name: more, set: {batch.epochs: 1}}\n"
                                          "  - {name: fewer, set: {dataset.where: number < 300}}\n")

@@ -158,7 +158,8 @@ TEST_F(CommandsTest, ShowTellsWhatTheVariationChangesAndWhatBecameOfTheRows) {
     EXPECT_THAT(out.str(), HasSubstr("after filter"));
     EXPECT_THAT(out.str(), HasSubstr("    false               30\n"));
     EXPECT_THAT(out.str(), HasSubstr("    null                 9\n"));
-    EXPECT_THAT(out.str(), HasSubstr("unknown ids      genres  2,014 of 161,122 (1.2 %)\n"));
+    EXPECT_THAT(out.str(), HasSubstr("unknown ids      genres  2,014 of 161,122 (1.2 %); in the "
+                                     "evaluation 800 of 16,000 (5.0 %)\n"));
     EXPECT_THAT(out.str(), HasSubstr("             userId  0 of 80,561 (0 %)\n"));
     EXPECT_THAT(out.str(), HasSubstr("no label         liked  1,200 null, 3 NaN (masked)\n"));
     EXPECT_THAT(out.str(), HasSubstr("98 segments, 1 h 30 m of CPU, 2.0 GB of frames\n"
@@ -178,8 +179,13 @@ TEST_F(CommandsTest, ShowJsonCarriesSpecReceiptAndCheckpoints) {
     const Json reasons = {{{"name", "false"}, {"rows", 30}}, {{"name", "null"}, {"rows", 9}}};
     EXPECT_EQ(one["receipt"]["steps"][0]["reasons"], reasons);
     EXPECT_EQ(one["receipt"]["steps"][1]["reasons"], Json::array());
-    const Json genres = {{"feature", "genres"}, {"ids", 161'122}, {"unknown", 2'014}};
+    const Json genres = {{"feature", "genres"},
+                         {"ids", 161'122},
+                         {"unknown", 2'014},
+                         {"eval_ids", 16'000},
+                         {"eval_unknown", 800}};
     EXPECT_EQ(one["receipt"]["vocabularies"][0], genres);
+    EXPECT_EQ(one["receipt"]["vocabularies"][1]["eval_ids"], nullptr);
     const Json liked = {{"head", "liked"}, {"null", 1'200}, {"nan", 3}};
     EXPECT_EQ(one["receipt"]["labels"], Json::array({liked}));
     const Json codec = {{"column", "genres"}, {"codec", "zstd:-5"}};

@@ -129,6 +129,7 @@ TEST(Trainer, EvaluatesEveryNStepsAndAtTheEndOnce) {
         rows.add(0, row);
     }
     EXPECT_EQ(f.reporter.done.params.at("eval_order_hash"), rows.hex());
+    EXPECT_FALSE(f.reporter.done.params.at("eval_state").empty());
     EXPECT_GT(f.reporter.done.metrics.at("eval.auc"), 0.6);
 }
 

@@ -63,6 +63,7 @@ TEST(RunValues, ARunsReasonIsWhatMattersNow) {
 TEST(RunValues, UnknownIdsAreAShareOfTheIds) {
     EXPECT_EQ((VocabularyReceipt{"genres", 400, 10}).unknownPercent(), 2.5);
     EXPECT_EQ((VocabularyReceipt{"genres", 0, 0}).unknownPercent(), 0);
+    EXPECT_EQ((VocabularyReceipt{"genres", 400, 10, 50, 2}).evalUnknownPercent(), 4);
 }
 
 }  // namespace

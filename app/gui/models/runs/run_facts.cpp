@@ -130,10 +130,17 @@ Facts receiptFacts(const values::RunDetail& run) {
         }
     }
     for (const values::VocabularyReceipt& one : receipt.vocabularies) {
+        const auto text = [](std::int64_t unknown, std::int64_t ids, double percent) {
+            return QObject::tr("%1 of %2 (%3 %)")
+                .arg(rowsText(unknown), rowsText(ids), QString::number(percent, 'f', 1));
+        };
         add(facts, QObject::tr("Unknown ids"), qtext(one.feature),
-            QObject::tr("%1 of %2 (%3 %)")
-                .arg(rowsText(one.unknown), rowsText(one.ids),
-                     QString::number(one.unknownPercent(), 'f', 1)));
+            text(one.unknown, one.ids, one.unknownPercent()));
+        if (one.evalIds > 0) {
+            add(facts, QObject::tr("Unknown ids"),
+                QObject::tr("%1, evaluation").arg(qtext(one.feature)),
+                text(one.evalUnknown, one.evalIds, one.evalUnknownPercent()));
+        }
     }
     for (const values::LabelReceipt& one : receipt.labels) {
         add(facts, QObject::tr("No label"), qtext(one.head),
