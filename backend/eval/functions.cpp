@@ -155,9 +155,17 @@ Result<Datum> textPosition(const std::vector<Datum>& c, std::int64_t rows) {
 }
 
 Result<Datum> regexpReplace(const ExprNode& node, const Datum& argument, std::int64_t) {
-    const arrow::compute::ReplaceSubstringOptions options(textArgument(node, 1),
-                                                          textArgument(node, 2),
-                                                          /*max_replacements=*/1);
+    const std::string letters = node.children.size() > 3 ? textArgument(node, 3) : "";
+    const std::size_t other = letters.find_first_not_of("gi");
+    if (other != std::string::npos) {
+        return invalidArgument("regexp_replace: unknown option '", letters.substr(other, 1),
+                               "'; there are 'g' (every match) and 'i' (ignores case)");
+    }
+    const bool isEvery = letters.find('g') != std::string::npos;
+    const bool ignoresCase = letters.find('i') != std::string::npos;
+    const arrow::compute::ReplaceSubstringOptions options(
+        strCat(ignoresCase ? "(?i)" : "", textArgument(node, 1)), textArgument(node, 2),
+        /*max_replacements=*/isEvery ? -1 : 1);
     return callKernel("replace_substring_regex", {argument}, &options);
 }
 

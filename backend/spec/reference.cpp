@@ -198,6 +198,11 @@ it fits. These rules differ from DuckDB's:
 - A text is compared with a number only after a cast.
 - A cast of a float to an integer rounds halves to even. A cast of a decimal or a text uses all its
   digits and rounds halves away from zero, as in DuckDB.
+- `x / 0` and `x % 0` are null. DuckDB gives inf or NaN for floats unless its setting
+  `ieee_floating_point_ops` is off.
+- `round(x, digits)` multiplies by a power of ten, rounds halves away from zero, and divides again.
+  So `round(2.65, 1)` is 2.7, although the double 2.65 is a little less; NumPy and DuckDB 2.0 give
+  2.6.
 - uint64 and signed integers are combined only after a cast. A literal beyond int64 is a uint64. A
   time of `as_of` cannot be a uint64.
 

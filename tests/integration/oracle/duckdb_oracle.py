@@ -238,7 +238,11 @@ class Maker:
             return self.call(self.pick("regexp_extract({0}, '([a-z]+)')",
                                        "regexp_extract({0}, '\\((\\d{{4}})\\)', 1)",
                                        "regexp_replace({0}, '[aeiou]', '*')",
-                                       "regexp_replace({0}, '(.)\\|', '<\\1>')"), one)
+                                       "regexp_replace({0}, '(.)\\|', '<\\1>')",
+                                       "regexp_replace({0}, '[aeiou]', '*', 'g')",
+                                       "regexp_replace({0}, '[AEIOU]|$', '<\\0>', 'gi')",
+                                       "regexp_replace({0}, 'x*', '-', 'g')",
+                                       "regexp_replace({0}, '^(.)', '\\1\\1', 'i')"), one)
         if choice == 6:
             return self.call("cast({0} as varchar)", self.make(self.pick("int", "long", "bool",
                                                                          "date"), d))

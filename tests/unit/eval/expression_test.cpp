@@ -167,6 +167,11 @@ TEST(Expression, WrongRegularExpressionsAreToldBeforeAnyRow) {
             AllOf(StartsWith("recipe.x: "), HasSubstr("egular expression"), Not(HasSubstr("row"))))
             << text;
     }
+    EXPECT_THAT(std::string(messageOf(compileChecked("regexp_replace(s, 'a', 'x', 'gm') = 'x'",
+                                                     data.schema(), "recipe.x")
+                                          .status())),
+                "recipe.x: regexp_replace: unknown option 'm'; there are 'g' (every match) and 'i' "
+                "(ignores case)");
 }
 
 TEST(Expression, DecimalsAreTheNearestDoublesAndKeepTheirDigitsAsIntegers) {
@@ -220,6 +225,8 @@ TEST(Expression, RoundEndsAtOnceForAnyDigits) {
     };
     EXPECT_EQ(rounded("2.5", "0"), "3");
     EXPECT_EQ(rounded("-2.5", "0"), "-3");
+    EXPECT_EQ(rounded("2.65", "1"), "2.7");
+    EXPECT_EQ(rounded("-2.65", "1"), "-2.7");
     EXPECT_EQ(rounded("1234.5678", "2"), "1234.57");
     EXPECT_EQ(rounded("1234.5678", "-2"), "1200");
     for (const char* digits : {"400", "100000000", "9223372036854775807"}) {
@@ -410,6 +417,9 @@ TEST(Expression, PartsOfTexts) {
     EXPECT_EQ(value("reverse(g)"), "c|b|a");
     EXPECT_EQ(value("regexp_replace(s, '[aeiou]', '*')"), "T*y Story (1995)");
     EXPECT_EQ(value("regexp_replace(s, '(T)(o)', '\\2\\1')"), "oTy Story (1995)");
+    EXPECT_EQ(value("regexp_replace(s, '[to]', '*', 'g')"), "T*y S**ry (1995)");
+    EXPECT_EQ(value("regexp_replace(s, '[to]', '*', 'ig')"), "**y S**ry (1995)");
+    EXPECT_EQ(value("regexp_replace(s, 't', '*', 'i')"), "*oy Story (1995)");
 }
 
 TEST(Expression, ListsAreCutAndHashed) {
