@@ -1,5 +1,6 @@
 #include "backend/csv/csv_forms.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <utility>
@@ -103,7 +104,6 @@ void CsvSniffer::look(CsvBlock& block) const {
 
 Status CsvSniffer::checkRecords(CsvBlock& block) const {
     std::string memory;
-    bool hasLong = false;
     const auto records = block.records.records();
     for (std::size_t r = block.firstRow; r < records.size(); ++r) {
         const CsvRecord& record = records[r];
@@ -113,21 +113,46 @@ Status CsvSniffer::checkRecords(CsvBlock& block) const {
         if (record.fields == kinds_.size() && !options_.csvDropsBadRows) {
             continue;
         }
-        std::string wrong = whatIsWrong(block, record, memory);
-        if (!wrong.empty() && !options_.csvDropsBadRows) {
-            return invalidArgument(path_, ":", block.line + record.line, ": ", wrong, wayOut());
+        CsvWrong wrong = whatIsWrong(block, record, memory);
+        if (!wrong.text.empty() && !options_.csvDropsBadRows) {
+            return invalidArgument(path_, ":", block.line + record.line, ": ", wrong.text,
+                                   wayOut(block));
         }
-        if (!wrong.empty()) {
-            const bool isTold = block.bad.empty() || (record.lines > 1 && !hasLong);
-            hasLong |= record.lines > 1;
-            block.bad.push_back({r, isTold ? std::move(wrong) : ""});
+        if (!wrong.text.empty()) {
+            block.bad.push_back({r, std::move(wrong)});
         }
     }
     return okStatus();
 }
 
+/// Whether the line above the rows is not their header: all rows of the block have one other number
+/// of fields, as below the counts that scikit-learn's files begin with.
+bool CsvSniffer::isTitle(const CsvBlock& block) const {
+    const auto rows = block.records.records().subspan(block.firstRow);
+    const std::size_t fields = rows.empty() ? 0 : rows[0].fields;
+    return options_.csvHasHeader && block.firstRow == 1 && kinds_.size() > 1 && rows.size() > 1 &&
+           fields > kinds_.size() && std::ranges::all_of(rows, [fields](const CsvRecord& row) {
+               return row.fields == fields;
+           });
+}
+
 /// Returns the hint for an error about a record's number of fields.
-std::string CsvSniffer::wayOut() const {
+std::string CsvSniffer::wayOut(const CsvBlock& block) const {
+    if (isTitle(block)) {
+        const CsvText text(block.text.data(), block.records.quote());
+        const CsvField& first =
+            block.records.fields()[block.records.records()[block.firstRow].firstField];
+        std::string memory;
+        const std::string_view value = text.value(first, memory);
+        const bool isName = lookOf(value, options_.csvHasDecimalComma).form == Form::kText;
+        const std::int64_t lines = options_.csvSkipRows + 1;
+        return strCat(
+            "; the first line looks like a title: ", options_.csvKey, ".skip_rows: ", lines,
+            csvOption(options_, strCat("skip_rows=", lines)),
+            isName ? " takes the next line as the header"
+                   : strCat(" and ", options_.csvKey, ".header: false",
+                            csvOption(options_, "header=false"), " call the columns f0, f1, ..."));
+    }
     const std::string hint = delimiterHint(options_, schema_);
     const bool mayBeTitle = schema_.fields.size() == 1 && options_.csvHasHeader;
     const std::string skip =
@@ -141,15 +166,16 @@ std::string CsvSniffer::wayOut() const {
 }
 
 /// Empty when the record is a row. Values are looked at only where bad ones are left out.
-std::string CsvSniffer::whatIsWrong(const CsvBlock& block, const CsvRecord& record,
-                                    std::string& memory) const {
+CsvWrong CsvSniffer::whatIsWrong(const CsvBlock& block, const CsvRecord& record,
+                                 std::string& memory) const {
     if (record.fields != kinds_.size()) {
         const bool hasRowNames = options_.csvHasHeader && schema_.fields[0].name == kRowNames;
-        return strCat(record.fields, record.fields == 1 ? " field, but the " : " fields, but the ",
-                      hasRowNames             ? "first rows have "
-                      : options_.csvHasHeader ? "header has "
-                                              : "first line has ",
-                      kinds_.size());
+        return {strCat(record.fields, " fields"),
+                strCat(record.fields, record.fields == 1 ? " field, but the " : " fields, but the ",
+                       hasRowNames             ? "first rows have "
+                       : options_.csvHasHeader ? "header has "
+                                               : "first line has ",
+                       kinds_.size())};
     }
     const CsvText text(block.text.data(), block.records.quote());
     const CsvField* const fields = block.records.fields().data() + record.firstField;
@@ -158,10 +184,11 @@ std::string CsvSniffer::whatIsWrong(const CsvBlock& block, const CsvRecord& reco
                                            ? text.value(fields[i], memory)
                                            : std::string_view();
         if (!nulls_.isNull(value) && !csvFits(kinds_[i], value, options_.csvHasDecimalComma)) {
-            return csvMisfit(schema_.fields[i].name, value, {kinds_[i]});
+            const std::string& name = schema_.fields[i].name;
+            return {strCat("column ", name), csvMisfit(name, value, {kinds_[i]})};
         }
     }
-    return "";
+    return {};
 }
 
 void CsvSniffer::lookAtColumn(CsvBlock& block, std::size_t column, std::string& memory) const {
@@ -201,6 +228,9 @@ void CsvSniffer::lookAtColumn(CsvBlock& block, std::size_t column, std::string& 
             look = lookOf(value, options_.csvHasDecimalComma);
         }
         mark(look.form);
+        if (look.form == Form::kText && !seen.hasText(value)) {
+            seen.addText(arrays::shownText(value, kShownBytes));
+        }
         expected = look.form;
         if (look.isNegative) {
             mark(Form::kNegative);

@@ -17,10 +17,16 @@
 
 namespace millrace::csv {
 
+/// What is wrong with a record.
+struct CsvWrong {
+    std::string reason;  ///< as CsvBadRows
+    std::string text;    ///< a sentence; "": nothing is wrong
+};
+
 /// A dropped record: its number in the block, and the reason.
 struct CsvBadRecord {
     std::size_t record = 0;
-    std::string wrong;  ///< only for the first one, and for the first one of several lines
+    CsvWrong wrong;
 };
 
 /// A piece of text split into records, and the results of look().
@@ -51,9 +57,9 @@ class CsvSniffer {
 
  private:
     Status checkRecords(CsvBlock& block) const;
-    std::string wayOut() const;
-    std::string whatIsWrong(const CsvBlock& block, const CsvRecord& record,
-                            std::string& memory) const;
+    std::string wayOut(const CsvBlock& block) const;
+    bool isTitle(const CsvBlock& block) const;
+    CsvWrong whatIsWrong(const CsvBlock& block, const CsvRecord& record, std::string& memory) const;
     void lookAtColumn(CsvBlock& block, std::size_t column, std::string& memory) const;
 
     const std::string path_;

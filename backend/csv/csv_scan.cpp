@@ -298,6 +298,9 @@ class Scanner {
                 column.firsts.push_back(place);
             }
         }
+        for (const std::string& text : seen.texts) {
+            column.addText(text);
+        }
         for (std::size_t i = 0; i < files::kCsvForms; ++i) {
             column.counts[i] += seen.counts[i];
         }
@@ -308,15 +311,21 @@ class Scanner {
     void leaveOut(const CsvBlock& block, const CsvBadRecord& bad) {
         const CsvRecord& record = block.records.records()[bad.record];
         const std::int64_t line = block.line + record.line;
-        const bool isFirst = facts_.badRows++ == 0;
+        ++facts_.badRows;
         if (record.lines > 1 && !hasLongBad_) {
             hasLongBad_ = true;
-            facts_.firstBad = {files::CsvForm::kText, line,
-                               strCat(bad.wrong, "; ", record.lines,
-                                      " lines are this one record, as a quote in it goes on over "
-                                      "line ends")};
-        } else if (isFirst) {
-            facts_.firstBad = {files::CsvForm::kText, line, bad.wrong};
+            facts_.bad.insert(facts_.bad.begin(),
+                              {"",
+                               1,
+                               {files::CsvForm::kText, line,
+                                strCat(bad.wrong.text, "; ", record.lines,
+                                       " lines are this one record, as a quote in it goes on over "
+                                       "line ends")}});
+        } else {
+            files::CsvBadRows::add({record.lines > 1 ? "" : bad.wrong.reason,
+                                    1,
+                                    {files::CsvForm::kText, line, bad.wrong.text}},
+                                   facts_.bad);
         }
     }
 

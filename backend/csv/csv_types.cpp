@@ -5,6 +5,8 @@
 #include <cctype>
 #include <utility>
 
+#include <absl/strings/str_join.h>
+
 #include "backend/csv/csv_records.h"
 #include "backend/csv/csv_values.h"
 #include "backend/text/json.h"
@@ -86,6 +88,9 @@ void add(const files::CsvColumn& column, std::size_t file, Totals& totals) {
     for (std::size_t i = 0; i < files::kCsvForms; ++i) {
         totals.sum.counts[i] += column.counts[i];
     }
+    for (const std::string& text : column.texts) {
+        totals.sum.addText(text);
+    }
     for (const files::CsvPlace& place : column.firsts) {
         if (totals.sum.first(place.form) == nullptr) {
             totals.sum.firsts.push_back(place);
@@ -99,16 +104,26 @@ std::string shown(const std::vector<files::DataFile>& files, const Totals& total
     return strCat(files[totals.fileOf[static_cast<std::size_t>(place.form)]].path, ":", place.line);
 }
 
-/// How to read `value` as null; "" if it cannot be written in the spec unchanged.
-std::string asNull(const Totals& totals, const std::string& value) {
-    if (value.find('\'') != std::string::npos || value.ends_with("…")) {
+/// How to read a column's texts, or another bad value, as null; "" if there are many of them, or
+/// one cannot be written in the spec unchanged.
+std::string asNull(const Totals& totals, const files::CsvPlace& bad) {
+    std::vector<std::string> values = totals.sum.texts;
+    if (bad.form != F::kText) {
+        values.insert(values.begin(), bad.value);
+    }
+    const bool isWritten = std::ranges::none_of(values, [](const std::string& value) {
+        return value.find('\'') != std::string::npos || value.ends_with("…");
+    });
+    if (values.size() > files::CsvColumn::kFewTexts || !isWritten) {
         return "";
     }
+    const char* const reads = values.size() > 1 ? "them" : "it";
     // The list replaces the usual words.
-    const files::CsvPlace* word = totals.sum.first(F::kWord);
-    return strCat("{null_values: ['", value, "'",
-                  word == nullptr ? "" : strCat(", '", word->value, "'"),
-                  "]} reads it as null, and no longer NA, NaN, null and their like, ");
+    if (const files::CsvPlace* word = totals.sum.first(F::kWord)) {
+        values.push_back(word->value);
+    }
+    return strCat("{null_values: ['", absl::StrJoin(values, "', '"), "']} reads ", reads,
+                  " as null, and no longer NA, NaN, null and their like, ");
 }
 
 /// The first value that is not of the candidate's type.
@@ -144,7 +159,7 @@ Status badValue(const std::vector<files::DataFile>& files, const files::ReadOpti
         "; correct it, or say in ", options.csvKey, csvOption(options, "KEY=VALUE"),
         " what it is: ",
         isCommaNumber(options, &first) ? "{decimal_comma: true} reads it as a number, " : "",
-        "{on_bad_row: drop} leaves the row out, ", asNull(totals, first.value), "{types: {",
+        "{on_bad_row: drop} leaves the row out, ", asNull(totals, first), "{types: {",
         yamlScalar(name, true), ": string}} reads all as text");
 }
 
@@ -175,7 +190,7 @@ void noteMixture(const std::vector<files::DataFile>& files, const files::ReadOpt
             shown(files, totals, first), ": column '", name, "' is text because of '", first.value,
             "': ", formatCount(most.bad), " of ", formatCount(most.good + most.bad),
             " values are not of type ", expr::DataType{most.candidate->kind}.name(), "; ",
-            options.csvKey, ": ", asNull(totals, first.value), "{types: {", yamlScalar(name, true),
+            options.csvKey, ": ", asNull(totals, first), "{types: {", yamlScalar(name, true),
             ": string}} says that it is meant"));
     }
 }
@@ -206,10 +221,39 @@ void noteZeros(const std::vector<files::DataFile>& files, const files::ReadOptio
     }
 }
 
+/// The forms that no value of a given type has.
+std::vector<F> neverFits(K kind) {
+    const expr::DataType type{kind};
+    if (type.isInteger()) {
+        return {F::kText, F::kBool, F::kDate, F::kTime, F::kDouble, F::kTooLarge};
+    }
+    if (type.isFloat() || kind == K::kBool) {
+        return {F::kText, F::kDate, F::kTime, kind == K::kBool ? F::kDouble : F::kBool};
+    }
+    return type.isTemporal() ? std::vector<F>{F::kText, F::kBool, F::kDouble} : std::vector<F>();
+}
+
+/// Values that are not of the type that the spec gives: a run fails at them.
+void noteGiven(const std::vector<files::DataFile>& files, const files::ReadOptions& options,
+               const std::string& name, const Totals& totals, std::vector<std::string>& notes) {
+    const Candidate given{csvKindGiven(options, name), neverFits(csvKindGiven(options, name))};
+    const std::int64_t bad = numBad(totals.sum, given);
+    if (bad == 0 || options.csvDropsBadRows) {
+        return;
+    }
+    const files::CsvPlace& first = firstBad(totals, given);
+    notes.push_back(strCat(shown(files, totals, first), ": column '", name, "': '", first.value,
+                           "' is not of type ", expr::DataType{given.kind}.name(), ", which ",
+                           options.csvKey, ".types gives (", formatCount(bad),
+                           bad == 1 ? " such value)" : " such values)",
+                           ": a run that reads the column fails there"));
+}
+
 Result<K> resolve(const std::vector<files::DataFile>& files, const files::ReadOptions& options,
                   const std::string& name, const Totals& totals, std::vector<std::string>& notes) {
     const auto given = options.csvTypes.find(name);
     const bool isGiven = given != options.csvTypes.end();
+    noteGiven(files, options, name, totals, notes);
     K kind = csvKind(totals.sum);
     const Most most = candidateOfMost(totals.sum);
     if (!isGiven && kind == K::kString && most.hasFewBad()) {

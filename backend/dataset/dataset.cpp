@@ -85,6 +85,35 @@ bool hasOtherText(const expr::DataType& from, const expr::DataType& to) {
            (from.kind == expr::TypeKind::kDate && to.kind == expr::TypeKind::kTimestamp);
 }
 
+// The first three reasons, each with its first row and its number of rows.
+std::string textOf(const std::vector<files::CsvBadRows>& reasons) {
+    constexpr std::size_t kNamed = 3;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(reasons.size(), kNamed); ++i) {
+        const std::int64_t rows = reasons[i].rows;
+        strAppend(&text, i == 0 ? "" : "; ", reasons[i].first.value,
+                  reasons.size() == 1
+                      ? ""
+                      : strCat(" (", formatCount(rows), rows == 1 ? " row)" : " rows)"));
+    }
+    const std::size_t more = reasons.size() - std::min(reasons.size(), kNamed);
+    return more == 0 ? text : strCat(text, "; and ", more, " more reason", more == 1 ? "" : "s");
+}
+
+// Takes files of 0 bytes out, which have no rows; a dataset of such files alone is left as it is.
+void leaveOutEmpty(std::vector<files::DataFile>& files, std::vector<std::string>& notes) {
+    const auto isEmpty = [](const files::DataFile& file) { return file.bytes == 0; };
+    if (std::ranges::all_of(files, isEmpty)) {
+        return;
+    }
+    for (const files::DataFile& file : files) {
+        if (isEmpty(file)) {
+            notes.push_back(strCat(file.path, ": the file is empty, and is left out"));
+        }
+    }
+    std::erase_if(files, isEmpty);
+}
+
 Status verifyAll(const std::vector<files::DataFile>& touched) {
     return parallelFor(touched.size(), touched.size() < kFilesWorthThreads ? 1 : kVerifyThreads,
                        "verify",
@@ -203,17 +232,20 @@ Status Dataset::dropBadRows(FactsOfFiles& facts, int threads) {
         options_.csvTypes.emplace(field.name, field.type.name());
     }
     ASSIGN_OR_RETURN(facts, cache_->getAll(files_, options_, threads));
-    std::string first;
+    std::vector<files::CsvBadRows> reasons;
     for (std::size_t i = 0; i < facts.size(); ++i) {
         badRows_ += facts[i]->badRows;
-        if (first.empty() && facts[i]->badRows > 0) {
-            first = strCat(files_[i].path, ":", facts[i]->firstBad.line, ": ",
-                           facts[i]->firstBad.value);
+        for (files::CsvBadRows bad : facts[i]->bad) {
+            bad.first.value = strCat(files_[i].path, ":", bad.first.line, ": ", bad.first.value);
+            files::CsvBadRows::add(bad, reasons);
         }
     }
     if (badRows_ > 0) {
-        notes_.push_back(strCat(first, "; ", options_.csvKey, ".on_bad_row: drop leaves ",
-                                formatCount(badRows_), badRows_ == 1 ? " row" : " such rows",
+        notes_.push_back(strCat(textOf(reasons), "; ", options_.csvKey, ".on_bad_row: drop leaves ",
+                                formatCount(badRows_),
+                                badRows_ == 1         ? " row"
+                                : reasons.size() == 1 ? " such rows"
+                                                      : " rows",
                                 " out"));
     }
     return okStatus();
@@ -270,6 +302,9 @@ Result<std::shared_ptr<const Dataset>> Dataset::open(const std::vector<std::stri
     ASSIGN_OR_RETURN(dataset->files_, files::listFiles(paths, baseDir, options.format));
     if (!only.empty()) {
         RETURN_IF_ERROR(keepOnly(only, dataset->files_));
+    }
+    if (options.format == "csv") {
+        leaveOutEmpty(dataset->files_, dataset->notes_);
     }
     ASSIGN_OR_RETURN(auto facts, dataset->cache_->getAll(dataset->files_, options, threads));
     RETURN_IF_ERROR(dataset->uniteSchemas(facts));

@@ -26,9 +26,14 @@ Status readColumns(const Json& json, FileMetadata& facts) {
             ASSIGN_OR_RETURN(CsvPlace first, placeOf(place));
             column.firsts.push_back(std::move(first));
         }
+        c.at(2).get_to(column.texts);
     }
     json.at("bad_rows").get_to(facts.badRows);
-    ASSIGN_OR_RETURN(facts.firstBad, placeOf(json.at("first_bad")));
+    for (const Json& one : json.at("bad")) {
+        ASSIGN_OR_RETURN(CsvPlace first, placeOf(one.at(2)));
+        facts.bad.push_back(
+            {one.at(0).get<std::string>(), one.at(1).get<std::int64_t>(), std::move(first)});
+    }
     json.at("is_compressed").get_to(facts.isCompressed);
     return facts.csv.size() == facts.schema.fields.size()
                ? okStatus()
@@ -47,11 +52,15 @@ std::string csvFactsText(const FileMetadata& facts) {
         for (const CsvPlace& place : column.firsts) {
             firsts.push_back(placeJson(place));
         }
-        columns.push_back(Json::array({column.counts, std::move(firsts)}));
+        columns.push_back(Json::array({column.counts, std::move(firsts), column.texts}));
+    }
+    Json bad = Json::array();
+    for (const CsvBadRows& one : facts.bad) {
+        bad.push_back(Json::array({one.reason, one.rows, placeJson(one.first)}));
     }
     return dumpJson({{"columns", std::move(columns)},
                      {"bad_rows", facts.badRows},
-                     {"first_bad", placeJson(facts.firstBad)},
+                     {"bad", std::move(bad)},
                      {"is_compressed", facts.isCompressed}});
 }
 

@@ -60,10 +60,10 @@ struct FileMetadata {
     std::string etag;         ///< of the object's version with these facts; empty: unknown
     std::vector<ColumnChunkMetadata> chunks;
     // CSV only.
-    std::vector<CsvColumn> csv;  ///< by column of `schema`, whose types are from this file only
-    std::int64_t badRows = 0;    ///< dropped rows
-    CsvPlace firstBad;           ///< the first dropped row, with the reason
-    bool isCompressed = false;   ///< offsets then refer to the text, not to the file
+    std::vector<CsvColumn> csv;   ///< by column of `schema`, whose types are from this file only
+    std::int64_t badRows = 0;     ///< dropped rows
+    std::vector<CsvBadRows> bad;  ///< by reason; one of several lines is first
+    bool isCompressed = false;    ///< offsets then refer to the text, not to the file
     bool operator==(const FileMetadata&) const = default;
 };
 

@@ -100,6 +100,17 @@ TEST(CsvScan, ABrokenRowIsNamedByFileAndLine) {
                 EndsWith("t.csv:3: 3 fields, but the header has 2" + kWayOut));
 }
 
+TEST(CsvScan, ATitleAboveRowsOfOtherFieldsIsSkipped) {
+    EXPECT_THAT(messageOf(scan("3,2,no,yes\n1,2,3,4,5,6\n1,2,3,4,6,7\n").status()),
+                EndsWith("t.csv:2: 6 fields, but the header has 4; the first line looks like a "
+                         "title: dataset.csv.skip_rows: 1 (--csv skip_rows=1) and "
+                         "dataset.csv.header: false (--csv header=false) call the columns f0, f1, "
+                         "..."));
+    EXPECT_THAT(messageOf(scan("sales,2024\na,b,c,d,e\n1,2,3,4,6\n").status()),
+                EndsWith("skip_rows: 1 (--csv skip_rows=1) takes the next line as the header"));
+    EXPECT_THAT(messageOf(scan("a,b\n1,2,3\n1,2\n").status()), HasSubstr("on_bad_row"));
+}
+
 TEST(CsvScan, AnUnterminatedQuoteIsNamedByTheLineItOpensOn) {
     EXPECT_THAT(messageOf(scan("a,b\n1,2\n3,\"open\n4,5\n").status()),
                 EndsWith("t.csv:3: a quote is opened here and never closed"));

@@ -41,7 +41,7 @@ FileMetadata csvFacts() {
     facts.csv[0].counts[static_cast<std::size_t>(CsvForm::kInt)] = 3;
     facts.csv[0].firsts = {{CsvForm::kInt, 2, "17"}};
     facts.badRows = 1;
-    facts.firstBad = {CsvForm::kText, 4, "x,y"};
+    facts.bad = {{"x", 1, {CsvForm::kText, 4, "x,y"}}};
     facts.isCompressed = true;
     return facts;
 }
