@@ -1,6 +1,6 @@
 // Warnings of `check` before a run: NaN that a label compares as the greatest number, steps that
 // are larger than an epoch.
-#include "daemon/worker/loader/labels.h"
+#include "daemon/worker/loader/checks/labels.h"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // Whether files are sorted by user or request: the notes, and the part of the files that is read.
-#include "daemon/worker/loader/mixing.h"
+#include "daemon/worker/loader/checks/mixing.h"
 
 #include <functional>
 

@@ -1,4 +1,4 @@
-#include "daemon/worker/loader/labels.h"
+#include "daemon/worker/loader/checks/labels.h"
 
 #include <algorithm>
 #include <limits>

@@ -8,7 +8,7 @@
 #include "backend/core/status.h"
 #include "backend/spec/run_spec.h"
 #include "backend/stream/plan.h"
-#include "daemon/worker/loader/labels.h"
+#include "daemon/worker/loader/checks/labels.h"
 
 namespace millrace::loader {
 

@@ -1,4 +1,4 @@
-#include "daemon/worker/loader/mixing.h"
+#include "daemon/worker/loader/checks/mixing.h"
 
 #include <cstdint>
 #include <set>

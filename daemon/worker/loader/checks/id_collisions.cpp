@@ -1,4 +1,4 @@
-#include "daemon/worker/loader/id_collisions.h"
+#include "daemon/worker/loader/checks/id_collisions.h"
 
 #include <algorithm>
 #include <cstdint>
