@@ -1,5 +1,6 @@
 // CSV values that are null or numbers without the user's word, and what is said of columns that are
 // text because of a few values.
+#include <absl/strings/str_join.h>
 #include <arrow/util/compression.h>
 #include <gmock/gmock.h>
 
@@ -30,6 +31,44 @@ std::string lines(int count, const std::string& value) {
         text += value + "\n";
     }
     return text;
+}
+
+TEST(CsvNotes, ValuesOfALaterFileThatAreNotOfTheGivenTypeAreNoted) {
+    DataDirectory dir;
+    dir.text("a.csv", "x,y\n1,1\n2,2\n");
+    dir.text("b.csv", "x,y\n3,0.5\nsoon,3\n");
+    dir.text("c.csv", "x,y\n4,4\nlate,5\n");
+    files::ReadOptions options = csv();
+    options.csvTypes = {{"x", "int32"}, {"y", "double"}};
+    const auto dataset = openAt(dir, options);
+    ASSERT_TRUE(dataset.ok()) << dataset.status();
+    EXPECT_THAT(
+        (*dataset)->notes(),
+        ElementsAre(AllOf(HasSubstr("b.csv:3: column 'x': 'soon' is not of type int32, which "
+                                    "dataset.csv.types gives (2 such values): a run that "
+                                    "reads the column fails there"))));
+    options.csvDropsBadRows = true;
+    EXPECT_THAT((*openAt(dir, options))->notes(),
+                ElementsAre(HasSubstr("drop leaves 2 such rows out")));
+}
+
+TEST(CsvNotes, ManyDifferentTextsAmongNumbersAreNotReadAsNull) {
+    std::string numbers;
+    for (int i = 0; i < 60; ++i) {
+        numbers += std::to_string(i) + "\n";
+    }
+    const auto noteOf = [&numbers](const std::string& texts) {
+        DataDirectory dir;
+        dir.text("a.csv", "x\n" + numbers + texts);
+        const auto dataset = openAt(dir, csv());
+        return dataset.ok() ? absl::StrJoin((*dataset)->notes(), "\n")
+                            : std::string(messageOf(dataset.status()));
+    };
+    EXPECT_THAT(noteOf("?\n?\n"), HasSubstr("{null_values: ['?']} reads it as null"));
+    EXPECT_THAT(noteOf("?\n-\nx\n?\n?\n"),
+                HasSubstr("{null_values: ['?', '-', 'x']} reads them as null"));
+    EXPECT_THAT(noteOf("1/2\n3/2\n5/2\n7/2\n"),
+                AllOf(HasSubstr("is text because of '1/2'"), Not(HasSubstr("null_values"))));
 }
 
 TEST(CsvNotes, WhatPandasReadsAsMissingIsNull) {
