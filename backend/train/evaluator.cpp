@@ -127,6 +127,7 @@ millrace::Result<bool> Evaluator::score(const SourceOpener& open, const NextEven
         ASSIGN_OR_RETURN(const FeedEvent event, next(*source));
         if (event.kind == FeedEvent::Kind::kEndOfEpoch) {
             state = source->state(event.epoch, event.number).value_or("");
+            state = state.size() > rank::kMaxLineBytes / 4 ? "" : state;  // goes into one line
             return true;
         }
         if (event.kind == FeedEvent::Kind::kStep) {

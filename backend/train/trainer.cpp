@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <absl/strings/str_join.h>
+
 #include "backend/core/log.h"
 #include "backend/train/loop/step_figures.h"
 #include "backend/train/part_timer.h"
@@ -325,20 +327,13 @@ rank::Done Trainer::doneLine() {
     done.metrics[metric::kStepsWithoutWeight] = static_cast<double>(stepsWithoutWeight_);
     done.params["weights_hash"] = weightsHash(learner_->tensors());
     if (!evalHash_.empty()) {
-        done.params["eval_order_hash"] = evalHash_;
-    }
-    if (!evalState_.empty() && evalState_.size() <= rank::kMaxLineBytes / 4) {
-        done.params["eval_state"] = evalState_;
+        done.params.insert({{"eval_order_hash", evalHash_}, {"eval_state", evalState_}});
     }
     if (early_.isOn()) {
         done.params["end_reason"] = early_.sentence();
     }
     if (!resumeChanges_.empty()) {
-        std::string changes;
-        for (const std::string& change : resumeChanges_) {
-            strAppend(&changes, changes.empty() ? "" : "; ", change);
-        }
-        done.params["resume_changes"] = changes;
+        done.params["resume_changes"] = absl::StrJoin(resumeChanges_, "; ");
     }
     return done;
 }

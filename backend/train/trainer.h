@@ -102,7 +102,6 @@ class Trainer {
     StepMeter meter_;
     PhaseClock phases_;
     std::unique_ptr<BatchSource> source_;
-
     std::int64_t step_ = 0, rows_ = 0;
     std::int64_t epoch_ = 0, next_ = 0;  // of the next micro-batch; next_ may be the epoch's total
     bool epochEnded_ = false;            // next_ is the total and its end was read
@@ -117,9 +116,8 @@ class Trainer {
     CheckpointRoutine checkpoints_;
     bool endsEarly_ = false;
     std::int64_t lastEvalStep_ = -1;
-    std::string evalHash_;     // RowsHash of the last evaluation; "": none
-    std::string evalState_;    // Evaluator::Result::state
-    rank::Values lastValues_;  // loss and the last evaluation, for the done line
+    std::string evalHash_, evalState_;  // of the last evaluation, as in its Result; "": none
+    rank::Values lastValues_;           // loss and the last evaluation, for the done line
     std::vector<std::string> resumeChanges_;
 };
 
