@@ -152,7 +152,8 @@ void printInFull(CliContext& context, const Comparison& all) {
     const auto isWhole = [&](const Difference& difference) {
         for (std::size_t i = 0; i < difference.values.size(); ++i) {
             const std::string& value = difference.values[i];
-            if (besideBase(difference, i, 0) != value || displayWidth(value) > kValueWidth) {
+            if (session::besideBase(difference, i, 0) != value ||
+                displayWidth(value) > kValueWidth) {
                 return false;
             }
         }
@@ -205,7 +206,7 @@ void printColumns(CliContext& context, const Comparison& all) {
         row(
             difference.key,
             [&](std::size_t i) {
-                return tui::elideEnd(shown(context.terminal, besideBase(difference, i, 0)),
+                return tui::elideEnd(shown(context.terminal, session::besideBase(difference, i, 0)),
                                      kValueWidth, context.terminal.isUtf8);
             },
             Tone::kInfo);
@@ -253,7 +254,7 @@ std::string changeText(const std::vector<Difference>& differences, std::size_t r
         if (difference.values[run] == difference.values[base]) {
             continue;
         }
-        const auto change = listChange(difference.values[base], difference.values[run]);
+        const auto change = session::listChange(difference.values[base], difference.values[run]);
         if (difference.values[run] == "-") {
             strAppend(&gone, gone.empty() ? "without " : ", ", difference.key);
         } else {
@@ -308,11 +309,13 @@ void readPairs(client::DaemonClient& daemon, Comparison& all) {
 Comparison comparisonOf(const ParsedArgs& args, client::DaemonClient& daemon,
                         std::vector<RunDetail> runs) {
     Comparison all;
+    std::vector<const RunDetail*> details;
     for (const RunDetail& run : runs) {
         all.summaries.push_back(run.summary);
+        details.push_back(&run);
     }
+    all.differences = session::differencesOf(details);
     all.runs = std::move(runs);
-    all.differences = differencesOf(all.runs);
     all.metrics = metricNames(all.runs, args);
     all.figures = readFigures(daemon, all.summaries, all.metrics);
     readPairs(daemon, all);
@@ -467,7 +470,8 @@ Result<int> runCompare(CliContext& context, const ParsedArgs& args) {
                      : printDocument(context, std::move(document));
         return kExitOk;
     }
-    all.differences = withStepsAsLines(withoutFollowing(std::move(all.differences)));
+    all.differences =
+        session::withStepsAsLines(session::withoutFollowing(std::move(all.differences)));
     if (!args.has("--metric")) {
         all.metrics = session::eachOnce(std::move(all.metrics));
     }

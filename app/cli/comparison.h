@@ -1,6 +1,6 @@
 #pragma once
-// Compares several runs, for `compare` and `show`: keys that differ, the best and the last of their
-// metrics, whether they trained on the same rows.
+// Compares several runs, for `compare` and `show`: the best and the last of their metrics, whether
+// they trained on the same rows, the files that differ.
 #include <map>
 #include <optional>
 #include <string>
@@ -8,27 +8,11 @@
 
 #include "app/client/daemon_client.h"
 #include "app/session/metric_sense.h"
+#include "app/session/spec_differences.h"
 
 namespace millrace::cli {
 
-/// A key of the resolved spec that is not the same in all runs.
-struct Difference {
-    std::string key;
-    std::vector<std::string> values;  ///< one per run, "-" if it has none
-};
-std::vector<Difference> differencesOf(const std::vector<values::RunDetail>& runs);
-/// Without what follows from other keys: hashes of counted vocabularies and their rows. They stay
-/// where nothing else differs.
-std::vector<Difference> withoutFollowing(std::vector<Difference> all);
-/// A step that some runs switch off as one line, `recipe.spam` on or off, without its keys that
-/// differ only because of that.
-std::vector<Difference> withStepsAsLines(std::vector<Difference> all);
-
-/// "+tailnum -origin": items that a list gained and lost against another, "other order" if only the
-/// order differs. Nothing unless both are lists; "-" counts as an empty one.
-std::optional<std::string> listChange(const std::string& before, const std::string& after);
-/// The value of a run as shown beside the base's: for a list, the items added and removed.
-std::string besideBase(const Difference& difference, std::size_t run, std::size_t base);
+using session::Difference;
 
 /// Best and last by run id, then by metric.
 using Figures = std::map<std::string, std::map<std::string, session::BestAndLast>>;

@@ -169,10 +169,11 @@ void showChanges(Page& page, const RunDetail& detail, const RunDetail* base) {
     Table table({{"CHANGED", Align::kLeft, 10},
                  {strCat("BASE ", base->summary.id), Align::kLeft, 8},
                  {"THIS RUN", Align::kLeft, 8}});
-    for (const Difference& difference : withStepsAsLines(differencesOf({*base, detail}))) {
+    for (const Difference& difference :
+         session::withStepsAsLines(session::differencesOf({base, &detail}))) {
         table.add({difference.key,
-                   {besideBase(difference, 0, 0), Tone::kDim},
-                   {besideBase(difference, 1, 0), Tone::kInfo}});
+                   {session::besideBase(difference, 0, 0), Tone::kDim},
+                   {session::besideBase(difference, 1, 0), Tone::kInfo}});
     }
     if (!table.isEmpty()) {
         page.table(table);

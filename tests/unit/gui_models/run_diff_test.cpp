@@ -51,6 +51,23 @@ TEST_F(RunDiffTest, ShowsOnlyWhatDiffers) {
     EXPECT_FALSE(diff.index(rowOf("batch.rows"), 1).data(RunDiff::kDiffersRole).toBool());
 }
 
+TEST_F(RunDiffTest, ShowsAStepThatIsSwitchedOffAsOneRow) {
+    auto without = std::make_shared<values::RunDetail>(*detail(0));
+    auto with = std::make_shared<values::RunDetail>(*without);
+    with->params["recipe.spam.enabled"] = "true";
+    with->params["recipe.spam.keep"] = "0.5";
+    without->params["recipe.spam.enabled"] = "false";
+    without->params["recipe.spam.keep"] = "";
+    diff.setRuns({with, without});
+    EXPECT_EQ(cell("recipe.spam", 1), "on");
+    EXPECT_EQ(cell("recipe.spam", 2), "off");
+    EXPECT_EQ(rowOf("recipe.spam.enabled"), -1);
+    EXPECT_EQ(rowOf("recipe.spam.keep"), -1);
+    EXPECT_EQ(diff.numDifferent(), 1);
+    diff.setOnlyDifferent(false);
+    EXPECT_EQ(cell("recipe.spam.keep", 1), "0.5");
+}
+
 TEST_F(RunDiffTest, TellsEnvironmentsApart) {
     diff.setRuns({detail(0), detail(4)});
     EXPECT_EQ(cell("Git: Working tree", 1), "clean");

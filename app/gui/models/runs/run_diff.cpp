@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <ranges>
 #include <set>
 
 #include "app/gui/models/run_text.h"
 #include "app/gui/models/runs/metric_facts.h"
 #include "app/session/pairs.h"
+#include "app/session/spec_differences.h"
 
 namespace millrace::gui {
 namespace {
@@ -88,7 +90,7 @@ void RunDiff::compute() {
     rows_.clear();
     addPairs();
     addMetrics();
-    addFacts(&specFacts, tr("Spec"));
+    addSpecs();
     addFacts(&receiptFacts, tr("Receipt"));
     addFacts(&environmentFacts, tr("Environment"));
     numDifferent_ = static_cast<int>(
@@ -201,6 +203,39 @@ void RunDiff::addPairedHead(const std::string& name) {
     rows_.push_back(std::move(row));
 }
 
+std::vector<const RunDetail*> RunDiff::details() const {
+    std::vector<const RunDetail*> runs;
+    for (const auto& run : runs_) {
+        runs.push_back(run.get());
+    }
+    return runs;
+}
+
+// Keys that follow from others do not count as different, and a step that some runs switch off is a
+// row of its own.
+void RunDiff::addSpecs() {
+    const std::size_t begin = rows_.size();
+    addFacts(&specFacts, tr("Spec"));
+    std::map<QString, session::Difference> differences;
+    for (session::Difference& one :
+         session::withStepsAsLines(session::withoutFollowing(session::differencesOf(details())))) {
+        differences.emplace(qtext(one.key), std::move(one));
+    }
+    for (Row& row : rows_ | std::views::drop(begin)) {
+        row.differs = differences.erase(row.name) > 0;
+    }
+    for (const auto& [key, difference] : differences) {
+        Row row{tr("Spec"), key, {}, {}, "", true};
+        for (const std::string& value : difference.values) {
+            row.values.push_back(value == "-" ? QString() : qtext(value));
+        }
+        row.tips = row.values;
+        const auto first = rows_.begin() + static_cast<std::ptrdiff_t>(begin);
+        rows_.insert(std::ranges::lower_bound(first, rows_.end(), key, {}, &Row::name),
+                     std::move(row));
+    }
+}
+
 void RunDiff::addFacts(std::vector<RunFact> (*factsOf)(const RunDetail&), const QString& title) {
     const bool isSpec = factsOf == &specFacts;  // keys, which need no section and are sorted
     struct Cells {
@@ -280,14 +315,10 @@ std::optional<BaseDifference> RunDiff::difference(int row, int column) const {
 }
 
 QString RunDiff::remarks() const {
-    std::vector<const RunDetail*> runs;
-    for (const auto& run : runs_) {
-        runs.push_back(run.get());
-    }
     QString text;
-    const bool isOfFirst = !runs.empty() && runs.front()->summary.id == pairedWith_;
+    const bool isOfFirst = !runs_.empty() && runs_.front()->summary.id == pairedWith_;
     for (const std::string& remark :
-         session::remarksOn(runs, isOfFirst ? pairs_ : values::PairReply())) {
+         session::remarksOn(details(), isOfFirst ? pairs_ : values::PairReply())) {
         text += (text.isEmpty() ? "" : " ") + qtext(remark);
     }
     return text;

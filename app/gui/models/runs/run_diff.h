@@ -68,6 +68,8 @@ class RunDiff : public QAbstractTableModel {
     void addPairs();
     void addPairedHead(const std::string& head);
     const values::RunPair* pairOf(std::size_t run) const;
+    std::vector<const values::RunDetail*> details() const;
+    void addSpecs();
     void addFacts(std::vector<RunFact> (*factsOf)(const values::RunDetail&), const QString& title);
     void show();
 
