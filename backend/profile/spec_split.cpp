@@ -20,6 +20,7 @@ constexpr double kMostEval = 0.25;
 // The share of fewer keys than kRoughKeys is only roughly a tenth.
 constexpr double kFewestKeys = 20, kRoughKeys = 1000, kEnoughShare = 0.98, kManyTimes = 1000;
 constexpr std::size_t kMostKeys = 4;
+constexpr std::int64_t kRowsPerNull = 200;  // or more: as good as no nulls
 constexpr std::int64_t kSecondUs = 1'000'000, kDaySeconds = 86'400;
 
 std::string dateText(std::int64_t days) {
@@ -92,23 +93,37 @@ Hash hashOf(const DatasetProfile& profile, const std::vector<const ColumnProfile
         }
     }
     const double enough = kEnoughShare * static_cast<double>(profile.rowsRead);
-    std::string names;
-    std::vector<std::string> used;
+    std::vector<const ColumnProfile*> used;
     double values = 1;
     for (const ColumnProfile* column : keys) {
         // One of several columns may follow from another, such as a customer's age from the
         // customer: their product says little until it is far beyond the rows.
         const double needed = used.size() > 1 ? kManyTimes * enough : enough;
         if (values < needed && used.size() < kMostKeys && isKey(*column)) {
-            strAppend(&names, names.empty() ? "" : ", ", sqlName(column->name()));
             values *= column->distinct();
-            used.push_back(column->name());
+            used.push_back(column);
         }
     }
-    return values < kFewestKeys
-               ? Hash()
-               : Hash{strCat("hash01(", names, ")"), used.size() == 1 ? used.front() : "",
-                      values < std::min(enough, kRoughKeys)};
+    if (values < kFewestKeys) {
+        return {};
+    }
+    // Rows in which all of these columns are null would be in one part.
+    const auto hasFewNulls = [](const ColumnProfile* column) {
+        return column->nulls() * kRowsPerNull <= column->rows();
+    };
+    if (std::ranges::none_of(used, hasFewNulls)) {
+        const auto whole = std::ranges::find_if(
+            keys, [&](const auto* column) { return isKey(*column) && hasFewNulls(column); });
+        if (whole != keys.end()) {
+            used.push_back(*whole);
+        }
+    }
+    std::string names;
+    for (const ColumnProfile* column : used) {
+        strAppend(&names, names.empty() ? "" : ", ", sqlName(column->name()));
+    }
+    return {strCat("hash01(", names, ")"), used.size() == 1 ? used.front()->name() : "",
+            values < std::min(enough, kRoughKeys) || std::ranges::none_of(used, hasFewNulls)};
 }
 
 // Words such as `end` and `like` are names in some places and none in others: all uses are tried.

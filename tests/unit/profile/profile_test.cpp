@@ -313,10 +313,11 @@ DatasetProfile profileWith(const std::vector<ColumnProfile>& columns, std::int64
     return profile;
 }
 
-ColumnProfile integers(const std::string& name, std::int64_t modulo) {
+// 1,000 values, of which the first are null.
+ColumnProfile integers(const std::string& name, std::int64_t modulo, std::int64_t nulls = 0) {
     arrow::Int64Builder builder;
     for (std::int64_t r = 0; r < 1000; ++r) {
-        EXPECT_TRUE(builder.Append(r % modulo).ok());
+        EXPECT_TRUE((r < nulls ? builder.AppendNull() : builder.Append(r % modulo)).ok());
     }
     return columnOf(name, {expr::TypeKind::kInt64}, *builder.Finish());
 }
@@ -354,6 +355,26 @@ TEST(SpecSplit, SeveralKeysAreMoreThanTheirProductAsksFor) {
         chooseSplit(profile, {}, {&profile.columns[0], &profile.columns[1], &profile.columns[2]});
     ASSERT_TRUE(split.ok()) << split.status();
     EXPECT_EQ(split->train, "hash01(customer, age, item) < 0.9") << "age may follow from customer";
+}
+
+TEST(SpecSplit, RowsWithoutAnyKeyAreToldApartByAColumnWithoutNulls) {
+    const auto splitBy = [](std::int64_t nullsOfAge) {
+        const DatasetProfile profile =
+            profileWith({integers("user", 1000, 60), integers("lnw", 1000, 60),
+                         integers("bmi", 1000, 60), integers("age", 40, nullsOfAge)},
+                        1000);
+        return chooseSplit(
+            profile, {},
+            {&profile.columns[0], &profile.columns[1], &profile.columns[2], &profile.columns[3]});
+    };
+    const auto split = splitBy(0);
+    ASSERT_TRUE(split.ok()) << split.status();
+    EXPECT_EQ(split->train, "hash01(user, lnw, bmi, age) < 0.9");
+    EXPECT_THAT(split->why, ::testing::StartsWith("A tenth of the rows"));
+    const auto rough = splitBy(60);
+    ASSERT_TRUE(rough.ok()) << rough.status();
+    EXPECT_EQ(rough->train, "hash01(user, lnw, bmi) < 0.9");
+    EXPECT_THAT(rough->why, ::testing::StartsWith("About a tenth of the rows"));
 }
 
 TEST(SpecSplit, RowsThatNothingTellsApartAreRefused) {
