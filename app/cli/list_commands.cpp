@@ -197,7 +197,8 @@ Result<std::vector<ListColumn>> columnsOf(const ParsedArgs& args) {
     std::vector<ListColumn> columns;
     for (const std::string& name : names) {
         ASSIGN_OR_RETURN(ListColumn column, columnOf(name));
-        column.names = column.names.empty() ? std::vector{name} : column.names;
+        const bool isField = std::ranges::find(column.names, name) != column.names.end();
+        column.names = isField || column.names.empty() ? std::vector{name} : column.names;
         columns.push_back(std::move(column));
     }
     return columns;

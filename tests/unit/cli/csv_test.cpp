@@ -67,6 +67,8 @@ TEST_F(CsvTest, LsHasTheChosenColumnsOnly) {
     EXPECT_EQ(rows[1][4], "0.5");
     EXPECT_EQ(run({"ls", "--csv", "--columns", "variation,progress.step"}), kExitOk);
     EXPECT_TRUE(out.str().starts_with("variation,progress.step\n")) << out.str();
+    EXPECT_EQ(run({"ls", "--csv", "--columns", "id,name"}), kExitOk);
+    EXPECT_TRUE(out.str().starts_with("id,name\n")) << "without the variation, as in a table";
     EXPECT_EQ(run({"ls", "--csv", "--columns", "tags.nobody"}), kExitOk);
     EXPECT_EQ(out.str(), "tags.nobody\n\"\"\n\"\"\n") << "readers skip empty lines";
 }
