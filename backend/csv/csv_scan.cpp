@@ -90,8 +90,9 @@ class Scanner {
         if (text().starts_with("\xef\xbb\xbf")) {
             at_ = 3;
         }
-        if (files::isJson(text().substr(at_, files::kContentBytes))) {
-            return invalidArgument(file_.path, ": it is ", files::kJsonContent);
+        const std::string_view start = text().substr(at_, files::kContentBytes);
+        if (files::isJson(start)) {
+            return invalidArgument(file_.path, ": it is ", files::jsonContent(start));
         }
         for (std::int64_t i = 0; i < options_.csvSkipRows && !(isEnd_ && at_ == size_); ++i) {
             RETURN_IF_ERROR(skipLine());

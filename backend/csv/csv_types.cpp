@@ -104,17 +104,14 @@ std::string shown(const std::vector<files::DataFile>& files, const Totals& total
     return strCat(files[totals.fileOf[static_cast<std::size_t>(place.form)]].path, ":", place.line);
 }
 
-/// How to read a column's texts, or another bad value, as null; "" if there are many of them, or
-/// one cannot be written in the spec unchanged.
+/// How to read a column's texts as null; "" if the bad value is another value than a text (such as
+/// True among 0 and 1), or if there are many texts, or one cannot be written in the spec unchanged.
 std::string asNull(const Totals& totals, const files::CsvPlace& bad) {
     std::vector<std::string> values = totals.sum.texts;
-    if (bad.form != F::kText) {
-        values.insert(values.begin(), bad.value);
-    }
     const bool isWritten = std::ranges::none_of(values, [](const std::string& value) {
         return value.find('\'') != std::string::npos || value.ends_with("…");
     });
-    if (values.size() > files::CsvColumn::kFewTexts || !isWritten) {
+    if (bad.form != F::kText || values.size() > files::CsvColumn::kFewTexts || !isWritten) {
         return "";
     }
     const char* const reads = values.size() > 1 ? "them" : "it";
@@ -242,11 +239,13 @@ void noteGiven(const std::vector<files::DataFile>& files, const files::ReadOptio
         return;
     }
     const files::CsvPlace& first = firstBad(totals, given);
-    notes.push_back(strCat(shown(files, totals, first), ": column '", name, "': '", first.value,
-                           "' is not of type ", expr::DataType{given.kind}.name(), ", which ",
-                           options.csvKey, ".types gives (", formatCount(bad),
-                           bad == 1 ? " such value)" : " such values)",
-                           ": a run that reads the column fails there"));
+    if (csvFits(given.kind, first.value, options.csvHasDecimalComma)) {
+        return;  // 1.0 is an integer; values with a fraction may follow, and then a run says so
+    }
+    notes.push_back(strCat(
+        shown(files, totals, first), ": column '", name, "': '", first.value, "' is not of type ",
+        expr::DataType{given.kind}.name(), ", which the spec gives (", formatCount(bad),
+        bad == 1 ? " such value)" : " such values)", ": a run that reads the column fails there"));
 }
 
 Result<K> resolve(const std::vector<files::DataFile>& files, const files::ReadOptions& options,

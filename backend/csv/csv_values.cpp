@@ -37,6 +37,14 @@ std::string_view withoutPlus(std::string_view text) {
     return isNumber ? text.substr(1) : text;
 }
 
+/// "243" of "243.0", as pandas writes whole numbers of a column that has missing values.
+std::string_view withoutZeroFraction(std::string_view text) {
+    const std::size_t point = text.find('.');
+    const bool isWhole = point != text.npos && point > 0 && point + 1 < text.size() &&
+                         text.find_first_not_of('0', point + 1) == text.npos;
+    return isWhole ? text.substr(0, point) : text;
+}
+
 template <class T>
 bool parseWhole(std::string_view text, T& value) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -193,7 +201,7 @@ bool csvCommaNumber(std::string_view text, double& value) {
 
 template <class T>
 bool csvInteger(std::string_view text, T& value) {
-    text = withoutPlus(trimmed(text));
+    text = withoutZeroFraction(withoutPlus(trimmed(text)));
     if (std::is_unsigned_v<T> && text.starts_with('-')) {
         // Among numbers with a minus sign, only zero fits an unsigned type.
         std::int64_t zero = 0;

@@ -28,8 +28,9 @@ CsvValueForm lookOf(std::string_view value, bool hasDecimalComma = false);
 /// "column 'c': 'x' is not of type double".
 std::string csvMisfit(std::string_view column, std::string_view value, const expr::DataType& type);
 
-/// Parse a text as a type; return false if it does not fit. Declared bools may also be 1 and 0. A
-/// whole number that no double can hold does not fit: its value would change.
+/// Parse a text as a type; return false if it does not fit. Declared bools may also be 1 and 0, and
+/// declared integers 1.0. A whole number that no double can hold does not fit: its value would
+/// change.
 bool csvNumber(std::string_view text, double& value);
 /// Like csvNumber(), for a number with a decimal comma.
 bool csvCommaNumber(std::string_view text, double& value);

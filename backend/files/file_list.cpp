@@ -380,7 +380,9 @@ Result<Entry> listEntry(const std::string& written, const std::string& baseDir,
         return listGlob(path, written);
     }
     if (errno == ENOENT || errno == ENOTDIR) {
-        return notFound(written, ": no such file or directory");
+        const bool isOfShell = written.starts_with('~') || written.find('$') != written.npos;
+        return notFound(written, ": no such file or directory",
+                        isOfShell ? "; ~ and variables of the shell are not expanded" : "");
     }
     return errnoStatus(errno, written);
 }

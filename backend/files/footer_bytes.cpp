@@ -18,7 +18,7 @@ std::string seenIn(std::string_view path, std::string_view start, std::string_vi
     const bool isNamedJson = path.find(".json") != std::string_view::npos ||
                              path.find(".ndjson") != std::string_view::npos;
     const std::string_view packed =
-        isNamedJson && (isGzip(start) || isZstd(start)) ? kJsonContent : packedContent(start);
+        isNamedJson && (isGzip(start) || isZstd(start)) ? jsonContent("") : packedContent(start);
     const std::string seen = !packed.empty() ? strCat("it is ", packed)
                              : isGzip(start) ? "it is a gzip file"
                              : isZstd(start) ? "it is a zstd file"

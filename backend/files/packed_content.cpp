@@ -39,7 +39,7 @@ std::string_view packedContent(std::string_view start) {
         return "a bzip2 file; decompress it with bunzip2";
     }
     if (isJson(start)) {
-        return kJsonContent;
+        return jsonContent(start);
     }
     for (const Content& content : kContents) {
         if (start.starts_with(content.start)) {
@@ -47,6 +47,17 @@ std::string_view packedContent(std::string_view start) {
         }
     }
     return "";
+}
+
+std::string_view jsonContent(std::string_view start) {
+    const std::size_t first = start.find_first_of("[{");
+    return first != start.npos && start[first] == '['
+               ? "a list in JSON, which is not read; convert it to Parquet with duckdb -c \"copy "
+                 "(from 'FILE.json') to 'FILE.parquet'\", or in Python with "
+                 "pandas.read_json('FILE.json').to_parquet('FILE.parquet')"
+               : "JSON, which is not read; convert it to Parquet with duckdb -c \"copy (from "
+                 "'FILE.jsonl') to 'FILE.parquet'\", or in Python with "
+                 "pandas.read_json('FILE.jsonl', lines=True).to_parquet('FILE.parquet')";
 }
 
 bool isJson(std::string_view start) {

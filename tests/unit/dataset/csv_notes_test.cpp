@@ -4,6 +4,7 @@
 #include <arrow/util/compression.h>
 #include <gmock/gmock.h>
 
+#include "backend/csv/csv_values.h"
 #include "backend/spec/data_format.h"
 #include "tests/unit/dataset/csv_datasets.h"
 
@@ -44,12 +45,30 @@ TEST(CsvNotes, ValuesOfALaterFileThatAreNotOfTheGivenTypeAreNoted) {
     ASSERT_TRUE(dataset.ok()) << dataset.status();
     EXPECT_THAT(
         (*dataset)->notes(),
-        ElementsAre(AllOf(HasSubstr("b.csv:3: column 'x': 'soon' is not of type int32, which "
-                                    "dataset.csv.types gives (2 such values): a run that "
-                                    "reads the column fails there"))));
+        ElementsAre(AllOf(HasSubstr("b.csv:3: column 'x': 'soon' is not of type int32, which the "
+                                    "spec gives (2 such values): a run that reads the column "
+                                    "fails there"))));
     options.csvDropsBadRows = true;
     EXPECT_THAT((*openAt(dir, options))->notes(),
                 ElementsAre(HasSubstr("drop leaves 2 such rows out")));
+}
+
+TEST(CsvNotes, WholeNumbersWithAPointAreIntegersIfTheSpecSaysSo) {
+    DataDirectory dir;
+    dir.text("a.csv", "x\n243.0\n\"\"\n7.00\n");
+    files::ReadOptions options = csv();
+    options.csvTypes = {{"x", "int64"}};
+    const auto dataset = openAt(dir, options);
+    ASSERT_TRUE(dataset.ok()) << dataset.status();
+    EXPECT_THAT((*dataset)->notes(), IsEmpty());
+    std::int64_t value = 0;
+    EXPECT_TRUE(csv::csvInteger(" 243.0", value));
+    EXPECT_EQ(value, 243);
+    EXPECT_TRUE(csv::csvInteger("-7.00", value));
+    EXPECT_EQ(value, -7);
+    for (const char* other : {"243.5", "243.", ".0", "1.0e3", "2.0.0"}) {
+        EXPECT_FALSE(csv::csvInteger(other, value)) << other;
+    }
 }
 
 TEST(CsvNotes, ManyDifferentTextsAmongNumbersAreNotReadAsNull) {
@@ -182,8 +201,9 @@ TEST(CsvNotes, FilesOfOtherFormatsAreNamedByTheirFirstBytes) {
         {"\x04\x22\x4d\x18\x60", "an lz4 file; decompress it with unlz4"},
         {"PK\x03\x04 and more", "a ZIP archive; unzip it"},
         {"7z\xbc\xaf\x27\x1c", "a 7z archive; unpack it with 7z x"},
+        {"[\n {\"user_id\": 95", "a list in JSON, which is not read; convert it to Parquet with "},
         {"{\"user_id\": 95, ", "JSON, which is not read; convert it to Parquet with duckdb -c"},
-        {"\n[ {\"user_id\": 95}", "JSON, which is not read"},
+        {"\n[ {\"user_id\": 95}", "a list in JSON, which is not read"},
         {"\x80\x04\x95 and more", "a Python pickle; load it"},
         {"PAR1\x15\x04", "a Parquet file; dataset.format: parquet"}};
     for (const auto& [start, what] : starts) {
