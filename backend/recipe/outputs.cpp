@@ -200,7 +200,7 @@ Status LabelMaker::run(RowSet& rows, bool isWeighted, FeatureBatch& batch) const
                 return invalidArgument(rows.split().relativePath, ": row ", rows.rowNumber(i),
                                        ": labels.", head.name, ": the label is ", digitsOf(label),
                                        "; it must be a number from 0 to 1 (a condition such as `",
-                                       head.name, " > 0` makes one)");
+                                       expr::expressionText(head.expr), " > 0` makes one)");
             }
             column.label[static_cast<std::size_t>(i)] = static_cast<float>(label);
             column.mask[static_cast<std::size_t>(i)] = 1;

@@ -19,6 +19,12 @@ bool isId(const expr::DataType& type) {
     return type.isInteger() || type.isString();
 }
 
+bool isCarried(const expr::DataType& type) {
+    const expr::DataType one = type.element();
+    return type.isList ? one.isTemporal() || one.isInteger() || one.isFloat()
+                       : type.kind != expr::TypeKind::kNull;
+}
+
 class Binder {
  public:
     Binder(RunSpec& spec, const TableSchemaLookup& tables, BindResult& result)
@@ -238,8 +244,8 @@ class Binder {
                    "an integer or a string (make others with hash or bucketize)", isId);
         const auto isIdList = [](const expr::DataType& t) { return t.isList && isId(t.element()); };
         columnList(typer, "features.lists", f.lists, "a list of integers or strings", isIdList);
-        columnList(typer, "features.carry", f.carry, "a plain column",
-                   [](const expr::DataType&) { return true; });
+        columnList(typer, "features.carry", f.carry,
+                   "a value, or a list of numbers, dates or times", isCarried);
         for (const WeightedFeature& weighted : f.weighted) {
             check(typer, "features.weighted", weighted.ids, "a list of integers or strings",
                   isIdList);
@@ -267,8 +273,7 @@ class Binder {
             f.vectors.push_back(column.name);
             const auto given = f.vectorSizes.find(column.name);
             const std::int64_t size = given == f.vectorSizes.end() ? 0 : given->second;
-            const std::string wanted = strCat(
-                "a float list of fixed size, or one with {column: ", column.name, ", size: N}");
+            const char* const wanted = "a list of floats (cast(x as float[])) with a `size`";
             check(typer, path, column, wanted, [size](const expr::DataType& t) {
                 return t.isList && t.element().isFloat() &&
                        (t.listSize == 0 ? size > 0 : size == 0 || size == t.listSize);

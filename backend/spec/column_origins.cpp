@@ -269,6 +269,7 @@ std::vector<std::string> streamExpressions(const RunSpec& spec) {
         const StepReads reads = step.reads();
         texts.insert(texts.end(), reads.expressions.begin(), reads.expressions.end());
         texts.insert(texts.end(), reads.lookedUp.begin(), reads.lookedUp.end());
+        texts.insert(texts.end(), reads.ofTable.begin(), reads.ofTable.end());
         for (const MadeColumn& column : step.makes()) {
             texts.push_back(column.expr);
         }

@@ -40,7 +40,7 @@ struct AsOf {
     static void listKeys(auto& a) {
         using S = AsOf;
         a("left", &S::left, "the row's time: a column or an expression", {.isRequired = true});
-        a("right", &S::right, "the table's time", {.isRequired = true});
+        a("right", &S::right, "the table's time: a column or an expression", {.isRequired = true});
         a("tolerance", &S::tolerance,
           "how much older the table's row may be: in seconds for dates and timestamps, for "
           "integers in their own unit; 0: any age",
@@ -64,6 +64,7 @@ struct TableLookup {
 struct StepReads {
     std::vector<std::string> expressions;
     std::vector<std::string> lookedUp;  ///< each a column, or an expression over the rows
+    std::vector<std::string> ofTable;   ///< the same over a side table's columns
     std::vector<std::string> columns;
 };
 

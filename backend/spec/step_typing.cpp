@@ -125,7 +125,7 @@ void StepTyper::lookUp(const TableLookup& lookup, const std::optional<AsOf>& asO
             sink_(key, "duplicate", 0,
                   strCat("the rows have a column '", taken.name,
                          "' already; take it under another name, as in take: {", taken.name,
-                         "_2: ", taken.name, "}"));
+                         "_2: ", taken.expr, "}"));
             continue;
         }
         std::optional<expr::DataType> type = typeIn(*table, key, taken.expr, Wanted::kAny);
@@ -160,20 +160,28 @@ void StepTyper::checkJoinKey(const JoinKey& key, const std::string& table,
 
 void StepTyper::checkAsOf(const AsOf& asOf, const std::string& table, const expr::Schema& right) {
     const std::optional<expr::DataType> left = joinLeft("as_of.left", asOf.left);
-    const expr::Field* other = right.find(asOf.right);
-    if (other == nullptr) {
+    const bool isExpression = expr::isJoinExpression(asOf.right, right);
+    const expr::Field* column = right.find(asOf.right);
+    if (column == nullptr && !isExpression) {
         sink_("as_of.right", "unknown_column", 0, right.whyUnknownIn(table, asOf.right));
+        return;
+    }
+    const std::optional<expr::DataType> other =
+        isExpression ? typeIn(right, "as_of.right", asOf.right, Wanted::kAny)
+                     : std::optional(column->type);
+    if (!other) {
         return;
     }
     const auto isTime = [](const expr::DataType& type) {
         return type.isTemporal() || type.isInteger();
     };
     const bool isWideLeft = left && left->kind == expr::TypeKind::kUint64;
-    if (isWideLeft || other->type.kind == expr::TypeKind::kUint64) {
+    if (isWideLeft || other->kind == expr::TypeKind::kUint64) {
         // Times are compared as int64, which cannot hold values from 2^63 on.
         sink_(isWideLeft ? "as_of.left" : "as_of.right", "type", 0,
-              strCat(isWideLeft && expr::isJoinExpression(asOf.left, columns_) ? "expression '"
-                                                                               : "column '",
+              strCat((isWideLeft ? expr::isJoinExpression(asOf.left, columns_) : isExpression)
+                         ? "expression '"
+                         : "column '",
                      isWideLeft ? asOf.left : asOf.right,
                      isWideLeft ? strCat("', the time of the rows for ", table, ",")
                                 : strCat("' of ", table),
@@ -181,12 +189,13 @@ void StepTyper::checkAsOf(const AsOf& asOf, const std::string& table, const expr
                      isWideLeft ? "derive a cast to int64" : "write it as int64 or a timestamp"));
         return;
     }
-    if (left && (!isTime(*left) || !isTime(other->type) ||
-                 left->isTemporal() != other->type.isTemporal())) {
-        sink_(
-            "as_of", "expression", 0,
-            strCat("cannot compare ", asOf.left, " (", left->name(), ") with ", asOf.right, " of ",
-                   table, " (", other->type.name(), "); both must be times, or both integers"));
+    if (left && (!isTime(*left) || !isTime(*other) || left->isTemporal() != other->isTemporal())) {
+        sink_("as_of", "expression", 0,
+              strCat("cannot compare ", asOf.left, " (", left->name(), ") with ", asOf.right,
+                     " of ", table, " (", other->name(), "); both must be times, or both integers",
+                     other->isString()
+                         ? strCat("; strptime(", asOf.right, ", '%d/%m/%Y') reads a text as a time")
+                         : ""));
     }
 }
 

@@ -78,6 +78,7 @@ StepReads JoinStep::reads() const {
     StepReads reads = lookedUp(*this);
     if (asOf) {
         reads.lookedUp.push_back(asOf->left);
+        reads.ofTable.push_back(asOf->right);
     }
     return reads;
 }

@@ -154,6 +154,7 @@ void addExpressions(const std::vector<spec::Step>& steps, std::vector<std::strin
         const spec::StepReads reads = step.reads();
         texts.insert(texts.end(), reads.expressions.begin(), reads.expressions.end());
         texts.insert(texts.end(), reads.lookedUp.begin(), reads.lookedUp.end());
+        texts.insert(texts.end(), reads.ofTable.begin(), reads.ofTable.end());
         for (const spec::MadeColumn& column : step.makes()) {
             if (column.isOfTable) {
                 texts.push_back(column.expr);

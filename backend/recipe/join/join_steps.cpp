@@ -31,16 +31,16 @@ std::string placeOf(const spec::Step& step) {
     return strCat("recipe.", step.name, ": table ", lookupOf(step).table.text());
 }
 
-/// A value that rows look up: a column, or an expression over the row's columns.
-struct LeftValue {
+/// A value by which rows and a table are matched: a column, or an expression over columns.
+struct KeyValue {
     std::string text, place;
     expr::DataType type;
     expr::Expr expr;  ///< null: the column of that name
 };
 
-Result<LeftValue> leftValue(const spec::Step& step, const expr::Schema& left,
-                            const std::string& text, const char* key) {
-    LeftValue value{text, strCat("recipe.", step.name, ".", key), {}, nullptr};
+Result<KeyValue> keyValue(const spec::Step& step, const expr::Schema& left, const std::string& text,
+                          const char* key) {
+    KeyValue value{text, strCat("recipe.", step.name, ".", key), {}, nullptr};
     const expr::Field* field = left.find(text);
     if (field != nullptr) {
         value.type = field->type;
@@ -55,10 +55,10 @@ Result<LeftValue> leftValue(const spec::Step& step, const expr::Schema& left,
     return value;
 }
 
-Result<std::vector<LeftValue>> leftValues(const spec::Step& step, const expr::Schema& left) {
-    std::vector<LeftValue> values;
+Result<std::vector<KeyValue>> keyValues(const spec::Step& step, const expr::Schema& left) {
+    std::vector<KeyValue> values;
     for (const spec::JoinKey& key : lookupOf(step).on) {
-        ASSIGN_OR_RETURN(LeftValue value, leftValue(step, left, key.left, "on"));
+        ASSIGN_OR_RETURN(KeyValue value, keyValue(step, left, key.left, "on"));
         values.push_back(std::move(value));
     }
     return values;
@@ -75,7 +75,7 @@ Result<expr::DataType> rightType(const spec::Step& step, const expr::Schema& rig
 }
 
 /// `left`: the values for the step's keys, in order.
-Result<std::vector<JoinKeySpec>> keysOf(const spec::Step& step, const std::vector<LeftValue>& left,
+Result<std::vector<JoinKeySpec>> keysOf(const spec::Step& step, const std::vector<KeyValue>& left,
                                         const expr::Schema& right) {
     std::vector<JoinKeySpec> keys;
     for (std::size_t i = 0; i < left.size(); ++i) {
@@ -121,9 +121,9 @@ Result<LoadedTable> loadStepTable(const spec::Step& step, const std::vector<Join
     return loaded;
 }
 
-Result<std::vector<ArrayPtr>> valuesOf(RowSet& rows, const std::vector<LeftValue>& values) {
+Result<std::vector<ArrayPtr>> valuesOf(RowSet& rows, const std::vector<KeyValue>& values) {
     std::vector<std::string> names;
-    for (const LeftValue& value : values) {
+    for (const KeyValue& value : values) {
         const std::vector<std::string> read = value.expr == nullptr
                                                   ? std::vector<std::string>{value.text}
                                                   : expr::collectColumns(value.expr);
@@ -131,7 +131,7 @@ Result<std::vector<ArrayPtr>> valuesOf(RowSet& rows, const std::vector<LeftValue
     }
     RETURN_IF_ERROR(rows.prefetch(names));
     std::vector<ArrayPtr> left;
-    for (const LeftValue& value : values) {
+    for (const KeyValue& value : values) {
         ASSIGN_OR_RETURN(ArrayPtr column, value.expr == nullptr
                                               ? rows.storedColumn(value.text)
                                               : evaluateRows(value.expr, rows, value.place));
@@ -167,7 +167,7 @@ class JoinMatches {
     enum Reason : std::size_t { kNoPartner, kNoneBefore, kTooOld };
 
     /// `left`: the values to look up; for a table by time, the last one is the time.
-    JoinMatches(std::vector<LeftValue> left, std::shared_ptr<const JoinedTable> table)
+    JoinMatches(std::vector<KeyValue> left, std::shared_ptr<const JoinedTable> table)
         : left_(std::move(left)), table_(std::move(table)) {}
 
     Result<std::vector<std::int64_t>> of(RowSet& rows, StepCount& count) const {
@@ -195,7 +195,7 @@ class JoinMatches {
     const JoinedTable& table() const { return *table_; }
 
  private:
-    std::vector<LeftValue> left_;
+    std::vector<KeyValue> left_;
     std::shared_ptr<const JoinedTable> table_;
 };
 
@@ -238,7 +238,7 @@ class JoinStep : public CompiledStep {
 
 class MembershipStep : public CompiledStep {
  public:
-    MembershipStep(std::shared_ptr<const JoinTable> index, std::vector<LeftValue> left,
+    MembershipStep(std::shared_ptr<const JoinTable> index, std::vector<KeyValue> left,
                    bool keepsMembers)
         : index_(std::move(index)), left_(std::move(left)), keepsMembers_(keepsMembers) {}
 
@@ -262,7 +262,7 @@ class MembershipStep : public CompiledStep {
 
  private:
     const std::shared_ptr<const JoinTable> index_;
-    const std::vector<LeftValue> left_;
+    const std::vector<KeyValue> left_;
     const bool keepsMembers_;
 };
 
@@ -283,6 +283,18 @@ Result<std::vector<expr::Expr>> takeExpressions(const spec::Step& step,
     return expressions;
 }
 
+/// `what`: the key of the step for errors.
+Result<ArrayPtr> tableValues(const spec::Step& step, const expr::Expr& expr, TableInput& input,
+                             const std::string& what) {
+    std::int64_t failed = -1;
+    Result<ArrayPtr> values = eval::evaluate(expr, input, &failed);
+    return values.ok()
+               ? std::move(values)
+               : Status(values.status().code(),
+                        strCat(placeOf(step), failed < 0 ? "" : strCat(", row ", failed + 1), ": ",
+                               what, ": ", messageOf(values.status())));
+}
+
 Result<std::vector<TakenColumn>> takeColumns(const spec::Step& step,
                                              const std::vector<spec::NamedExpr>& take,
                                              const std::vector<expr::Expr>& expressions,
@@ -290,14 +302,9 @@ Result<std::vector<TakenColumn>> takeColumns(const spec::Step& step,
     TableInput input(rows.table);
     std::vector<TakenColumn> taken;
     for (std::size_t i = 0; i < expressions.size(); ++i) {
-        std::int64_t failed = -1;
-        Result<ArrayPtr> values = eval::evaluate(expressions[i], input, &failed);
-        if (!values.ok()) {
-            return Status(values.status().code(),
-                          strCat(placeOf(step), failed < 0 ? "" : strCat(", row ", failed + 1),
-                                 ": take ", take[i].name, ": ", messageOf(values.status())));
-        }
-        taken.push_back({take[i].name, *std::move(values)});
+        ASSIGN_OR_RETURN(ArrayPtr values,
+                         tableValues(step, expressions[i], input, strCat("take ", take[i].name)));
+        taken.push_back({take[i].name, std::move(values)});
     }
     return taken;
 }
@@ -310,19 +317,28 @@ Result<std::shared_ptr<const JoinedTable>> makeJoined(const spec::Step& step,
     std::set<std::string> needed;
     ASSIGN_OR_RETURN(const std::vector<expr::Expr> expressions,
                      takeExpressions(step, join.take, right, needed));
+    KeyValue time;
     if (join.asOf) {
-        needed.insert(join.asOf->right);
+        ASSIGN_OR_RETURN(time, keyValue(step, right, join.asOf->right, "as_of.right"));
+        if (time.expr == nullptr) {
+            needed.insert(time.text);
+        } else {
+            for (const std::string& column : expr::collectColumns(time.expr)) {
+                needed.insert(column);
+            }
+        }
     }
     ASSIGN_OR_RETURN(LoadedTable loaded, loadStepTable(step, keys, tables, std::move(needed)));
     auto joined = std::make_shared<JoinedTable>();
     const JoinTable::Options options{placeOf(step), join.onDuplicate == "first", tables.budget,
                                      JoinTable::Finds::kRow, tables.shared->threads()};
     if (join.asOf) {
-        ASSIGN_OR_RETURN(const expr::DataType type, rightType(step, right, join.asOf->right));
         TableInput input(loaded.rows.table);
-        ASSIGN_OR_RETURN(const ArrayPtr times, input.column(join.asOf->right));
+        ASSIGN_OR_RETURN(const ArrayPtr times,
+                         time.expr == nullptr ? input.column(time.text)
+                                              : tableValues(step, time.expr, input, "as_of.right"));
         ASSIGN_OR_RETURN(joined->byTime, AsOfTable::make(options, keys, loaded.keyColumns, times,
-                                                         type, *join.asOf));
+                                                         time.type, *join.asOf));
     } else {
         ASSIGN_OR_RETURN(joined->byKey, JoinTable::make(options, keys, loaded.keyColumns));
     }
@@ -347,11 +363,11 @@ Result<StepPtr> compileJoin(const spec::Step& step, const spec::JoinStep& join,
                             const StepContext& context) {
     const TableSource& tables = context.tables;
     ASSIGN_OR_RETURN(const expr::Schema right, tables.schema(join.table));
-    ASSIGN_OR_RETURN(std::vector<LeftValue> left, leftValues(step, context.schema));
+    ASSIGN_OR_RETURN(std::vector<KeyValue> left, keyValues(step, context.schema));
     ASSIGN_OR_RETURN(const std::vector<JoinKeySpec> keys, keysOf(step, left, right));
     if (join.asOf) {
-        ASSIGN_OR_RETURN(LeftValue time,
-                         leftValue(step, context.schema, join.asOf->left, "as_of.left"));
+        ASSIGN_OR_RETURN(KeyValue time,
+                         keyValue(step, context.schema, join.asOf->left, "as_of.left"));
         left.push_back(std::move(time));
     }
     ASSIGN_OR_RETURN(auto table, tables.shared->get<JoinedTable>(sharedKey(step, keys), [&] {
@@ -366,7 +382,7 @@ Result<StepPtr> compileMembership(const spec::Step& step, bool keepsMembers,
                                   const StepContext& context) {
     const TableSource& tables = context.tables;
     ASSIGN_OR_RETURN(const expr::Schema right, tables.schema(lookupOf(step).table));
-    ASSIGN_OR_RETURN(std::vector<LeftValue> left, leftValues(step, context.schema));
+    ASSIGN_OR_RETURN(std::vector<KeyValue> left, keyValues(step, context.schema));
     ASSIGN_OR_RETURN(const std::vector<JoinKeySpec> keys, keysOf(step, left, right));
     const auto make = [&]() -> Result<std::shared_ptr<const JoinTable>> {
         ASSIGN_OR_RETURN(LoadedTable table, loadStepTable(step, keys, tables, {}));

@@ -54,7 +54,7 @@ Status addTable(const Wanted& wanted, const TableSource& tables, TableNeed& all)
     return okStatus();
 }
 
-Result<Wanted> wantedBy(const spec::Step& step) {
+Result<Wanted> wantedBy(const spec::Step& step, const TableSource& tables) {
     const spec::TableLookup& lookup = *step.lookup();
     Wanted wanted{
         lookup.table, strCat("recipe.", step.name, ": table ", lookup.table.text()), {}, {}, false};
@@ -65,7 +65,16 @@ Result<Wanted> wantedBy(const spec::Step& step) {
     wanted.finds = join == nullptr ? JoinTable::Finds::kMember : JoinTable::Finds::kRow;
     if (join != nullptr && join->asOf) {
         wanted.isAsOf = true;
-        wanted.keys.insert(join->asOf->right);
+        const std::string& time = join->asOf->right;
+        ASSIGN_OR_RETURN(const expr::Schema schema, tables.schema(lookup.table));
+        if (schema.find(time) != nullptr) {
+            wanted.keys.insert(time);
+        } else {
+            ASSIGN_OR_RETURN(const expr::Expr expr, expr::parseExpression(time));
+            for (const std::string& column : expr::collectColumns(expr)) {
+                wanted.keys.insert(column);
+            }
+        }
     }
     for (const spec::MadeColumn& taken : step.makes()) {
         ASSIGN_OR_RETURN(const expr::Expr expr, expr::parseExpression(taken.expr));
@@ -105,7 +114,7 @@ Result<TableNeed> tableNeed(const spec::RunSpec& spec, const TableSource& tables
     std::set<std::string> known;
     for (const spec::Step& step : stepsWithTables(spec, parts)) {
         if (known.insert(tableText(step)).second) {
-            ASSIGN_OR_RETURN(Wanted one, wantedBy(step));
+            ASSIGN_OR_RETURN(Wanted one, wantedBy(step, tables));
             wanted.push_back(std::move(one));
         }
     }

@@ -157,6 +157,10 @@ TEST(Recipe, WhatIsLookedUpMayBeAnExpressionOverTheRow) {
     EXPECT_THAT(batch->rowNumbers, ElementsAre(0, 1, 2));
     EXPECT_THAT(floats(batch->dense[0].values, 3), ElementsAre(30, -1, 10));
     EXPECT_THAT(floats(batch->dense[1].values, 3), ElementsAre(2, 2, 3));
+    bench.step<spec::JoinStep>(1).asOf = spec::AsOf{"x", "since - 99", 0};
+    const auto shifted = bench.run(data);
+    ASSERT_TRUE(shifted.ok()) << shifted.status();
+    EXPECT_THAT(floats(shifted->dense[1].values, 3), ElementsAre(1, 1, 3)) << "of the table";
     bench.step<spec::JoinStep>(0).on = {{"x + 9223372036854775807", "k"}};
     EXPECT_THAT(errorOf(bench, data), HasSubstr("recipe.first.on: integer overflow"));
     bench.step<spec::JoinStep>(0).on = {{"xx", "k"}};
@@ -373,7 +377,7 @@ TEST(Recipe, ALabelOutsideOfZeroToOneIsAnErrorWithFileAndRow) {
     EXPECT_EQ(
         errorOf(bench, large),
         "f.csv: row 2: labels.a: the label is 4; it must be a number from 0 to 1 (a condition "
-        "such as `a > 0` makes one)");
+        "such as `\"r\" > 0` makes one)");
     MemoryColumns negative({{"r", reals({-0.5})}, {"u", ints({1})}});
     EXPECT_THAT(errorOf(bench, negative), HasSubstr("the label is -0.5"));
     MemoryColumns borders({{"r", reals({0, 1})}, {"u", ints({1, 1})}});

@@ -525,8 +525,14 @@ TEST(BindSchema, AsOfComparesTimesOfOneKind) {
         boundOf(withRecipe(join + "title}, take: [title]}\n"))
             .errors()
             .find("cannot compare timestamp (int64) with title of movies.csv (string); both must "
-                  "be times, or both integers"),
+                  "be times, or both integers; strptime(title, '%d/%m/%Y') reads a text as a "
+                  "time"),
         std::string::npos);
+    EXPECT_EQ(boundOf(withRecipe(join + "movieId + 1}, take: [title]}\n")).errors(), "");
+    EXPECT_NE(boundOf(withRecipe(join + "movieId + since}, take: [title]}\n"))
+                  .errors()
+                  .find("unknown column 'since'"),
+              std::string::npos);
     EXPECT_NE(boundOf(withRecipe(join + "when}, take: [title]}\n"))
                   .errors()
                   .find("movies.csv has no column 'when'"),
