@@ -434,6 +434,7 @@ class Writer {
     TrainingShape trainingShape() const {
         TrainingShape shape;
         shape.trainedRows = options_.trainedRows;
+        shape.idAuc = options_.idAuc;
         shape.rows = std::llround(static_cast<double>(profile_.rows) * label_.labelledShare());
         for (const Guess& guess : guesses_) {
             const bool isVector = guess.use == Use::kVector;

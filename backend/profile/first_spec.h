@@ -26,6 +26,7 @@ struct FirstSpecOptions {
     bool splitsByTime = true;                    ///< where there is a time; false: a hash decides
     double evalShare = 0.1;                      ///< of the rows, where a hash decides
     std::int64_t trainedRows = 0;                ///< of an epoch; 0: it is estimated
+    double idAuc = 0.5;                          ///< how well an id alone orders rows by the label
     std::map<std::string, std::string> remarks;  ///< by column: what its comment says besides
 };
 

@@ -14,6 +14,9 @@ constexpr std::int64_t kHuge = 1'000'000, kLargest = 4'000'000;
 // teach it its training rows by heart.
 constexpr std::int64_t kFewSteps = 400, kManySteps = 900;
 constexpr double kManyRowsPerValue = 40;
+// If an id tells much of the labels of its other rows, learning rows by heart is what is wanted.
+constexpr std::int64_t kMostSteps = 2'000;
+constexpr double kTellingAuc = 0.8;
 constexpr std::int64_t kFewestEpochs = 3, kMostEpochs = 30;
 // The epochs of a large dataset without ids: there are no embeddings that learn rows by heart.
 constexpr std::int64_t kEpochsOfNumbers = 4;
@@ -42,7 +45,9 @@ std::int64_t batchOf(const TrainingShape& shape) {
 std::int64_t epochsOf(const TrainingShape& shape, std::int64_t batch) {
     const std::int64_t rows = std::max<std::int64_t>(1, shape.rows);
     const double rowsPerValue = static_cast<double>(rows) / std::max(1.0, shape.values);
-    const std::int64_t steps = rowsPerValue < kManyRowsPerValue ? kFewSteps : kManySteps;
+    const std::int64_t steps = shape.idAuc >= kTellingAuc         ? kMostSteps
+                               : rowsPerValue < kManyRowsPerValue ? kFewSteps
+                                                                  : kManySteps;
     return std::clamp<std::int64_t>(steps * batch / rows, kFewestEpochs, kMostEpochs);
 }
 

@@ -15,6 +15,8 @@ struct TrainingShape {
     double values = 0;             ///< dense inputs, plus the different values of all ids and lists
     double mostValues = 0;         ///< different values of the id or list that has most
     std::int64_t trainedRows = 0;  ///< exact number of rows of an epoch; 0: estimated from `rows`
+    /// With which an id of many values orders rows by the mean labels of others of its rows.
+    double idAuc = 0.5;
 };
 
 struct FirstTraining {

@@ -280,6 +280,17 @@ TEST(FirstTraining, IdsOfALargeDatasetAreReadOnceOrTwiceAtFallingRates) {
     }
 }
 
+TEST(FirstTraining, ASmallDatasetWhoseIdTellsTheLabelIsReadOften) {
+    TrainingShape shape{4'360, true, true, 600, 545};
+    EXPECT_EQ(firstTraining(shape).epochs, 3);
+    shape.idAuc = 0.75;
+    EXPECT_EQ(firstTraining(shape).epochs, 3);
+    shape.idAuc = 0.89;
+    EXPECT_EQ(firstTraining(shape).epochs, 14);
+    shape.rows = 19'000;
+    EXPECT_EQ(firstTraining(shape).epochs, 6);
+}
+
 TEST(FirstTraining, AnIdWithFewRowsForEachOfItsValuesGetsALogisticRegression) {
     for (const bool hasDense : {false, true}) {
         const FirstTraining few = firstTraining({240'000, hasDense, true, 3'800, 3'000});

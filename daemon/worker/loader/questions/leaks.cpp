@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -21,6 +22,8 @@ constexpr double kTellsAll = 0.98;
 constexpr std::size_t kFewestRows = 200;
 // Rows read from a split between two looks at the clock.
 constexpr std::int64_t kPieceRows = 50'000;
+// An id of fewer values is a property, such as a grade, rather than somebody or something.
+constexpr std::size_t kManyValues = 50;
 // Weight of the overall mean label, in rows: an id that occurs less often only describes its own
 // rows.
 constexpr double kPriorRows = 1;
@@ -228,7 +231,11 @@ Result<LeakReport> findLeaks(const spec::RunSpec& spec, const stream::Plan& plan
         add("dense", features.dense[d].column, sample.dense[d]);
     }
     for (std::size_t i = 0; i < features.ids.size(); ++i) {
-        add("ids", features.ids[i], meansOf(sample.ids[i], sample.labels));
+        const std::vector<float> means = meansOf(sample.ids[i], sample.labels);
+        add("ids", features.ids[i], means);
+        if (std::set(sample.ids[i].begin(), sample.ids[i].end()).size() >= kManyValues) {
+            look.idAuc = std::max(look.idAuc, aucOf(means, sample.labels));
+        }
     }
     return look;
 }

@@ -24,6 +24,9 @@ struct LeakReport {
     std::vector<std::string> notes;
     std::map<std::string, std::string> remarks;  ///< by feature: the same for a comment beside it
     std::int64_t rowsRead = 0;
+    /// Highest AUC with which an id of many values orders rows by the mean labels of other rows;
+    /// 0.5 if there is none.
+    double idAuc = 0.5;
 };
 
 /// Returns a sentence for each dense feature that orders the rows of the first splits by their

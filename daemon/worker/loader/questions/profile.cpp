@@ -130,6 +130,7 @@ Status addLeaks(const LeakReport& leaks, const ProfileRequest& request,
                 profile::FirstSpec& spec) {
     options.paths = request.specPaths.empty() ? request.paths : request.specPaths;
     options.remarks = leaks.remarks;
+    options.idAuc = leaks.idAuc;
     ASSIGN_OR_RETURN(spec, profile::firstSpec(profiled, options));
     spec.notes.insert(spec.notes.end(), leaks.notes.begin(), leaks.notes.end());
     return okStatus();
