@@ -349,8 +349,8 @@ class Typer {
     Expr call(const Expr& expr, std::vector<Expr> c) {
         const std::vector<const Function*> overloads = findFunctions(expr->name);
         if (overloads.empty()) {
-            return fail(expr, strCat("unknown function ", expr->name, "()",
-                                     nameHint(expr->name, functionNames())));
+            return fail(expr,
+                        strCat("unknown function ", expr->name, "()", functionHint(expr->name)));
         }
         const Function* chosen = overloads[0];  // overloads differ in whether the first is a list
         for (const Function* overload : overloads) {

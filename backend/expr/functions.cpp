@@ -1,8 +1,11 @@
 #include "backend/expr/functions.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
+
+#include "backend/text/text.h"
 
 namespace millrace::expr {
 namespace {
@@ -275,6 +278,25 @@ std::vector<std::string> functionNames() {
         names.insert(function.aliases.begin(), function.aliases.end());
     }
     return {names.begin(), names.end()};
+}
+
+std::string functionHint(const std::string& name) {
+    static const std::map<std::string, const char*> kElsewhere = {
+        {"date", "cast(x as date)"},
+        {"timestamp", "cast(x as timestamp)"},
+        {"to_datetime", "cast(x as timestamp), or strptime(x, format)"},
+        {"random", "hash01(id)"},
+        {"rand", "hash01(id)"},
+        {"isin", "x in ('a', 'b')"},
+        {"isnull", "x is null"},
+        {"isna", "x is null"},
+        {"notnull", "x is not null"},
+        {"fillna", "coalesce(x, 0)"},
+        {"astype", "cast(x as type)"},
+    };
+    const auto found = kElsewhere.find(name);
+    return found == kElsewhere.end() ? nameHint(name, functionNames())
+                                     : strCat("; here it is ", found->second);
 }
 
 }  // namespace millrace::expr

@@ -145,5 +145,8 @@ std::vector<const Function*> findFunctions(std::string_view name);
 int revisionOf(FunctionId id);
 /// Every name and alias, sorted.
 std::vector<std::string> functionNames();
+/// "; did you mean 'hour'?" for a function that does not exist, also for names of other libraries;
+/// "" if nothing is near.
+std::string functionHint(const std::string& name);
 
 }  // namespace millrace::expr

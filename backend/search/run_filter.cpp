@@ -287,6 +287,14 @@ class Parser {
         return resolve(entity->second, word.substr(dot + 1), start);
     }
 
+    // For words of lists, which show metrics under a short name.
+    static std::string metricHint(std::string_view name) {
+        const std::string_view metric = name == "auc"  ? "eval.auc"
+                                        : name == "ne" ? "eval.normalized_entropy"
+                                                       : name;
+        return strCat("a metric is metrics.", metric, ", a parameter params.", name);
+    }
+
     Result<Key> resolve(FilterEntity entity, std::string_view name, std::size_t start) const {
         Key key{entity, std::string(name)};
         if (name.empty()) {
@@ -297,8 +305,9 @@ class Parser {
             if (key.attribute == nullptr) {
                 const std::string hint = nameHint(name, attributeNames());
                 return error(start, "unknown attribute '", name, "'",
-                             hint.empty() ? "; known: id, name, state, variation, project, owner, "
-                                            "created, started, end_time, note, ..."
+                             hint.empty() ? strCat("; known: id, name, state, variation, project, "
+                                                   "owner, created, started, end_time, note, ...; ",
+                                                   metricHint(name))
                                           : hint);
             }
             key.name = key.attribute->name;

@@ -220,6 +220,8 @@ TEST(ExpressionTyper, NamesTheNearestColumnAndFunction) {
     const Result<Expr> text = compileExpression("rating = NA", ratingsSchema());
     EXPECT_NE(messageOf(text.status()).find("1:10: unknown column 'NA'"), std::string::npos);
     EXPECT_TRUE(messageOf(text.status()).ends_with("; a text is written in single quotes"));
+    EXPECT_EQ(typeOf("date(s)"), "1:1: unknown function date(); here it is cast(x as date)");
+    EXPECT_EQ(typeOf("random() < 0.8"), "1:1: unknown function random(); here it is hash01(id)");
     EXPECT_EQ(typeOf("1 + flor(d)"), "1:5: unknown function flor(); did you mean 'floor'?");
 }
 

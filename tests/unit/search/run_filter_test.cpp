@@ -1,5 +1,6 @@
 #include "backend/search/run_filter.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace millrace::search {
@@ -132,6 +133,11 @@ TEST(RunFilter, InAndIsNullAreRead) {
 TEST(RunFilter, AnUnknownAttributeNamesTheNearestOne) {
     EXPECT_EQ(failureOf("statee = 'failed'"),
               "filter, character 1: unknown attribute 'statee'; did you mean 'state'?");
+}
+
+TEST(RunFilter, AWordOfListsThatIsAMetricNamesTheMetric) {
+    EXPECT_THAT(failureOf("auc > 0.7"), ::testing::HasSubstr("a metric is metrics.eval.auc"));
+    EXPECT_THAT(failureOf("loss < 0.4"), ::testing::HasSubstr("a metric is metrics.loss"));
 }
 
 TEST(RunFilter, AnUnknownEntityListsTheKnownOnes) {
