@@ -64,6 +64,13 @@ std::string rateText(const RunSummary& run, std::int64_t nowMs) {
     return rate == "-" ? rate : session::withAge(rate, session::oldRateSeconds(run, nowMs));
 }
 
+// From the start to the end, or until now; none before the start.
+std::optional<double> secondsOf(const RunSummary& run, std::int64_t nowMs) {
+    const std::int64_t endMs = run.endedMs > 0 ? run.endedMs : nowMs;
+    return run.startedMs == 0 ? std::nullopt
+                              : std::optional(static_cast<double>(endMs - run.startedMs) / 1e3);
+}
+
 using Cell = TableCell;
 const std::map<std::string, ListColumn>& knownColumns() {
     using Run = const RunSummary&;
@@ -123,6 +130,12 @@ const std::map<std::string, ListColumn>& knownColumns() {
           [](Run r, Context c) {
               return Cell(session::ageText(r.createdMs, c.clock.wallMs()), Tone::kDim);
           }}},
+        {"duration",
+         {{word::kDuration.heading, Align::kRight, 5, 7},
+          [](Run r, Context c) {
+              const auto seconds = secondsOf(r, c.clock.wallMs());
+              return Cell(seconds ? formatDuration(*seconds) : "-");
+          }}},
         {"reason",
          {{word::kReason.heading, Align::kLeft, 12, 3, true},
           [](Run r, Context) {
@@ -142,11 +155,25 @@ Json csvRow(const RunSummary& run) {
     return row;
 }
 
-Result<ListColumn> columnOf(const std::string& name) {
-    const auto known = knownColumns().find(name);
+// The field of --json for a word of filters and of docs/reference/words.md that is not one.
+std::string fieldOf(const std::string& name) {
+    static const std::map<std::string, std::string> kFields = {
+        {"step", "progress.step"},
+        {"epoch", "progress.epoch"},
+        {"seconds_left", "progress.seconds_left"},
+        {"input_stall_percent", "progress.stall_percent"},
+        {"samples_per_second", "mean_samples_per_second"},
+    };
+    const auto found = kFields.find(name);
+    return found == kFields.end() ? name : found->second;
+}
+
+Result<ListColumn> columnOf(const std::string& word) {
+    const auto known = knownColumns().find(word);
     if (known != knownColumns().end()) {
         return known->second;
     }
+    const std::string name = fieldOf(word);
     const std::size_t dot = name.find('.');
     const std::string kind = name.substr(0, dot),
                       key = dot == std::string::npos ? "" : name.substr(dot + 1);
@@ -167,14 +194,19 @@ Result<ListColumn> columnOf(const std::string& name) {
                           {strCat(kind, ".", key)}};
     }
     std::vector<std::string> names;
-    for (const auto& [field, text] : csvFieldsOf(csvRow(RunSummary()))) {
+    RunSummary any;
+    if (kind == "best" && (name.ends_with(".value") || name.ends_with(".step"))) {
+        any.bestMetrics.push_back({.name = key.substr(0, key.rfind('.'))});
+    }
+    for (const auto& [field, text] : csvFieldsOf(csvRow(any))) {
         if (field == name) {
-            return ListColumn{{name, Align::kLeft, 5, 9},
+            return ListColumn{{word, Align::kLeft, 5, 9},
                               [name](const RunSummary& run, const CliContext&) {
                                   const auto fields = csvFieldsOf(csvRow(run));
                                   const auto found = fields.find(name);
                                   return TableCell(found == fields.end() ? "-" : found->second);
-                              }};
+                              },
+                              {name}};
         }
         names.push_back(field);
     }
@@ -185,7 +217,8 @@ Result<ListColumn> columnOf(const std::string& name) {
     return invalidArgument(
         "--columns: no column '", name, "'",
         near.empty() ? "; known are id, name, state, steps, loss, auc, best_auc, ne, rate, rows, "
-                       "owner, project, model, dataset, host, uid, created, reason, metrics.KEY, "
+                       "owner, project, model, dataset, host, uid, created, duration, reason, "
+                       "metrics.KEY, "
                        "params.KEY, tags.KEY and the names of `millrace ls --json`"
                      : strCat("; did you mean '", near, "'?"));
 }
@@ -255,6 +288,10 @@ void printRunsCsv(CliContext& context, const std::vector<RunSummary>& runs,
     std::vector<Json> rows;
     for (const RunSummary& run : runs) {
         Json& row = rows.emplace_back(csvRow(run));
+        if (chosen != nullptr) {
+            const auto seconds = secondsOf(run, context.clock.wallMs());
+            row["duration"] = seconds ? jsonNumber(*seconds) : Json();
+        }
         for (const auto& [key, value] : chosen != nullptr ? run.params : decltype(run.params)()) {
             row["params"][key] = value;
             if (key.starts_with("params.")) {  // the run's own: --columns params.KEY means it too

@@ -107,20 +107,32 @@ SameRows contentOf(const std::vector<values::RunSummary>& runs, const values::Pa
 
 // Names the runs whose predictions are worse than the mean label for every row.
 std::string worseThanMean(const std::vector<values::RunSummary>& runs, const Terminal& terminal) {
-    std::string ids;
+    constexpr std::int64_t kFewSteps = 200;
+    std::string afterFew, afterMany;
     for (const values::RunSummary& run : runs) {
         const auto entropy = session::shownValue(run, metric::kEvalNormalizedEntropy);
         if (entropy && *entropy > 1) {
+            std::string& ids = run.progress.step < kFewSteps ? afterFew : afterMany;
             strAppend(&ids, ids.empty() ? "" : ", ", run.id);
         }
     }
-    return ids.empty() ? ""
-                       : paint(terminal, Tone::kWarn,
-                               strCat(ids,
-                                      ": NE above 1: the mean label for every row predicts "
-                                      "better; often a run is too long, and eval.every_steps "
-                                      "shows from where on.")) +
-                             "\n";
+    std::string text;
+    for (const auto& [ids, hint] :
+         {std::pair(afterFew,
+                    "with few steps, a higher train.learning_rate or more of them "
+                    "(batch.epochs, batch.rows) may help."),
+          std::pair(afterMany,
+                    "often a run is too long, and eval.every_steps shows from where "
+                    "on.")}) {
+        if (!ids.empty()) {
+            text +=
+                paint(terminal, Tone::kWarn,
+                      strCat(ids, ": NE above 1: the mean label for every row predicts better; ",
+                             hint)) +
+                "\n";
+        }
+    }
+    return text;
 }
 
 }  // namespace

@@ -69,14 +69,14 @@ std::string pairSentence(const values::RunPair& pair, const values::PairedHead& 
 }
 
 std::string whyUnpaired(const values::PairReply& reply) {
-    std::vector<std::string> without, apart, problems;
+    std::vector<std::string> without, apart, relabelled, problems;
     for (const values::RunPair& pair : reply.pairs) {
         for (const std::string& run : pair.without) {
             addOnce(without, run);
         }
         addOnce(problems, pair.problem);
         if (pair.hasScores && !hasRows(pair)) {
-            addOnce(apart, pair.run);
+            addOnce(pair.rows > 0 ? relabelled : apart, pair.run);
         }
     }
     std::vector<std::string> reasons;
@@ -86,6 +86,10 @@ std::string whyUnpaired(const values::PairReply& reply) {
     }
     if (!apart.empty()) {
         reasons.push_back(strCat(listed(apart), " scored no row that the first run scored too"));
+    }
+    if (!relabelled.empty()) {
+        reasons.push_back(strCat("all rows that ", listed(relabelled),
+                                 " and the first run both scored have other labels"));
     }
     reasons.insert(reasons.end(), problems.begin(), problems.end());
     std::string text;

@@ -26,7 +26,7 @@ enum class WordFormat {
 
 /// Plain arrays of characters, so that a word serves as text, string view and QString.
 struct Word {
-    const char* key;      ///< in JSON and `--columns`; keys never change with the words for people
+    const char* key;      ///< in JSON; keys never change with the words for people
     const char* heading;  ///< of a column in a terminal
     const char* label;    ///< in a sentence; the console's titles are this with a capital letter
     const char* unit;     ///< of the value; "": none, or it is written with the value

@@ -28,6 +28,23 @@ TEST_F(CommandsTest, CompareSaysWhereOrderHashesAreOfTwoVersions) {
     }
 }
 
+TEST_F(CommandsTest, RunsWorseThanTheMeanLabelGetAHintByTheirSteps) {
+    for (int i = 0; i < 4; ++i) {
+        fake.runs.push_back(client::aDetail(client::aRun(strCat("r-x", i), "x")));
+    }
+    for (auto& one : fake.runs) {
+        one.summary.progress.step = one.summary.id == "r-x0" ? 16 : 5'000;
+        const double entropy = one.summary.id < "r-x" || one.summary.id > "r-x1" ? 0.9 : 2.15;
+        one.summary.latestMetrics = {{.name = "eval.auc", .value = 0.57},
+                                     {.name = "eval.normalized_entropy", .value = entropy}};
+    }
+    EXPECT_EQ(run({"compare", "--filter", "x"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("\nr-x0: NE above 1: the mean label for every row predicts "
+                                     "better; with few steps,"));
+    EXPECT_THAT(out.str(), HasSubstr("\nr-x1: NE above 1: the mean label for every row predicts "
+                                     "better; often a run is too long"));
+}
+
 TEST_F(CommandsTest, CompareSaysByHowMuchTheLossOfTheSameRowsDiffers) {
     fake.onPair = [](const values::PairRequest& request) -> Result<values::PairReply> {
         EXPECT_THAT(request.runs, ::testing::ElementsAre("r-abc23", "r-def45"));

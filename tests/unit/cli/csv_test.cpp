@@ -69,6 +69,12 @@ TEST_F(CsvTest, LsHasTheChosenColumnsOnly) {
     EXPECT_TRUE(out.str().starts_with("variation,progress.step\n")) << out.str();
     EXPECT_EQ(run({"ls", "--csv", "--columns", "id,name"}), kExitOk);
     EXPECT_TRUE(out.str().starts_with("id,name\n")) << "without the variation, as in a table";
+    fake.runs[0].summary.startedMs = 1'000;
+    fake.runs[0].summary.endedMs = 3'500;
+    EXPECT_EQ(run({"ls", "--csv", "--columns", "step,duration,best.eval.auc.value"}), kExitOk)
+        << err.str();
+    EXPECT_TRUE(out.str().starts_with("progress.step,duration,best.eval.auc.value\n")) << out.str();
+    EXPECT_EQ(readByPython()[1][1], "2.5");
     EXPECT_EQ(run({"ls", "--csv", "--columns", "tags.nobody"}), kExitOk);
     EXPECT_EQ(out.str(), "tags.nobody\n\"\"\n\"\"\n") << "readers skip empty lines";
 }

@@ -95,9 +95,14 @@ TEST(Pairs, WhyRunsAreNotPairedIsOneSentence) {
     values::RunPair apart = aPair(0);
     apart.run = "r-f";
     apart.heads[0].rows = 0;
+    apart.rows = 0;
     EXPECT_EQ(whyUnpaired(values::PairReply{{broken, apart}}),
               "not compared row by row: r-f scored no row that the first run scored too; "
               "/x/scores-7.zst: is cut off");
+    apart.rows = 7;
+    EXPECT_EQ(whyUnpaired(values::PairReply{{apart}}),
+              "not compared row by row: all rows that r-f and the first run both scored have other "
+              "labels");
     EXPECT_EQ(whyUnpaired(absl::UnavailableError("no daemon answers")),
               "not compared row by row: no daemon answers");
 }
