@@ -20,6 +20,7 @@
 #include "daemon/worker/loader/checks/id_collisions.h"
 #include "daemon/worker/loader/checks/labels.h"
 #include "daemon/worker/loader/checks/mixing.h"
+#include "daemon/worker/loader/checks/vocabularies.h"
 #include "daemon/worker/loader/counting.h"
 #include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/memory.h"
@@ -328,6 +329,10 @@ void Resolver::checkRows(ResolvedRun& run, ResolveReply& reply) {
         run.warnings.push_back(strCat("batch.rows: ", formatCount(run.spec.batch.rows),
                                       " rows of a step are more than the ", formatCount(rows),
                                       " rows of an epoch: an epoch is one step"));
+    }
+    if (const Status status = checkVocabularies(run.spec, run.plan); !status.ok()) {
+        reply.errors.push_back(errorOf(status, keyIn(messageOf(status)), "check", &run.spec));
+        return;
     }
     checkLabelsOf(run, reply);
     noteTrainedEvaluation(run);

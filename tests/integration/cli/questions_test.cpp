@@ -5,6 +5,7 @@
 
 #include "backend/system/subprocess.h"
 #include "backend/text/json.h"
+#include "backend/text/text.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace {
@@ -129,6 +130,22 @@ TEST_F(QuestionsTest, AnErrorInDataNamesItsRowAndTheKeyThatAskedForIt) {
            "features: {dense: [b]}\nmodel: {type: mlp, hidden: [4]}\n"
            "batch: {rows: 64, micro_rows: 16}\n";
     EXPECT_THAT(run({"check", "derive.yaml"}).err, HasSubstr("derive.yaml:6:10: rows.csv: row 1"));
+}
+
+TEST_F(QuestionsTest, CheckLoadsTheFilesOfVocabularies) {
+    writeSpec("true");
+    std::ofstream(dir_ / "users.csv") << "id,day\n1,2026-01-01\n2,2026-01-02\n1,2026-01-03\n";
+    const auto checked = [&](const char* more) {
+        return run({"check", "spec.yaml", "--set",
+                    strCat("embeddings.user={vocabulary: {table: users.csv, ", more, "}}")});
+    };
+    EXPECT_EQ(checked("column: id, on_duplicate: first").exitCode, 0);
+    const SubprocessOutput twice = checked("column: id");
+    EXPECT_EQ(twice.exitCode, 1);
+    EXPECT_THAT(twice.err, HasSubstr("table users.csv: the key user = 1 occurs twice"));
+    const SubprocessOutput dates = checked("column: day");
+    EXPECT_EQ(dates.exitCode, 1);
+    EXPECT_THAT(dates.err, HasSubstr("a key's columns must be of one kind"));
 }
 
 TEST_F(QuestionsTest, SampleRefusesNumbersThatMakeNoSense) {
