@@ -34,7 +34,7 @@ constexpr MetricEntry kEntries[] = {
     {metric::kEvalRows, "rows with label", "", Unit::kCount, Origin::kEvaluation, Show::kNever, Chart::kOwn, "rows",
      "rows with a label: the other figures are computed on them, and eval.rows_without_label counts the rest"},
     {metric::kEvalPositives, "positive rows", "", Unit::kCount, Origin::kEvaluation, Show::kNever, Chart::kOwn, "rows",
-     "rows with label 1 (the sum of the labels): if there are few, AUC depends on few rows"},
+     "rows with a label above 0.5, as AUC counts them: if there are few, AUC depends on few rows"},
     {"eval.rows_without_label", "rows without label", "", Unit::kCount, Origin::kEvaluation, Show::kUnlessZero, Chart::kOwn, "rows",
      "rows that were left out because they have no label"},
     {metric::kSamplesPerSecond, word::kRate.label, word::kRate.heading, Unit::kPerSecond, Origin::kRun, Show::kAlways, Chart::kRate, "rows/s",

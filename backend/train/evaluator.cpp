@@ -22,8 +22,8 @@ Status checkEvaluation(const std::string& head, const EvalFigures& f) {
                                head, "' (", f.rowsWithoutLabel,
                                " without); check eval.dataset.where");
     }
-    if (f.positives == 0 || f.positives == static_cast<double>(f.rows)) {
-        return invalidArgument("eval.dataset: label '", head, "' is ", f.positives == 0 ? 0 : 1,
+    if (f.labelSum == 0 || f.labelSum == static_cast<double>(f.rows)) {
+        return invalidArgument("eval.dataset: label '", head, "' is ", f.labelSum == 0 ? 0 : 1,
                                " in all ", f.rows,
                                " rows of the evaluation set: an evaluation needs both classes");
     }
@@ -44,7 +44,7 @@ void addFigures(const EvalFigures& f, const std::vector<std::string>& wanted,
         }
     }
     values[prefix + metric::kRows] = static_cast<double>(f.rows);
-    values[prefix + metric::kPositives] = f.positives;
+    values[prefix + metric::kPositives] = static_cast<double>(f.positives);
     values[prefix + metric::kRowsWithoutLabel] = static_cast<double>(f.rowsWithoutLabel);
 }
 

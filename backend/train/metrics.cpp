@@ -58,7 +58,8 @@ EvalFigures EvalAccumulator::figures() {
     EvalFigures out;
     out.rows = static_cast<std::int64_t>(predictions_.size());
     out.rowsWithoutLabel = withoutLabel_;
-    out.positives = labels_;
+    out.labelSum = labels_;
+    out.positives = std::ranges::count(predictions_, true, &std::pair<double, bool>::second);
     const bool isFinite =
         std::ranges::all_of(predictions_, [](const auto& p) { return std::isfinite(p.first); });
     const double n = static_cast<double>(out.rows);

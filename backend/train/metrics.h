@@ -17,7 +17,8 @@ struct EvalFigures {
     double calibration = 0;        ///< mean prediction / mean label
     std::int64_t rows = 0;         ///< rows with a label
     std::int64_t rowsWithoutLabel = 0;
-    double positives = 0;
+    std::int64_t positives = 0;  ///< rows with a label above 0.5
+    double labelSum = 0;
 };
 
 /// P(a positive's prediction > a negative's) + P(equal) / 2; sorts in place.

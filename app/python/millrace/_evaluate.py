@@ -253,21 +253,21 @@ def head_figures(head: str, scores: Any, labels: Any, without_label: int) -> dic
     if rows == 0:
         raise SpecError(f"eval.dataset: the evaluation set has no row with a label of head '{head}' ({without_label} without); "
                         "check eval.dataset.where")
-    positives = math.fsum(labels)
-    if positives in (0, rows):
-        raise SpecError(f"eval.dataset: label '{head}' is {0 if positives == 0 else 1} in all {rows} rows of the evaluation set: "
+    label_sum = math.fsum(labels)
+    if label_sum in (0, rows):
+        raise SpecError(f"eval.dataset: label '{head}' is {0 if label_sum == 0 else 1} in all {rows} rows of the evaluation set: "
                         "an evaluation needs both classes")
     clipped = numpy.clip(scores, _MARGIN, 1 - _MARGIN)
     loss = -(labels * numpy.log(clipped) + (1 - labels) * numpy.log1p(-clipped))
     # fsum gives the same last digit in any order.
     log_loss = math.fsum(loss) / rows
-    rate = positives / rows
+    rate = label_sum / rows
     entropy = -rate * math.log(rate) - (1 - rate) * math.log1p(-rate) if 0 < rate < 1 else 0.0
     is_finite = bool(numpy.isfinite(scores).all())
     return {"auc": exact_auc(scores, labels > 0.5) if is_finite else math.nan, "log_loss": log_loss,
             "normalized_entropy": log_loss / entropy if entropy > 0 else math.nan,
-            "calibration": math.fsum(scores) / positives if positives > 0 and is_finite else math.nan,
-            "rows": float(rows), "positives": positives, "rows_without_label": float(without_label)}
+            "calibration": math.fsum(scores) / label_sum if label_sum > 0 and is_finite else math.nan,
+            "rows": float(rows), "positives": float((labels > 0.5).sum()), "rows_without_label": float(without_label)}
 
 
 def exact_auc(scores: Any, is_positive: Any) -> float:

@@ -64,6 +64,17 @@ TEST(EvalFigures, FollowTheirDefinitions) {
     EXPECT_EQ(f.rows, 4);
 }
 
+TEST(EvalFigures, PositivesAreTheRowsThatAucCountsSo) {
+    const std::vector<double> p{0.8, 0.3, 0.6};
+    const std::vector<float> labels{0.8F, 0.2F, 0.6F};
+    EvalAccumulator head;
+    head.add(3, p.data(), 1, {labels.data()});
+    const EvalFigures f = head.figures();
+    EXPECT_EQ(f.positives, 2);
+    EXPECT_NEAR(f.labelSum, 1.6, 1e-6);
+    EXPECT_NEAR(f.calibration, 1.7 / 1.6, 1e-6);
+}
+
 TEST(EvalFigures, NormalisedEntropyOfTheBaseRateIsOne) {
     const std::vector<double> p(10, 0.3);
     const std::vector<float> labels{1, 1, 1, 0, 0, 0, 0, 0, 0, 0};
