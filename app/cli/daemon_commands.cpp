@@ -192,8 +192,8 @@ Result<int> runDown(CliContext& context, const ParsedArgs& args) {
         context.out << "no daemon was running at " << address.text() << '\n';
     } else {
         context.out << "stopped: " << session::countText(done.runsStopped - done.runsLeft, "run")
-                    << " with a checkpoint, " << session::countText(done.workersEnded, "worker")
-                    << " ended, " << session::countText(done.runsQueued, "run")
+                    << ", " << session::countText(done.workersEnded, "worker") << " ended, "
+                    << session::countText(done.runsQueued, "run")
                     << (done.runsQueued == 1 ? " stays queued\n" : " stay queued\n");
     }
     if (done.runsLeft > 0) {

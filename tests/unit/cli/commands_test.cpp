@@ -417,7 +417,7 @@ TEST_F(CommandsTest, UpIsContentWithADaemonThatRunsAlready) {
     EXPECT_THAT(out.str(),
                 HasSubstr("already running: millraced 0.1.0 at unix:/fake.sock (pid 42"));
     EXPECT_EQ(run({"down"}), kExitOk);
-    EXPECT_THAT(out.str(), HasSubstr("stopped: 2 runs with a checkpoint, 4 workers ended"));
+    EXPECT_THAT(out.str(), HasSubstr("stopped: 2 runs, 4 workers ended"));
     EXPECT_EQ(run({"down"}), kExitOk);
     EXPECT_THAT(out.str(), HasSubstr("no daemon was running"));
 }
@@ -472,7 +472,7 @@ TEST_F(CommandsTest, NodesThatCannotBeUnderstoodAreAUsageError) {
 TEST_F(CommandsTest, DownSaysWhatHasNotEnded) {
     fake.runsLeft = 1;
     EXPECT_EQ(run({"down"}), kExitFailed);
-    EXPECT_THAT(out.str(), HasSubstr("stopped: 1 run with a checkpoint"));
+    EXPECT_THAT(out.str(), HasSubstr("stopped: 1 run, "));
     EXPECT_THAT(err.str(), HasSubstr("1 run did not end in time"));
 }
 
