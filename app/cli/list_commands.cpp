@@ -58,6 +58,14 @@ ListColumn bestColumn(const std::string& title, const std::string& metric, int d
             {strCat("best.", metric, ".value"), strCat("best.", metric, ".step")}};
 }
 
+ListColumn textColumn(const session::Word& word, int least, int drop,
+                      std::string RunSummary::* text, Tone tone = Tone::kPlain) {
+    return {{word.heading, Align::kLeft, least, drop},
+            [text, tone](const RunSummary& run, const CliContext&) {
+                return TableCell(run.*text, tone);
+            }};
+}
+
 // The mean for a run that has ended; for an active one the newest, with its age if it is old.
 std::string rateText(const RunSummary& run, std::int64_t nowMs) {
     const std::string rate = session::numberText(run.rate());
@@ -109,22 +117,12 @@ const std::map<std::string, ListColumn>& knownColumns() {
                   r.dataset.empty() ? "-" : formatCount(std::max(r.rowsTrained, r.progress.rows)));
           },
           {"rows_trained", "progress.rows"}}},
-        {"owner",
-         {{word::kOwner.heading, Align::kLeft, 5, 9},
-          [](Run r, Context) { return Cell(r.owner, Tone::kDim); }}},
-        {"project",
-         {{word::kProject.heading, Align::kLeft, 6, 9},
-          [](Run r, Context) { return Cell(r.project, Tone::kDim); }}},
-        {"model",
-         {{word::kModel.heading, Align::kLeft, 4, 9},
-          [](Run r, Context) { return Cell(r.model); }}},
-        {"dataset",
-         {{word::kDataset.heading, Align::kLeft, 8, 9},
-          [](Run r, Context) { return Cell(r.dataset); }}},
-        {"host",
-         {{word::kNode.heading, Align::kLeft, 5, 9}, [](Run r, Context) { return Cell(r.host); }}},
-        {"uid",
-         {{word::kUid.heading, Align::kLeft, 32}, [](Run r, Context) { return Cell(r.uid); }}},
+        {"owner", textColumn(word::kOwner, 5, 9, &RunSummary::owner, Tone::kDim)},
+        {"project", textColumn(word::kProject, 6, 9, &RunSummary::project, Tone::kDim)},
+        {"model", textColumn(word::kModel, 4, 9, &RunSummary::model)},
+        {"dataset", textColumn(word::kDataset, 8, 9, &RunSummary::dataset)},
+        {"host", textColumn(word::kNode, 5, 9, &RunSummary::host)},
+        {"uid", textColumn(word::kUid, 32, 0, &RunSummary::uid)},
         {"created",
          {{word::kCreated.heading, Align::kRight, 8, 1},
           [](Run r, Context c) {
