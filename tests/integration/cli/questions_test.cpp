@@ -142,7 +142,7 @@ TEST_F(QuestionsTest, CheckLoadsTheFilesOfVocabularies) {
     EXPECT_EQ(checked("column: id, on_duplicate: first").exitCode, 0);
     const SubprocessOutput twice = checked("column: id");
     EXPECT_EQ(twice.exitCode, 1);
-    EXPECT_THAT(twice.err, HasSubstr("table users.csv: the key user = 1 occurs twice"));
+    EXPECT_THAT(twice.err, HasSubstr("table users.csv: the key id = 1 occurs twice"));
     const SubprocessOutput dates = checked("column: day");
     EXPECT_EQ(dates.exitCode, 1);
     EXPECT_THAT(dates.err, HasSubstr("a key's columns must be of one kind"));
