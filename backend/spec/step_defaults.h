@@ -64,8 +64,8 @@ struct TableLookup {
 struct StepReads {
     std::vector<std::string> expressions;
     std::vector<std::string> lookedUp;  ///< each a column, or an expression over the rows
-    std::vector<std::string> ofTable;   ///< the same over a side table's columns
     std::vector<std::string> columns;
+    std::vector<std::string> ofTable = {};  ///< as `lookedUp`, over a side table's columns
 };
 
 /// A column that a step makes.

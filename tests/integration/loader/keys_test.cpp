@@ -200,7 +200,7 @@ Cases featureCases() {
     const std::string seen = "features.sequences.seen.";
     return {
         {"features.dense", {P::kStream, {"features.dense=[half]"}, ""}},
-        {"features.vectors", {P::kRefused, {"features.vectors=[half]"}, "fixed size"}},
+        {"features.vectors", {P::kRefused, {"features.vectors=[half]"}, "with a `size`"}},
         {"features.ids", {P::kStream, {"features.ids=[user, tag_id]"}, ""}},
         {"features.lists",
          {P::kStream,
