@@ -197,7 +197,7 @@ std::vector<CommandSpec> runCommands() {
 CommandSpec previewCommand() {
     return {
         "preview",
-        "what a spec would keep and cost, in seconds",
+        "estimate within seconds the rows that a spec keeps, and its cost",
         "Runs some splits, drawn at random, through the whole recipe and says what all of them "
         "would give: rows kept, positives, bytes, cores and time, each with its 95 % interval "
         "(a ratio estimate over splits). Needs no daemon.",

@@ -254,7 +254,7 @@ std::string fishScript() {
     return text;
 }
 
-// What the command does, in lines of at most `width` columns.
+// The summary and the details of the command, in lines of at most `width` columns.
 std::string descriptionOf(const CommandSpec& command, int width) {
     std::string text =
         strCat(command.summary, ".", command.details.empty() ? "" : " ", command.details);

@@ -1,6 +1,5 @@
 #pragma once
-// What differs between the resolved specs of runs, as every user interface shows it. Pure
-// functions.
+// Compares the resolved specs of runs, for every user interface. Pure functions.
 #include <optional>
 #include <string>
 #include <vector>

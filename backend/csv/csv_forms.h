@@ -17,7 +17,7 @@
 
 namespace millrace::csv {
 
-/// What is wrong with a record.
+/// Why a record cannot be read.
 struct CsvWrong {
     std::string reason;  ///< as CsvBadRows
     std::string text;    ///< a sentence; "": nothing is wrong

@@ -64,7 +64,7 @@ struct CsvColumn {
     bool operator==(const CsvColumn&) const = default;
 
     std::int64_t count(CsvForm form) const { return counts[static_cast<std::size_t>(form)]; }
-    /// Whether the text is one of `texts`, or there is no room for it.
+    /// Whether the text is one of `texts`, or `texts` is full.
     bool hasText(std::string_view text) const {
         return texts.size() > kFewTexts || std::ranges::find(texts, text) != texts.end();
     }

@@ -12,7 +12,8 @@ inline constexpr std::size_t kContentBytes = 16;  ///< of a file's start that ar
 /// "a bzip2 file; decompress it with bunzip2"; "" for all that may be CSV, also in gzip and zstd.
 std::string_view packedContent(std::string_view start);
 
-/// What packedContent() returns for JSON: objects in a list if it starts with '[', else one a line.
+/// The result of packedContent() for JSON. A start of '[' means a list of objects; any other start
+/// means one object per line.
 std::string_view jsonContent(std::string_view start);
 /// Whether it is the start of JSON objects.
 bool isJson(std::string_view start);

@@ -13,7 +13,7 @@
 
 namespace millrace::profile {
 
-/// What a format reads: times in microseconds since 1970.
+/// The times that a format reads, in microseconds since 1970.
 struct DateReading {
     std::string format;
     QuantileSketch times;
