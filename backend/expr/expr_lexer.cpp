@@ -25,6 +25,15 @@ constexpr std::array<std::string_view, 10> kTwoCharSymbols = {
     "//", "||", "::", "<=", ">=", "<>", "!=", "==", "**", "->"};
 constexpr std::string_view kOneCharSymbols = "+-*/%^=<>(),.[]";
 
+/// The word for an operator of pandas or C.
+std::string hintForOperator(char c) {
+    const std::string_view word = c == '&'               ? "and"
+                                  : c == '|'             ? "or"
+                                  : c == '~' || c == '!' ? "not"
+                                                         : "";
+    return word.empty() ? "" : strCat("; write '", word, "'");
+}
+
 class Lexer {
  public:
     explicit Lexer(std::string_view text) : text_(text) {}
@@ -153,7 +162,7 @@ class Lexer {
             const std::string shown = code < 0x20 || code == 0x7f
                                           ? strCat("byte ", static_cast<int>(code))
                                           : strCat("'", std::string_view(&c, 1), "'");
-            return make(TokenKind::kError, strCat("unexpected ", shown));
+            return make(TokenKind::kError, strCat("unexpected ", shown, hintForOperator(c)));
         }
         ++at_;
         return make(TokenKind::kSymbol, std::string(1, c));

@@ -26,6 +26,11 @@ const std::set<std::string_view>& reservedWords() {
     return kWords;
 }
 
+/// The literal null, before typing.
+bool isNull(const Expr& expr) {
+    return expr->op == ExprOp::kLiteral && std::holds_alternative<std::monostate>(expr->literal);
+}
+
 /// Every parse function returns null after an error; the first error is kept.
 class Parser {
  public:
@@ -181,11 +186,23 @@ class Parser {
         return it == kOps.end() ? std::nullopt : std::optional(it->second);
     }
 
+    /// In SQL such a comparison is null, also for a null: a filter by it keeps no row.
+    Expr failNull(const Token& token, ExprOp op) {
+        return fail(token, strCat("a comparison with null is never true; write 'is ",
+                                  op == ExprOp::kEqual ? "" : "not ", "null'"));
+    }
+
     Expr parseComparison() {
         Expr left = parseRange();
         if (const auto op = comparison(); left && op) {
+            const std::size_t operatorAt = at_;
             const std::uint32_t offset = take().offset;
-            left = node(*op, offset, {left, parseRange()});
+            const Expr right = parseRange();
+            const bool isEquality = *op == ExprOp::kEqual || *op == ExprOp::kNotEqual;
+            if (isEquality && right && (isNull(left) || isNull(right))) {
+                return failNull(tokens_[operatorAt], *op);
+            }
+            left = node(*op, offset, {left, right});
             if (left && comparison()) {
                 return fail(peek(), "comparisons cannot be chained; combine two with 'and'");
             }
@@ -466,7 +483,11 @@ class Parser {
         std::vector<Expr> children;
         while (isWord("when")) {
             const std::uint32_t at = take().offset;
+            const Token first = peek();
             Expr condition = parseOr();
+            if (subject && condition && isNull(condition)) {
+                return fail(first, "'when null' never matches; write 'case when x is null then'");
+            }
             if (subject && condition) {
                 condition = node(ExprOp::kEqual, at, {subject, condition});
             }

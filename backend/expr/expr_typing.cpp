@@ -100,10 +100,7 @@ class Typer {
     }
 
     Expr made(const Expr& from, ExprOp op, std::vector<Expr> children, const DataType& type) {
-        Expr expr = makeNode(op, from->offset, std::move(children));
-        ExprNode node = *expr;
-        node.type = type;
-        return std::make_shared<const ExprNode>(std::move(node));
+        return withType(makeNode(op, from->offset, std::move(children)), type);
     }
 
     Expr literal(const Expr& expr) {
@@ -284,8 +281,10 @@ class Typer {
             expr = castTo(std::make_shared<const ExprNode>(std::move(plain)), kStringType);
         }
         if (!expr->type.isString()) {
-            fail(expr, strCat(where, " needs a string, not ", expr->type.name(),
-                              "; cast it, as in cast(x as string)"));
+            const char* const hint = where == "'||'" && expr->type.isBool()
+                                         ? "; write 'or' between conditions"
+                                         : "; cast it, as in cast(x as string)";
+            fail(expr, strCat(where, " needs a string, not ", expr->type.name(), hint));
             return false;
         }
         return true;

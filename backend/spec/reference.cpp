@@ -173,7 +173,7 @@ strongest:
 | `and` | |
 | `not x` | |
 | `x is null`, `x is not null` | never null |
-| `=` `==` `<>` `!=` `<` `<=` `>` `>=` | cannot be chained |
+| `=` `==` `<>` `!=` `<` `<=` `>` `>=` | cannot be chained; `= null` is an error, because it is never true: write `is null` |
 | `x in (a, b)`, `x between a and b`, `x like 'a%'` | also with `not`; `%` any text, `_` one character |
 | `a \|\| b` | joins strings (and integers); null if one is null |
 | `a + b`, `a - b` | an overflow of integers is an error with file and row |
