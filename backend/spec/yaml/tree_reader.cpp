@@ -46,6 +46,25 @@ std::string quotedName(std::string_view name) {
         "\"");
 }
 
+/// Points to the key of this name here or, if only one section has it, there. Knows the names that
+/// PyTorch and pandas users write.
+std::string keyHint(const std::string& key, const std::vector<std::string>& known) {
+    static const std::map<std::string, std::string> kElsewhere = {{"lr", "learning_rate"},
+                                                                  {"batch_size", "rows"},
+                                                                  {"num_epochs", "epochs"},
+                                                                  {"n_epochs", "epochs"}};
+    const auto alias = kElsewhere.find(key);
+    const std::string& name = alias == kElsewhere.end() ? key : alias->second;
+    const std::string here = nameHint(name, known);
+    for (const char* const section : {"batch", "train", "eval", "dataset", "model", "features"}) {
+        const std::string path = strCat(section, ".", name);
+        if (!here.starts_with("; did you mean") && findKey(path) != nullptr) {
+            return strCat("; did you mean '", path, "'?");
+        }
+    }
+    return here;
+}
+
 template <class T>
 std::optional<T> numberIn(const YamlNode& node) {
     return node.isScalar() && !node.isQuoted ? parseNumber<T>(node.text) : std::nullopt;
@@ -175,7 +194,7 @@ void TreeReader::unknownKey(const YamlNode::Member& member, const std::vector<co
                    isRest  ? "; a comma within {} ends a value: put that value in quotes"
                    : wasOn ? "; PyYAML and other YAML 1.1 writers make `true` of the key `on`: "
                              "write `\"on\"`, or give it quotes before they read the spec"
-                           : nameHint(member.key, namesOf(known))));
+                           : keyHint(member.key, namesOf(known))));
 }
 
 Json TreeReader::member(const Key& key, const YamlNode* node, const Where& where,

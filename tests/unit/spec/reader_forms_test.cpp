@@ -26,6 +26,19 @@ RunSpec specOf(const std::string& text) {
     return read.spec.value_or(RunSpec());
 }
 
+TEST(SpecForms, AKeyOfAnotherSectionOrLibraryIsNamedAsItIsHere) {
+    const std::pair<const char*, const char*> cases[] = {
+        {"train: {lr: 0.1}", "4:9 unknown key 'lr' in train; did you mean 'learning_rate'?"},
+        {"train: {batch_size: 64}",
+         "4:9 unknown key 'batch_size' in train; did you mean 'batch.rows'?"},
+        {"train: {epochs: 2}", "4:9 unknown key 'epochs' in train; did you mean 'batch.epochs'?"},
+        {"learning_rate: 0.1",
+         "4:1 unknown key 'learning_rate'; did you mean 'train.learning_rate'?"}};
+    for (const auto& [line, wanted] : cases) {
+        EXPECT_EQ(errorIn(withTrain(line)), wanted);
+    }
+}
+
 TEST(SpecForms, VectorsMayGiveTheSizeOfPlainLists) {
     const std::string head = "dataset: {path: a}\nlabel: y\nfeatures: {vectors: ";
     const RunSpec spec = specOf(head + "[v, {column: w, size: 64}]}\n");
