@@ -187,6 +187,9 @@ std::vector<VariationSet> readVariations(const YamlNode& list, SpecErrors& error
         }
         if (name == nullptr || !name->isScalar() || name->text.empty()) {
             wrong(item, "missing", "a variation needs a name");
+        } else if (name->text == "base") {
+            wrong(*name, "duplicate",
+                  "a variation cannot be named 'base': runs without a variation are shown as base");
         } else if (!names.insert(name->text).second) {
             wrong(*name, "duplicate", strCat("two variations are named '", name->text, "'"));
         } else if (changes == nullptr || !changes->isMap()) {

@@ -83,6 +83,15 @@ const YamlNode* removalOf(const YamlNode& value) {
     return removed != nullptr && (removed->isSequence() || removed->isScalar()) ? removed : nullptr;
 }
 
+/// `add: [c]`, which lists do not know: shows the whole list, as it has to be written.
+Status refuseAddition(YamlNode list, const std::string& path, const YamlNode& added) {
+    for (const YamlNode& item : added.isSequence() ? added.items : std::vector{added}) {
+        list.items.push_back(item);
+    }
+    return invalidArgument(path, " takes {remove: [...]}, not {add: [...]}; to extend the list, ",
+                           "write it as a whole: [", namesOf(list), "]");
+}
+
 Status removeItems(YamlNode& list, const std::string& path, const YamlNode& removed) {
     const std::vector<YamlNode> wanted =
         removed.isSequence() ? removed.items : std::vector<YamlNode>{removed};
@@ -160,6 +169,10 @@ Status setLast(YamlNode& map, const std::vector<std::string>& parts, std::size_t
     const YamlNode* const removed = removalOf(value);
     if (removed != nullptr && old != nullptr && old->isSequence()) {
         return removeItems(*old, joinedPath(parts, at + 1), *removed);
+    }
+    if (const YamlNode* const added = value.find("add");
+        added != nullptr && old != nullptr && old->isSequence()) {
+        return refuseAddition(*old, joinedPath(parts, at + 1), *added);
     }
     if (value.isNull() && hasNamesForKeys(joinedPath(parts, at))) {
         if (old == nullptr) {

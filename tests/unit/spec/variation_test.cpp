@@ -137,6 +137,14 @@ TEST(Variations, UnknownPathsGiveTheNearestName) {
               "variation 'v': recipe.filter has no keys below it; set it as a whole");
 }
 
+TEST(Variations, AListCannotBeExtendedButIsShownAsItHasToBeWritten) {
+    const std::string wanted =
+        "variation 'v': features.ids takes {remove: [...]}, not {add: [...]}; to extend the list, "
+        "write it as a whole: [userId, movieId, extra]";
+    EXPECT_EQ(errorOf("variations: [{name: v, set: {features.ids: {add: [extra]}}}]"), wanted);
+    EXPECT_EQ(errorOf("variations: [{name: v, set: {features.ids: {add: extra}}}]"), wanted);
+}
+
 TEST(Variations, ErrorsInTheirValuesPointToTheVariation) {
     const std::string base = kMovieLens;
     const ResolvedSpec read =
@@ -158,6 +166,8 @@ TEST(Variations, AmbiguousKindsAskForNames) {
 TEST(Variations, NeedUniqueNamesAndASet) {
     EXPECT_EQ(errorOf("variations: [{name: v, set: {}}, {name: v, set: {}}]"),
               "two variations are named 'v'");
+    EXPECT_EQ(errorOf("variations: [{name: base, set: {}}]"),
+              "a variation cannot be named 'base': runs without a variation are shown as base");
     EXPECT_EQ(errorOf("variations: [{name: v}]"), "variation 'v' needs set: {key.path: value}");
     EXPECT_EQ(errorOf("variations: [{set: {}}]"), "a variation needs a name");
     EXPECT_EQ(errorOf("variations: 7"),
