@@ -13,6 +13,7 @@
 #include "backend/profile/date_note.h"
 #include "backend/profile/first_label.h"
 #include "backend/profile/first_training.h"
+#include "backend/profile/list_note.h"
 #include "backend/profile/number_note.h"
 #include "backend/profile/spec_split.h"
 #include "backend/text/json.h"
@@ -109,11 +110,15 @@ class Writer {
         std::replace(text.begin(), text.end(), '\n', ' ');  // of a name, in a comment
         strAppend(&spec_.text, text, "\n");
     }
-    // Notes on texts that are dates or numbers.
+    // Notes on texts that are dates, numbers or lists.
     std::vector<std::string> textNotes() const {
         std::vector<std::string> notes;
         for (const Guess& guess : guesses_) {
-            for (std::string note : {dateNote(*guess.column), numberNote(*guess.column)}) {
+            const ColumnProfile& column = *guess.column;
+            const bool isText = column.type().isString() && !column.type().isList;
+            for (std::string note :
+                 {dateNote(column), numberNote(column),
+                  isText ? listNote(column.name(), column.examples()) : std::string()}) {
                 if (!note.empty()) {
                     notes.push_back(std::move(note));
                 }

@@ -8,6 +8,7 @@
 
 #include "backend/arrays/value_text.h"
 #include "backend/dataset/split_reader.h"
+#include "backend/profile/list_note.h"
 
 namespace millrace::profile {
 namespace {
@@ -60,13 +61,34 @@ class Head {
 
     Json document(std::int64_t total) const {
         Json columns = Json::array();
+        std::vector<std::string> notes = dataset_->notes();
         for (std::size_t c = 0; c < columns_.size(); ++c) {
+            if (const std::string note = noteOn(c); !note.empty()) {
+                notes.push_back(note);
+            }
             columns.push_back({{"name", names_[c]},
                                {"type", dataset_->schema().fields[c].type.name()},
                                {"values", columns_[c].values},
                                {"is_null", columns_[c].isNull}});
         }
-        return {{"columns", std::move(columns)}, {"rows", rows_}, {"rows_total", total}};
+        return {{"columns", std::move(columns)},
+                {"rows", rows_},
+                {"rows_total", total},
+                {"notes", std::move(notes)}};
+    }
+
+    std::string noteOn(std::size_t c) const {
+        const expr::DataType& type = dataset_->schema().fields[c].type;
+        if (!type.isString() || type.isList) {
+            return "";
+        }
+        std::vector<std::string> values;
+        for (std::size_t row = 0; row < columns_[c].values.size(); ++row) {
+            if (!columns_[c].isNull[row]) {
+                values.push_back(columns_[c].values[row]);
+            }
+        }
+        return listNote(names_[c], values);
     }
 
     const std::shared_ptr<const dataset::Dataset> dataset_;

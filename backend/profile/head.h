@@ -14,8 +14,8 @@ namespace millrace::profile {
 /// Limit of all values in a reply, bytes; a reply has fewer rows if they are wide.
 inline constexpr std::size_t kHeadBytesMost = std::size_t{8} << 20;
 
-/// {columns: [{name, type, values, is_null}], rows, rows_total}: the first `rows` rows in file
-/// order, with values as text for people.
+/// {columns: [{name, type, values, is_null}], rows, rows_total, notes}: the first `rows` rows in
+/// file order, with values as text for people; notes on the files, and on texts that are lists.
 Result<Json> headOf(const std::shared_ptr<const dataset::Dataset>& dataset, std::int64_t rows);
 
 }  // namespace millrace::profile

@@ -232,7 +232,7 @@ class Binder {
         const std::optional<expr::DataType> type = typer.column("", column.name);
         if (type && !fits(*type)) {
             problems_.add(column.path, "type", path, ": column '", column.name, "' is ",
-                          type->name(), "; needed is ", wanted);
+                          type->name(), "; needed is ", wanted, hintForList(*type, wanted));
         }
     }
 

@@ -39,6 +39,20 @@ bool isUnknownColumn(const expr::ExprError& error) {
 
 }  // namespace
 
+std::string hintForList(const expr::DataType& type, std::string_view wanted) {
+    if (!type.isString() || type.isList || !wanted.starts_with("a list")) {
+        return "";
+    }
+    const bool isOfFloats = wanted.find("float") != std::string_view::npos;
+    const auto split = [isOfFloats](std::string_view text, std::string_view separator) {
+        const std::string list = strCat("split(", text, ", '", separator, "')");
+        return isOfFloats ? strCat("cast(", list, " as float[])") : list;
+    };
+    return strCat("; in a derive step, `", split("x", " "),
+                  "` makes one of a text like '1 2', and `",
+                  split("regexp_replace(x, '[][]', '', 'g')", ", "), "` of one like '[1, 2]'");
+}
+
 std::optional<expr::DataType> StepTyper::typeIn(const expr::Schema& schema, const std::string& key,
                                                 const std::string& text, Wanted wanted) {
     const auto parsed = expr::tryParseExpression(text);

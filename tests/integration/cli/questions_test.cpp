@@ -287,6 +287,49 @@ TEST_F(QuestionsTest, TextsThatAreNumbersAreNotedWithAnExpressionThatCheckAccept
     EXPECT_THAT(init.err, Not(HasSubstr("'size' looks like a number")));
 }
 
+TEST_F(QuestionsTest, ListsThatToCsvWroteAsTextsAreNotedWithAnExpressionThatSamplesAsAList) {
+    {
+        std::ofstream rows(dir_ / "lists.csv");
+        rows << "user,genres,tags,floats,padded,click\n";
+        for (int r = 0; r < 400; ++r) {
+            rows << r % 7 << (r % 5 == 0 ? ",[]" : strCat(",\"[", r % 9, ", 31]\""))
+                 << ",\"['a b', 'c" << r % 3 << "']\",\"[0.5, 2.25]\",[ " << r % 3 << " 22],"
+                 << r % 2 << '\n';
+        }
+    }
+    const SubprocessOutput init =
+        run({"init", "lists.csv", "--label", "click", "-o", "lists.yaml"});
+    ASSERT_EQ(init.exitCode, 0) << init.err;
+    const SubprocessOutput head = run({"head", "lists.csv"});
+    for (const std::string& notes : {init.err, head.err}) {
+        EXPECT_THAT(notes, HasSubstr("note: 'padded' looks like a list ('[ 0 22]'), but is string: "
+                                     "to_csv writes lists as texts; write the file with "
+                                     "to_parquet\n"));
+        EXPECT_THAT(notes, Not(HasSubstr("'user' looks")));
+    }
+    const std::tuple<const char*, const char*, const char*> kRead[] = {
+        {"genres", "split(regexp_replace(nullif(genres, '[]'), '[][]', '', 'g'), ', ')",
+         R"(["1", "31"])"},
+        {"tags", "split(regexp_replace(tags, '[]['']', '', 'g'), ', ')", R"(["a b", "c1"])"},
+        {"floats", "cast(split(regexp_replace(floats, '[][]', '', 'g'), ', ') as float[])",
+         "[0.5, 2.25]"}};
+    for (const auto& [column, expression, list] : kRead) {
+        const std::string read = strCat(", or read it with `", expression, "` in a derive step");
+        EXPECT_THAT(init.err, HasSubstr(read));
+        EXPECT_THAT(head.err, HasSubstr(read));
+        const SubprocessOutput sample =
+            run({"sample", "lists.yaml", "--rows", "2", "--set",
+                 strCat("recipe=[{derive: {made: \"", expression, "\"}}]")});
+        EXPECT_EQ(sample.exitCode, 0) << sample.err;
+        EXPECT_THAT(sample.out, HasSubstr(list));
+    }
+    const SubprocessOutput check = run({"check", "lists.yaml", "--set", "features.ids=[user]",
+                                        "--set", "features.lists=[genres]"});
+    EXPECT_THAT(
+        check.err,
+        HasSubstr("needed is a list of integers or strings; in a derive step, `split(x, ' ')`"));
+}
+
 TEST_F(QuestionsTest, AWrongLabelIsPlacedAtItsKey) {
     std::ofstream(dir_ / "wrong.yaml") << "name: wrong\ndataset: {path: rows.csv}\n"
                                           "labels:\n  high: value\nfeatures: {ids: [user]}\n"

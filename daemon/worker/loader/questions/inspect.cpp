@@ -318,7 +318,6 @@ Json datasetOf(const std::vector<std::string>& paths, const Json& request,
             return refusal(head.status(), "file");
         }
         (*head)["ok"] = true;
-        (*head)["notes"] = (*opened)->notes();
         return *std::move(head);
     }
     dataset::DescribeOptions wanted;
