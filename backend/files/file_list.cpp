@@ -452,6 +452,24 @@ Status tellApart(std::vector<DataFile>& files, const std::vector<Stretch>& stret
     return okStatus();
 }
 
+/// Rejects files whose names tell two formats: each would be read as the other's.
+Status checkOneFormat(const std::vector<DataFile>& files) {
+    const DataFile* first = nullptr;
+    for (const DataFile& file : files) {
+        const std::string format = spec::formatOfName(file.path);
+        first = first == nullptr && !format.empty() ? &file : first;
+        const std::string known = first == nullptr ? "" : spec::formatOfName(first->path);
+        if (!format.empty() && format != known) {
+            return invalidArgument("dataset.path: ", first->path, " is named like ", known, " and ",
+                                   file.path, " like ", format,
+                                   ", but a dataset has one format: give it (dataset.format, "
+                                   "--format) with a directory, or a glob such as *.",
+                                   known);
+        }
+    }
+    return okStatus();
+}
+
 }  // namespace
 
 bool matchesGlob(std::string_view pattern, std::string_view name) {
@@ -541,6 +559,7 @@ Result<std::vector<DataFile>> listFiles(const std::vector<std::string>& paths,
         }
     }
     RETURN_IF_ERROR(tellApart(files, stretches));
+    RETURN_IF_ERROR(checkOneFormat(files));
     if (files.empty()) {
         return invalidArgument("dataset.path: names no file; give a file, directory or glob");
     }

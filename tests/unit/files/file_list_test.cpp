@@ -193,6 +193,26 @@ TEST(FileList, MissingThingsAreNamed) {
                 HasSubstr("only local paths"));
 }
 
+TEST(FileList, FilesOfTwoFormatsAreRefusedWithAGlobOfOne) {
+    DataDirectory dir;
+    for (const char* name : {"a.csv", "b.parquet", "c.data", "d.tsv.gz"}) {
+        dir.text(name, "x\n");
+    }
+    const auto messageFor = [&dir](const std::vector<std::string>& paths, const char* format) {
+        return std::string(messageOf(listFiles(paths, dir.path(), format).status()));
+    };
+    EXPECT_EQ(
+        messageFor({"a.csv", "b.parquet"}, "csv"),
+        strCat("dataset.path: ", dir.at("a.csv"), " is named like csv and ", dir.at("b.parquet"),
+               " like parquet, but a dataset has one format: give it "
+               "(dataset.format, --format) with a directory, or a glob such as *.csv"));
+    EXPECT_THAT(messageFor({"b.parquet", "a.csv"}, "parquet"), HasSubstr("such as *.parquet"));
+    EXPECT_THAT(messageFor({"*"}, "parquet"), HasSubstr("one format"));
+    EXPECT_THAT(relative(listFiles({"."}, dir.path(), "parquet")), ElementsAre("b.parquet"));
+    EXPECT_THAT(relative(listFiles({"[acd].*"}, dir.path(), "csv")),
+                ElementsAre("a.csv", "c.data", "d.tsv.gz"));
+}
+
 TEST(FileList, AFileNamedTwiceIsRefused) {
     DataDirectory dir;
     dir.text("a.csv", "x\n");
