@@ -35,27 +35,19 @@ std::string seconds(double value) {
 }
 
 // For a POSIX shell: users paste the command.
-std::string quoted(const std::string& path) {
-    const bool isPlain = path.find_first_of(" *?[]{}$'\"\\&;|<>()!#~") == std::string::npos;
-    if (isPlain) {
-        return path;
-    }
+std::string quoted(const std::string& words) {
     std::string text = "'";
-    for (const char c : path) {
+    for (const char c : words) {
         text += c == '\'' ? std::string("'\\''") : std::string(1, c);
     }
     return text + "'";
 }
 
 std::string commandOf(const AdviceInput& input, const std::string& options) {
-    std::string paths;
-    for (const std::string& path : input.paths) {
-        strAppend(&paths, " ", quoted(path));
-    }
-    return strCat(
-        "millrace init", paths,
-        " -o rows.yaml && millrace stream rows.yaml --rows --all-rows --sink parquet --output ",
-        "better", options);
+    return strCat("printf '%s\\n' ", quoted(strCat("dataset: ", input.dataset)),
+                  " > better.yaml && millrace stream better.yaml --rows --all-rows --sink parquet "
+                  "--output better",
+                  options);
 }
 
 std::string firstWord(const std::string& codecs) {

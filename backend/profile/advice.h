@@ -32,7 +32,7 @@ struct Advice {
 };
 
 struct AdviceInput {
-    std::vector<std::string> paths;  ///< of the dataset, as given
+    std::string dataset;  ///< YAML of the section `dataset`, for the commands
     std::string format;
     std::vector<dataset::ColumnInfo> columns;
     std::int64_t rows = 0, rowGroups = 0, decodedBytes = 0;

@@ -170,7 +170,7 @@ class Profiler {
         }
         progress_.isMeasuring = true;
         AdviceInput input;
-        input.paths = options_.paths;
+        input.dataset = options_.dataset;
         input.format = dataset_->options().format;
         input.columns = profile_.facts;
         input.rows = profile_.rows;

@@ -26,7 +26,7 @@
 namespace millrace::profile {
 
 struct ProfileOptions {
-    std::vector<std::string> paths;  ///< as given: for the commands that the advisor names
+    std::string dataset;  ///< YAML of the section `dataset`, for the advisor's commands
     double seconds = 4;
     bool isFull = false;  ///< all splits, without a time limit
     int threads = 1;

@@ -167,7 +167,7 @@ void checkDuplicates(const std::vector<std::string>& names, const std::string& p
     }
 }
 
-void checkFeatures(const RunSpec& spec, Problems& problems) {
+void checkFeatures(const RunSpec& spec, bool isNeeded, Problems& problems) {
     const FeaturesSpec& f = spec.features;
     std::vector<std::string> dense;
     for (const DenseFeature& feature : f.dense) {
@@ -187,10 +187,10 @@ void checkFeatures(const RunSpec& spec, Problems& problems) {
     }
     checkDuplicates(idFeatures(f), "features.ids and lists", problems);
     const bool isEmpty = dense.empty() && f.vectors.empty() && idFeatures(f).empty();
-    if (isEmpty && f.carry.empty()) {
+    if (isEmpty && f.carry.empty() && isNeeded) {
         problems.add("features", "missing",
                      "features is empty: name at least one of dense, vectors, ids, lists");
-    } else if (isEmpty && spec.command.empty()) {
+    } else if (isEmpty && spec.command.empty() && isNeeded) {
         problems.add("features", "check",
                      "features only carries columns: a model needs dense, vectors, ids or lists");
     }
@@ -430,14 +430,20 @@ void resolveModel(RunSpec& spec, bool hasModelKey, Problems& problems) {
     }
 }
 
-void checkSpec(const RunSpec& spec, Problems& problems, std::vector<std::string>& warnings) {
+void checkSpec(const RunSpec& spec, const SpecOptions& options, Problems& problems,
+               std::vector<std::string>& warnings) {
     if (!spec.hasDataset()) {
         return;
     }
     checkStepNames(spec, problems);
     checkSteps(spec, problems, warnings);
     checkEvalSteps(spec, problems);
-    checkFeatures(spec, problems);
+    checkFeatures(spec, options.needsFeatures, problems);
+    if (options.needsLabels && spec.labels.empty() && spec.command.empty()) {
+        problems.add("labels", "missing",
+                     "labels is missing: name what the model learns, as in `labels: {liked: rating "
+                     ">= 4}`");
+    }
     checkEmbeddings(spec, problems, warnings);
     checkModel(spec, problems);
     checkCsvKeys(spec, problems);

@@ -47,7 +47,8 @@ void checkWithoutDataset(const Json& spec, const std::map<std::string, SourceMap
 void checkCsv(const CsvOptions& csv, const std::string& place, const std::string& path,
               Problems& problems);
 /// Everything else. Feature patterns are not yet expanded.
-void checkSpec(const RunSpec& spec, Problems& problems, std::vector<std::string>& warnings);
+void checkSpec(const RunSpec& spec, const SpecOptions& options, Problems& problems,
+               std::vector<std::string>& warnings);
 
 /// Says where it is named that an id feature has no number of ids; of a sequence it is "h.hist".
 void refuseWithoutIds(const FeaturesSpec& features, const std::string& feature, Problems& problems);

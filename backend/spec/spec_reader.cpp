@@ -371,13 +371,8 @@ ResolvedSpec readTree(const YamlNode& tree, const std::shared_ptr<const std::str
     spec->source = source;
     warnOfUnusedKeys(*spec, jsonMember(json, "model"), models, out.warnings);
     resolveModel(*spec, hasModelKey, problems);
-    checkSpec(*spec, problems, out.warnings);
+    checkSpec(*spec, options, problems, out.warnings);
     warnOfToldLabels(*spec, out.warnings);
-    if (options.needsLabels && spec->labels.empty() && spec->command.empty()) {
-        problems.add("labels", "missing",
-                     "labels is missing: name what the model learns, as in `labels: {liked: rating "
-                     ">= 4}`");
-    }
     completeEval(*spec, hasEvalRecipe);
     if (out.errors.empty()) {
         out.spec = std::move(*spec);

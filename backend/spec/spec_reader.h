@@ -39,6 +39,7 @@ struct SpecOptions {
     std::string baseDir;            ///< written into the RunSpec
     std::vector<std::string> sets;  ///< "key.path=YAML value", applied last
     bool needsLabels = true;        ///< false: `labels` may be missing
+    bool needsFeatures = true;      ///< false: `features` may be missing
 };
 
 struct ResolvedSpec {

@@ -478,10 +478,12 @@ std::shared_ptr<dataset::MetadataCache> factsCache() {
 
 ResolveReply resolveSpec(const ResolveRequest& request) {
     ResolveReply reply;
-    const auto reader = spec::SpecReader::parse(
-        request.text,
-        {request.fileName, request.baseDir, request.sets, /*needsLabels=*/!request.isForScoring},
-        reply.errors);
+    const auto reader =
+        spec::SpecReader::parse(request.text,
+                                {request.fileName, request.baseDir, request.sets,
+                                 /*needsLabels=*/request.needsIds && !request.isForScoring,
+                                 /*needsFeatures=*/request.needsIds},
+                                reply.errors);
     if (!reader) {
         reply.dataset = request.wantsColumns ? openSection(request, factsCache()) : nullptr;
         noteFiles(reply.dataset, reply.fileNotes);

@@ -34,7 +34,9 @@ struct ResolveRequest {
     bool isForScoring = false;
     /// Counts values of vocabularies that are not in the cache; otherwise they stay pending.
     bool mayCount = false;
-    bool needsIds = true;  ///< false: counted vocabularies stay pending, and nothing is looked up
+    /// false, for rows in their own form: features and labels may be missing, counted vocabularies
+    /// stay pending, and nothing is looked up.
+    bool needsIds = true;
     /// The job.json of a run whose counted values are taken for rows that are scored; "": none.
     std::string valuesOf;
     std::optional<PinnedFiles> pinned;  ///< the dataset's other files are not read

@@ -11,6 +11,7 @@
 namespace millrace {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -50,9 +51,16 @@ class QuestionsTest : public ::testing::Test {
         }
     }
     SubprocessOutput run(std::vector<std::string> words) const {
+        words.insert(words.begin(), std::string(MILLRACE_BIN_DIR) + "/millrace");
+        return start(std::move(words));
+    }
+    /// With `millrace` in the PATH.
+    SubprocessOutput shell(const std::string& command) const {
+        return start({"/bin/sh", "-c", "PATH=" MILLRACE_BIN_DIR ":$PATH; " + command});
+    }
+    SubprocessOutput start(std::vector<std::string> words) const {
         SubprocessOptions options;
-        options.argv = {std::string(MILLRACE_BIN_DIR) + "/millrace"};
-        options.argv.insert(options.argv.end(), words.begin(), words.end());
+        options.argv = std::move(words);
         options.environment = {"XDG_CACHE_HOME=" + dir_.path() + "/cache", "NO_COLOR=1"};
         options.workingDirectory = dir_.path();
         options.timeout = std::chrono::seconds(60);
@@ -367,8 +375,19 @@ TEST_F(QuestionsTest, DatasetTakesSeveralPaths) {
     EXPECT_EQ(document["rows"], 41);
     EXPECT_EQ(document["path"], Json({"rows.csv", "more rows.csv"}));
     EXPECT_EQ(json({"dataset", "rows.csv", "--json"})["path"], "rows.csv");
-    const SubprocessOutput profile = run({"dataset", "rows.csv", "more rows.csv", "--profile"});
-    EXPECT_THAT(profile.out, HasSubstr("millrace init rows.csv 'more rows.csv' -o rows.yaml"));
+}
+
+TEST_F(QuestionsTest, TheAdviceOfAProfileIsACommandThatWorksWithoutALabel) {
+    std::ofstream(dir_ / "it's rows.data") << "name;note\na;x\nb;y\nc;z\n";
+    const SubprocessOutput profile =
+        run({"dataset", "it's rows.data", "--format", "csv", "--csv", "delimiter=;", "--profile"});
+    const std::string command = profile.out.substr(profile.out.find("printf "));
+    EXPECT_THAT(command, HasSubstr(" && millrace stream better.yaml --rows --all-rows"));
+    const SubprocessOutput written = shell(command.substr(0, command.find('\n')));
+    ASSERT_EQ(written.exitCode, 0) << written.err << command;
+    EXPECT_THAT(run({"dataset", "better"}).out, HasSubstr("parquet  1 file  3 rows"));
+    EXPECT_THAT(run({"stream", "better.yaml"}).err,
+                AllOf(HasSubstr("features is empty"), HasSubstr("labels is missing")));
 }
 
 TEST_F(QuestionsTest, DatasetListsFilesWhenAskedTo) {

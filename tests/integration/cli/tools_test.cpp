@@ -128,7 +128,7 @@ TEST_F(ToolsTest, ProfileDescribesColumnsAndAdvises) {
     const SubprocessOutput text = run({"dataset", "rows.csv", "--profile"}, {"COLUMNS=80"});
     EXPECT_THAT(text.out, HasSubstr("MEDIAN"));
     EXPECT_THAT(text.out, HasSubstr("what the writer costs the reader"));
-    EXPECT_THAT(text.out, HasSubstr("millrace init rows.csv"));
+    EXPECT_THAT(text.out, HasSubstr("millrace stream better.yaml --rows"));
     EXPECT_EQ(run({"dataset", "rows.csv", "--full"}).exitCode, 2);
     const SubprocessOutput request = run({"dataset", "rows.csv", "--profile", "--request", "usr"});
     EXPECT_EQ(request.exitCode, 1);

@@ -142,7 +142,7 @@ class ProfileTest : public ::testing::Test {
     DatasetProfile profileOf(const std::shared_ptr<const dataset::Dataset>& dataset,
                              int threads = 2, bool advises = true, double seconds = 100) {
         ProfileOptions options;
-        options.paths = {"my data.parquet"};
+        options.dataset = "{path: [my data.parquet]}";
         options.threads = threads;
         options.seconds = seconds;
         options.advises = advises;
@@ -223,7 +223,7 @@ TEST_F(ProfileTest, AdvisesOnScatteredRequestsWithTheCommandThatSortsThem) {
     EXPECT_TRUE(scattered->isMeasured);
     EXPECT_GT(scattered->bytesFactor, 1.5) << scattered->finding;
     EXPECT_THAT(scattered->command, HasSubstr("--sort request_id"));
-    EXPECT_THAT(scattered->command, HasSubstr("'my data.parquet'"));
+    EXPECT_THAT(scattered->command, HasSubstr("'dataset: {path: [my data.parquet]}' > "));
     const DatasetProfile good = profileOf(write(*rows(false), true, 4000));
     ASSERT_NE(find(good, "scattered_requests"), nullptr);
     EXPECT_EQ(find(good, "scattered_requests")->command, "");

@@ -27,6 +27,29 @@ int threadsOf(const ProfileRequest& request) {
     return static_cast<int>(request.threads > 0 ? request.threads : usableCores());
 }
 
+// Where the name of the first file does not tell it; else "".
+std::string formatOf(const spec::DatasetSpec& section) {
+    return dataset::formatOfPath(section.path.front()).empty() ? section.format : "";
+}
+
+// YAML of dataset.csv; "" if it is as usual.
+std::string csvOf(const spec::DatasetSpec& section) {
+    spec::TableRef written(section.path);
+    written.csv = section.csv;
+    return written.hasUsualCsv() ? "" : spec::csvText(written);
+}
+
+// The section as a flow map.
+std::string textOf(const spec::DatasetSpec& section) {
+    std::string paths;
+    for (const std::string& path : section.path) {
+        strAppend(&paths, paths.empty() ? "" : ", ", yamlScalar(path, true));
+    }
+    const std::string format = formatOf(section), csv = csvOf(section);
+    return strCat("{path: [", paths, "]", format.empty() ? "" : ", format: ", format,
+                  csv.empty() ? "" : ", csv: ", csv, "}");
+}
+
 Result<profile::DatasetProfile> profileOf(const Watch& watch, const ProfileRequest& request,
                                           spec::DatasetSpec& section, const std::string& scratch,
                                           std::vector<std::string>& notes) {
@@ -34,7 +57,7 @@ Result<profile::DatasetProfile> profileOf(const Watch& watch, const ProfileReque
         request.baseDir.empty() ? std::filesystem::current_path().string() : request.baseDir;
     ASSIGN_OR_RETURN(section, spec::datasetOf(request.paths, request.format, request.csv));
     profile::ProfileOptions options;
-    options.paths = request.paths;
+    options.dataset = textOf(section);
     options.seconds = request.seconds;
     options.isFull = request.isFull;
     options.request = request.request;
@@ -288,12 +311,8 @@ int runInit(const ProfileRequest& given) {
     profile::FirstSpecOptions options;
     options.name = request.name;
     options.label = request.label;
-    if (dataset::formatOfPath(request.paths.front()).empty()) {
-        options.format = section.format;
-    }
-    spec::TableRef written(section.path);
-    written.csv = section.csv;
-    options.csv = written.hasUsualCsv() ? "" : spec::csvText(written);
+    options.format = formatOf(section);
+    options.csv = csvOf(section);
     auto made = makeSpec(watch, request, *profiled, std::move(options));
     if (!made.ok()) {
         return failed(made.status());
