@@ -298,7 +298,7 @@ bool Resolver::checkTraining(const ResolvedRun& run, const expr::Schema& columns
 }
 
 void Resolver::checkLabelsOf(ResolvedRun& run, ResolveReply& reply) {
-    std::set<std::string> withNan;  // said once a head
+    std::set<std::string> said;  // once a head with NaN, once a join
     for (const recipe::Part part : {recipe::Part::kTrain, recipe::Part::kEval}) {
         const bool isEval = part == recipe::Part::kEval;
         if (isEval && !run.spec.eval) {
@@ -316,7 +316,8 @@ void Resolver::checkLabelsOf(ResolvedRun& run, ResolveReply& reply) {
             if (finding.isCertain) {
                 reply.errors.push_back(
                     errorOf(invalidArgument(finding.message), path, "check", &run.spec));
-            } else if (!finding.isNan || withNan.insert(finding.head).second) {
+            } else if ((!finding.isNan && !finding.isJoin) ||
+                       said.insert(strCat(finding.isJoin, finding.head)).second) {
                 run.warnings.push_back(finding.message);
             }
         }

@@ -198,17 +198,23 @@ TEST_F(ToolsTest, PreviewNamesColumnsWithNanThatALabelCompares) {
     EXPECT_EQ(masked.err, "");
 }
 
-TEST_F(ToolsTest, PreviewNamesAJoinInWhichNoRowFindsAPartner) {
+TEST_F(ToolsTest, PreviewAndCheckNameAJoinInWhichNoRowFindsAPartner) {
     std::ofstream(dir_ / "users.csv") << "user_id,age\n-1,30\n-2,40\n";
     std::ofstream(dir_ / "join.yaml")
         << "name: join\ndataset: {path: rows.csv}\nrecipe:\n"
            "  - {name: users, join: {table: users.csv, on: user_id, take: [age]}}\n"
-           "labels: {late: price > 6}\nfeatures: {dense: [price, {column: age, fill: 0}]}\n"
+           "labels: {late: click = 1}\nfeatures: {dense: [price, {column: age, fill: 0}]}\n"
            "model: {type: mlp, hidden: [4]}\nbatch: {rows: 64, micro_rows: 32}\n";
-    EXPECT_THAT(run({"preview", "join.yaml"}).err,
-                HasSubstr("note: step 'users': none of 8,000 rows found a partner in the table"));
+    const std::string sentence = "step 'users': none of 8,000 rows found a partner in the table";
+    EXPECT_THAT(run({"preview", "join.yaml"}).err, HasSubstr("note: " + sentence));
+    const SubprocessOutput check =
+        run({"check", "join.yaml", "--set", "eval={dataset: {where: price > 2}}"});
+    EXPECT_EQ(check.exitCode, 0);
+    EXPECT_EQ(check.err, "join.yaml: warning: " + sentence + "; compare the keys of both sides\n");
     std::ofstream(dir_ / "users.csv") << "user_id,age\n1,30\n-2,40\n";
-    EXPECT_THAT(run({"preview", "join.yaml"}).err, Not(HasSubstr("found a partner")));
+    for (const char* const question : {"preview", "check"}) {
+        EXPECT_THAT(run({question, "join.yaml"}).err, Not(HasSubstr("found a partner")));
+    }
 }
 
 TEST_F(ToolsTest, AFirstSpecElsewhereFindsItsData) {

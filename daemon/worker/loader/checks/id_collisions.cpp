@@ -7,10 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "backend/core/memory_budget.h"
 #include "backend/profile/spec_split.h"
-#include "backend/segment/segment_runner.h"
-#include "backend/segment/stream_input.h"
 #include "backend/text/text.h"
 #include "daemon/worker/loader/bare_spec.h"
 
@@ -113,25 +110,18 @@ Result<std::vector<std::string>> checkIdCollisions(const spec::RunSpec& spec,
     if (tables.empty()) {
         return notes;
     }
-    MemoryBudget budget(std::int64_t{4} << 30);
-    stream::Plan single = plan;
-    single.segmentSplits = 1;
-    ASSIGN_OR_RETURN(const auto input,
-                     segment::StreamInput::open(idsOnly(spec, tables), std::move(single),
-                                                recipe::Part::kTrain, budget));
-    segment::BufferPool pool(spec.resources.memoryLimitMb * 1'000'000);
-    segment::StageCounters counters;
-    segment::SegmentRunner runner(input, pool, counters);
+    ASSIGN_OR_RETURN(const auto stream, SplitStream::open(idsOnly(spec, tables), plan));
+    const segment::StreamInput& input = stream->input();
     std::int64_t bytes = 0;
-    for (std::int64_t split = 0; split < std::min(input->numSegments(), kMostSplits); ++split) {
-        bytes += input->decodedBytes(0, split);
+    for (std::int64_t split = 0; split < std::min(input.numSegments(), kMostSplits); ++split) {
+        bytes += input.decodedBytes(0, split);
         if (split > 0 && bytes > kMostBytes) {
             break;
         }
-        ASSIGN_OR_RETURN(const segment::SegmentOutput output, runner.run(0, split));
+        ASSIGN_OR_RETURN(const segment::SegmentOutput output, stream->run(split));
         for (Table& table : tables) {
-            addIds(output, input->layout(), table.features, table.ids);
-            addIds(output, input->layout(), table.copies, table.values);
+            addIds(output, input.layout(), table.features, table.ids);
+            addIds(output, input.layout(), table.copies, table.values);
         }
     }
     for (const Table& table : tables) {

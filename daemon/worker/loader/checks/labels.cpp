@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "backend/core/memory_budget.h"
-#include "backend/segment/segment_runner.h"
-#include "backend/segment/stream_input.h"
 #include "backend/spec/trainable.h"
 #include "backend/text/text.h"
 #include "daemon/worker/loader/bare_spec.h"
@@ -158,7 +155,35 @@ void look(const segment::SegmentOutput& output, const frame::FrameLayout& layout
     }
 }
 
+void addLonelyJoins(const recipe::CompiledRecipe& recipe,
+                    const std::vector<recipe::StepCount>& steps, recipe::Part part, bool isCertain,
+                    std::vector<LabelFinding>& found) {
+    const std::string rows = strCat(part == recipe::Part::kEval ? "evaluation rows" : "rows",
+                                    isCertain ? "" : " looked at");
+    for (auto& [step, message] : lonelyJoins(recipe, steps, rows)) {
+        found.push_back({.head = step, .message = message, .isJoin = true});
+    }
+}
+
 }  // namespace
+
+std::map<std::string, std::string> lonelyJoins(const recipe::CompiledRecipe& recipe,
+                                               const std::vector<recipe::StepCount>& steps,
+                                               std::string_view rows) {
+    std::map<std::string, std::string> lonely;
+    for (std::size_t s = 0; s < steps.size(); ++s) {
+        const std::vector<std::string>& reasons = recipe.stepReasons()[s];
+        const auto alone = std::ranges::find(reasons, "no partner") - reasons.begin();
+        const std::string& name = recipe.stepNames()[s];
+        if (alone < std::ssize(reasons) && steps[s].rowsIn > 0 &&
+            steps[s].reasons[static_cast<std::size_t>(alone)] == steps[s].rowsIn) {
+            lonely[name] =
+                strCat("step '", name, "': none of ", formatCount(steps[s].rowsIn), " ", rows,
+                       " found a partner in the table; compare the keys of both sides");
+        }
+    }
+    return lonely;
+}
 
 std::vector<LabelFinding> LabelTally::findings(recipe::Part part, bool isCertain) const {
     const bool isEval = part == recipe::Part::kEval;
@@ -184,34 +209,28 @@ std::vector<LabelFinding> LabelTally::findings(recipe::Part part, bool isCertain
 
 Result<std::vector<LabelFinding>> checkLabels(const spec::RunSpec& spec, const stream::Plan& plan,
                                               recipe::Part part, const LabelCheckOptions& wanted) {
-    MemoryBudget budget(std::int64_t{4} << 30);
-    stream::Plan single = plan;
-    single.segmentSplits = 1;
     spec::RunSpec looked = labelsOnly(spec, part);
     const std::vector<std::string> heads = looked.heads();
     std::vector<NanProbe> probes = wanted.columns == nullptr
                                        ? std::vector<NanProbe>()
                                        : addProbes(*wanted.columns, part, looked);
-    ASSIGN_OR_RETURN(const auto input,
-                     segment::StreamInput::open(looked, std::move(single), part, budget));
+    ASSIGN_OR_RETURN(const auto stream, SplitStream::open(looked, plan, {.part = part}));
+    const segment::StreamInput& input = stream->input();
     LabelTally tally(heads);
-    segment::BufferPool pool(spec.resources.memoryLimitMb * 1'000'000);
-    segment::StageCounters counters;
-    segment::SegmentRunner runner(input, pool, counters);
     segment::RowCounts counts;
     std::int64_t bytes = 0, segment = 0;
-    while (segment < input->numSegments() && bytes < wanted.mostBytes && !tally.isFine()) {
-        bytes += input->decodedBytes(0, segment);
-        ASSIGN_OR_RETURN(const segment::SegmentOutput output, runner.run(0, segment++));
+    while (segment < input.numSegments() && bytes < wanted.mostBytes && !tally.isFine()) {
+        bytes += input.decodedBytes(0, segment);
+        ASSIGN_OR_RETURN(const segment::SegmentOutput output, stream->run(segment++));
         counts.add(output.counts);
-        look(output, input->layout(), heads, tally);
+        look(output, input.layout(), heads, tally);
         for (NanProbe& probe : probes) {
-            look(output, input->layout(), probe);
+            look(output, input.layout(), probe);
         }
     }
-    const bool isCertain = segment == input->numSegments();
+    const bool isCertain = segment == input.numSegments();
     std::vector<LabelFinding> found =
-        emptyStep(counts, input->recipe().stepNames(), part, isCertain);
+        emptyStep(counts, input.recipe().stepNames(), part, isCertain);
     if (!found.empty()) {
         return found;
     }
@@ -220,6 +239,9 @@ Result<std::vector<LabelFinding>> checkLabels(const spec::RunSpec& spec, const s
         if (probe.nans > 0) {
             found.push_back(probe.finding(part, isCertain));
         }
+    }
+    if (wanted.columns != nullptr) {
+        addLonelyJoins(input.recipe(), counts.steps, part, isCertain, found);
     }
     return found;
 }

@@ -3,7 +3,9 @@
 // and figures such as AUC cannot be told of it. A comparison takes NaN for the greatest number, so
 // a label may be true for rows whose value is not known.
 #include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/core/status.h"
@@ -20,6 +22,7 @@ struct LabelFinding {
     bool isCertain = false;  ///< all rows were looked at
     bool isNan = false;      ///< columns that it reads hold NaN; the message is whole
     bool isPlaced = false;   ///< the message begins with the key of the spec that is to change
+    bool isJoin = false;     ///< no row found a partner; `head` is the step, the message is whole
 };
 
 /// Most bytes decoded for a spec that is only checked.
@@ -27,9 +30,16 @@ inline constexpr std::int64_t kCheckBytes = 200'000'000;
 
 struct LabelCheckOptions {
     std::int64_t mostBytes = kCheckBytes;
-    /// At the end of the recipe: NaN is looked for in those that labels read. Null: it is not.
+    /// At the end of the recipe: NaN is looked for in those that labels read, and joins without a
+    /// partner are found. Null: neither.
     const expr::Schema* columns = nullptr;
 };
+
+/// A sentence for each join, by step, in which none of the rows found a partner. `steps`: counts of
+/// the recipe's steps. `rows`: what they are called.
+std::map<std::string, std::string> lonelyJoins(const recipe::CompiledRecipe& recipe,
+                                               const std::vector<recipe::StepCount>& steps,
+                                               std::string_view rows);
 
 /// Reads label columns split after split until every head has shown two values, or about
 /// `mostBytes` of data are decoded. A step that keeps no row is the only finding. Heads without a

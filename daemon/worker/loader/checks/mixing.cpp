@@ -4,9 +4,6 @@
 #include <set>
 #include <utility>
 
-#include "backend/core/memory_budget.h"
-#include "backend/segment/segment_runner.h"
-#include "backend/segment/stream_input.h"
 #include "backend/text/text.h"
 #include "daemon/worker/loader/bare_spec.h"
 
@@ -64,22 +61,19 @@ Result<std::vector<std::string>> checkMixing(const spec::RunSpec& spec, const st
     if (!hasKey || spec.batch.shuffle == "none" || spec.batch.order == "as_is") {
         return notes;
     }
-    MemoryBudget budget(std::int64_t{4} << 30);
-    ASSIGN_OR_RETURN(const auto input, segment::StreamInput::open(keysOnly(spec), plan,
-                                                                  recipe::Part::kTrain, budget));
-    if (input->numSegments() < kSegments ||
-        input->decodedBytes(0, 0) + input->decodedBytes(0, 1) > bounds.bytesMax) {
+    ASSIGN_OR_RETURN(const auto stream, SplitStream::open(keysOnly(spec), plan,
+                                                          {.segmentSplits = plan.segmentSplits}));
+    const segment::StreamInput& input = stream->input();
+    if (input.numSegments() < kSegments ||
+        input.decodedBytes(0, 0) + input.decodedBytes(0, 1) > bounds.bytesMax) {
         return notes;
     }
-    segment::BufferPool pool(spec.resources.memoryLimitMb * 1'000'000);
-    segment::StageCounters counters;
-    segment::SegmentRunner runner(input, pool, counters);
     Seen first, both;
     const auto isSmall = [&bounds](const Keys& keys) {
         return !keys.empty() && keys.size() < bounds.keysEnough;
     };
     for (std::int64_t s = 0; s < kSegments; ++s) {
-        ASSIGN_OR_RETURN(const segment::SegmentOutput output, runner.run(0, s));
+        ASSIGN_OR_RETURN(const segment::SegmentOutput output, stream->run(s));
         for (const segment::Chunk& chunk : output.chunks) {
             add(chunk.userKeys, chunk.rows, 2 * bounds.keysEnough, both.users);
             add(chunk.requestKeys, chunk.rows, 2 * bounds.keysEnough, both.requests);

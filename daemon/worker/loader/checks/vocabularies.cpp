@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "backend/core/memory_budget.h"
-#include "backend/segment/stream_input.h"
 #include "daemon/worker/loader/bare_spec.h"
 
 namespace millrace::loader {
@@ -48,12 +46,8 @@ Status checkVocabularies(const spec::RunSpec& spec, const stream::Plan& plan) {
     spec::RunSpec looked = bareSpec(spec, std::move(features));
     looked.embeddings = std::move(embeddings);
     looked.eval.reset();
-    MemoryBudget budget(kMostBytes);
-    stream::Plan single = plan;
-    single.segmentSplits = 1;
-    const Status status = segment::StreamInput::open(std::move(looked), std::move(single),
-                                                     recipe::Part::kTrain, budget)
-                              .status();
+    const Status status =
+        SplitStream::open(std::move(looked), plan, {.mostBytes = kMostBytes}).status();
     return absl::IsResourceExhausted(status) ? okStatus() : status;
 }
 

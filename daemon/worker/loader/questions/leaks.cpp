@@ -9,9 +9,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "backend/core/memory_budget.h"
-#include "backend/segment/segment_runner.h"
-#include "backend/segment/stream_input.h"
 #include "backend/text/text.h"
 #include "daemon/worker/loader/bare_spec.h"
 
@@ -162,19 +159,16 @@ segment::SegmentPart pieceOf(const segment::StreamInput& input, std::int64_t num
                             : segment::SegmentPart{segment::SegmentPart::Kind::kHead, 0, mostRows};
 }
 
-Result<Sample> sampleOf(const std::shared_ptr<const segment::StreamInput>& input,
-                        const std::string& head, const std::stop_token& stop,
+Result<Sample> sampleOf(SplitStream& stream, const std::string& head, const std::stop_token& stop,
                         const LeakLimits& limits) {
+    const segment::StreamInput& input = stream.input();
     const auto end = std::chrono::steady_clock::now() + limits.time;
-    ASSIGN_OR_RETURN(const Places places, placesOf(*input, head));
-    segment::BufferPool pool(input->spec().resources.memoryLimitMb * 1'000'000);
-    segment::StageCounters counters;
-    segment::SegmentRunner runner(input, pool, counters);
+    ASSIGN_OR_RETURN(const Places places, placesOf(input, head));
     Sample sample;
-    sample.dense.resize(input->spec().features.dense.size());
+    sample.dense.resize(input.spec().features.dense.size());
     sample.ids.resize(places.ids.size());
     const auto enough = static_cast<std::size_t>(limits.rows);
-    for (std::int64_t s = 0; s < input->numSegments() && sample.labels.size() < enough; ++s) {
+    for (std::int64_t s = 0; s < input.numSegments() && sample.labels.size() < enough; ++s) {
         if (stop.stop_requested()) {
             return cancelled("stopped");
         }
@@ -184,7 +178,7 @@ Result<Sample> sampleOf(const std::shared_ptr<const segment::StreamInput>& input
             break;
         }
         ASSIGN_OR_RETURN(const segment::SegmentOutput output,
-                         runner.run(0, s, pieceOf(*input, s, std::min(left, kPieceRows))));
+                         stream.run(s, pieceOf(input, s, std::min(left, kPieceRows))));
         sample.rowsRead += output.counts.rowsScanned;
         for (const segment::Chunk& chunk : output.chunks) {
             take(chunk, places, sample);
@@ -203,13 +197,9 @@ Result<LeakReport> findLeaks(const spec::RunSpec& spec, const stream::Plan& plan
     if (features.dense.size() + features.ids.size() == 0 || spec.labels.empty()) {
         return look;
     }
-    MemoryBudget budget(std::int64_t{4} << 30);
-    stream::Plan single = plan;
-    single.segmentSplits = 1;
-    ASSIGN_OR_RETURN(const auto input, segment::StreamInput::open(plain, std::move(single),
-                                                                  recipe::Part::kTrain, budget));
+    ASSIGN_OR_RETURN(const auto stream, SplitStream::open(plain, plan));
     const std::string head = plain.heads().front();
-    ASSIGN_OR_RETURN(const Sample sample, sampleOf(input, head, stop, limits));
+    ASSIGN_OR_RETURN(const Sample sample, sampleOf(*stream, head, stop, limits));
     look.rowsRead = sample.rowsRead;
     if (sample.labels.size() < kFewestRows) {
         if (sample.isCut) {

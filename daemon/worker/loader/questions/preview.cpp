@@ -314,21 +314,14 @@ Status openInput(Preview& preview) {
 
 // Notes joins in which no sampled row found a partner: their keys never meet.
 void addLonelyJoins(Preview& preview) {
-    const recipe::CompiledRecipe& recipe = preview.input->recipe();
-    for (std::size_t s = 0; s < recipe.stepNames().size(); ++s) {
-        const std::vector<std::string>& reasons = recipe.stepReasons()[s];
-        const auto alone = std::ranges::find(reasons, "no partner") - reasons.begin();
-        recipe::StepCount count;
-        for (const SplitFigures& split : preview.sample) {
-            count.add(split.steps[s]);
+    std::vector<recipe::StepCount> steps(preview.input->recipe().stepNames().size());
+    for (const SplitFigures& split : preview.sample) {
+        for (std::size_t s = 0; s < steps.size(); ++s) {
+            steps[s].add(split.steps[s]);
         }
-        if (alone < std::ssize(reasons) && count.rowsIn > 0 &&
-            count.reasons[static_cast<std::size_t>(alone)] == count.rowsIn) {
-            preview.notes.push_back(strCat("step '", recipe.stepNames()[s], "': none of ",
-                                           formatCount(count.rowsIn),
-                                           " rows found a partner in the table; compare the keys "
-                                           "of both sides"));
-        }
+    }
+    for (const auto& [step, note] : lonelyJoins(preview.input->recipe(), steps, "rows")) {
+        preview.notes.push_back(note);
     }
 }
 
