@@ -127,13 +127,35 @@ void checkVocabulary(const VocabularySpec& vocabulary, const std::string& path,
     }
 }
 
+/// For "hist" and "hist.items", as a sequence's column is called in a batch: the name that
+/// embedding tables take. "" for other names.
+std::string columnOfSequence(const FeaturesSpec& features, const std::string& name) {
+    for (const auto& [sequence, feature] : features.sequences) {
+        if (name == sequence) {
+            return strCat("'", name, "' is a sequence; name its columns, as in ",
+                          absl::StrJoin(feature.columns, ", "));
+        }
+        for (const std::string& column : feature.columns) {
+            if (name == strCat(sequence, ".", column)) {
+                return strCat("'", name, "' is the column '", column, "' of a sequence; name it ",
+                              column, " here");
+            }
+        }
+    }
+    return "";
+}
+
 void checkEmbeddings(const RunSpec& spec, Problems& problems, std::vector<std::string>& warnings) {
     const std::vector<std::string> features = idFeatures(spec.features);
     std::map<std::string, std::string> tableOf;
     for (const auto& [table, embedding] : spec.embeddings) {
         const std::string path = strCat("embeddings.", table);
         for (const std::string& feature : embedding.features) {
-            if (!isCovered(feature, features) && !isPattern(feature)) {
+            const bool isUnknown = !isCovered(feature, features) && !isPattern(feature);
+            const std::string right = isUnknown ? columnOfSequence(spec.features, feature) : "";
+            if (!right.empty()) {
+                problems.add(path, "check", path, ": ", right);
+            } else if (isUnknown) {
                 // Not an error: a variation without a feature need not remove its table too.
                 warnings.push_back(strCat(path, ": '", feature,
                                           "' is not an id or list feature: no table is made for it",

@@ -39,6 +39,23 @@ TEST(SpecForms, AKeyOfAnotherSectionOrLibraryIsNamedAsItIsHere) {
     }
 }
 
+TEST(SpecForms, ATableOfASequenceIsNamedByItsColumn) {
+    const auto embeddings = [](const std::string& section) {
+        return "dataset: {path: a}\nlabel: y\nfeatures: {ids: [item], sequences: {hist: {columns: "
+               "[items, at], time: at, before: t, last: 5}}}\nembeddings: {item: {rows: 9}, " +
+               section + "}\n";
+    };
+    EXPECT_TRUE(readSpec(embeddings("items: {rows: 9}")).ok());
+    EXPECT_EQ(errorIn(embeddings("x: {features: [hist.items], rows: 9}")),
+              "4:34 embeddings.x: 'hist.items' is the column 'items' of a sequence; name it items "
+              "here");
+    EXPECT_EQ(errorIn(embeddings("hist.items: {rows: 9}")),
+              "4:43 embeddings.hist.items: 'hist.items' is the column 'items' of a sequence; name "
+              "it items here");
+    EXPECT_EQ(errorIn(embeddings("hist: {rows: 9}")),
+              "4:37 embeddings.hist: 'hist' is a sequence; name its columns, as in items, at");
+}
+
 TEST(SpecForms, VectorsMayGiveTheSizeOfPlainLists) {
     const std::string head = "dataset: {path: a}\nlabel: y\nfeatures: {vectors: ";
     const RunSpec spec = specOf(head + "[v, {column: w, size: 64}]}\n");
