@@ -130,9 +130,11 @@ void addMetric(const Comparison& all, const std::string& name, auto addRow) {
     }
     const auto lastOf = [&](std::size_t i) {
         const session::BestAndLast* figures = all.figuresOf(i, name);
-        return figures != nullptr ? textOf(figures->last)
-               : name == kRate    ? session::numberText(all.summaries[i].meanRate)
+        const std::string value =
+            figures != nullptr ? textOf(figures->last)
+            : name == kRate    ? session::numberText(all.summaries[i].meanRate)
                                : session::numberText(session::shownValue(all.summaries[i], name));
+        return value + (session::isOfFewRows(all.summaries[i], name) ? session::kFewMark : "");
     };
     addRow(hasSteps && hasBest ? name + " (last)"
            : name == kRate     ? strCat(word::kRate.label, " (mean)")
@@ -482,7 +484,8 @@ Result<int> runCompare(CliContext& context, const ParsedArgs& args) {
         printRows(context, all, args.has("--metric"));
     } else {
         printColumns(context, all);
-        context.out << sameRowsSentence(all.summaries, context.terminal, &all.pairs);
+        context.out << fewRowsText(all.summaries, context.terminal)
+                    << sameRowsSentence(all.summaries, context.terminal, &all.pairs);
     }
     context.out << countedRowsText(all.runs, context.terminal);
     printPairs(context, all);

@@ -215,6 +215,17 @@ std::string sameRowsSentence(const std::vector<values::RunSummary>& runs, const 
            " (evaluation hash " + hash.substr(0, 12) + ").\n";
 }
 
+std::string fewRowsText(const std::vector<values::RunSummary>& runs, const Terminal& terminal) {
+    for (const values::RunSummary& run : runs) {
+        for (const values::RunFigure& point : run.latestMetrics) {
+            if (session::isOfFewRows(run, point.name)) {
+                return paint(terminal, Tone::kDim, session::kFewNote) + "\n";
+            }
+        }
+    }
+    return "";
+}
+
 std::string countedRowsText(const std::vector<values::RunDetail>& runs, const Terminal& terminal) {
     std::map<std::string_view, std::string> runsBySentence;
     for (const values::RunDetail& run : runs) {
@@ -258,8 +269,10 @@ std::string resultTable(const std::vector<values::RunSummary>& runs, const Termi
                                       {label, Tone::kStrong},
                                       {std::string(nameOf(run.state)), tui::toneOf(run.state)}};
         for (const std::string& name : names) {
-            row.push_back(session::numberText(
-                name == metric::kSamplesPerSecond ? run.meanRate : session::shownValue(run, name)));
+            row.push_back(session::numberText(name == metric::kSamplesPerSecond
+                                                  ? run.meanRate
+                                                  : session::shownValue(run, name)) +
+                          (session::isOfFewRows(run, name) ? session::kFewMark : ""));
         }
         row.push_back(rowsText(run.rowsRead));
         row.push_back(rowsText(run.rowsKept));
@@ -278,7 +291,7 @@ std::string resultTable(const std::vector<values::RunSummary>& runs, const Termi
                              word::kRate.heading, ": mean of the run.")) +
                 "\n" + worseThanMean(runs, terminal);
     }
-    return text + sameRowsSentence(runs, terminal, pairs);
+    return text + fewRowsText(runs, terminal) + sameRowsSentence(runs, terminal, pairs);
 }
 
 }  // namespace millrace::cli

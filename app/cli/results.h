@@ -21,6 +21,9 @@ std::string resultTable(const std::vector<values::RunSummary>& runs, const Termi
 std::string sameRowsSentence(const std::vector<values::RunSummary>& runs, const Terminal& terminal,
                              const values::PairReply* pairs = nullptr);
 
+/// Explains the mark beside an AUC of few rows; "" if no run has one.
+std::string fewRowsText(const std::vector<values::RunSummary>& runs, const Terminal& terminal);
+
 /// Explains which rows the counts of runs that ended inside a segment include; "" if no run did.
 std::string countedRowsText(const std::vector<values::RunDetail>& runs, const Terminal& terminal);
 

@@ -189,12 +189,17 @@ void showMetrics(Page& page, const RunDetail& detail) {
                  {word::kNewest.heading, Align::kRight},
                  {word::kStep.heading, Align::kRight},
                  {word::kBest.heading, Align::kRight, 6, 1}});
+    bool hasFew = false;
     for (const values::RunFigure& point : detail.summary.latestMetrics) {
         // The last second's stall does not describe the run: the run's share is shown above.
         const bool isStall = point.name == values::metric::kInputStallPercent;
         if (!isStall && !session::isInternalMetric(point.name, point.value)) {
             const values::RunFigure* best = detail.summary.best(point.name);
-            table.add({point.name, session::shortNumber(point.value), formatCount(point.step),
+            const bool isFew = session::isOfFewRows(detail.summary, point.name);
+            hasFew |= isFew;
+            table.add({point.name,
+                       session::shortNumber(point.value) + (isFew ? session::kFewMark : ""),
+                       formatCount(point.step),
                        best == nullptr ? std::string()
                                        : textOf(session::StepValue{best->value, best->step})});
         }
@@ -205,6 +210,7 @@ void showMetrics(Page& page, const RunDetail& detail) {
         rows.take(point.name, point.value);
     }
     page.text(rows.text("evaluated on "));
+    page.text(hasFew ? session::kFewNote : "");
 }
 
 // The path of the rows: read, left after each step with reasons, kept, trained; a bar shows the

@@ -44,6 +44,17 @@ std::optional<double> shownValue(const values::RunSummary& run, const std::strin
                                                           : run.metric(metric);
 }
 
+bool isOfFewRows(const values::RunSummary& run, const std::string& metric) {
+    constexpr double kFew = 20;
+    namespace key = values::metric;
+    const std::string head = metric.substr(0, metric.rfind('.') + 1);
+    if (!values::isEvalMetric(metric) || metric != head + key::kAuc) {
+        return false;
+    }
+    const auto positives = run.metric(head + key::kPositives), rows = run.metric(head + key::kRows);
+    return positives && (*positives < kFew || (rows && *rows - *positives < kFew));
+}
+
 BestAndLast bestAndLast(const values::MetricSeries& series) {
     BestAndLast found;
     const values::MetricSense sense = values::senseOf(series.key);

@@ -27,6 +27,14 @@ std::vector<std::string> eachOnce(std::vector<std::string> metrics);
 /// mean, and the input stall is that of the whole run.
 std::optional<double> shownValue(const values::RunSummary& run, const std::string& metric);
 
+/// Whether `metric` is an AUC over fewer than 20 positives, or negatives, which luck decides. False
+/// if their number was not reported.
+bool isOfFewRows(const values::RunSummary& run, const std::string& metric);
+/// Stands behind such a value; kFewNote explains it below the table.
+inline constexpr char kFewMark[] = " few";
+inline constexpr char kFewNote[] =
+    "few: an AUC over fewer than 20 positives or negatives says little.";
+
 /// A value and its step.
 struct StepValue {
     double value = 0;

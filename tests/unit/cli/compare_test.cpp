@@ -9,6 +9,7 @@ namespace {
 
 using client::aDetail;
 using client::aRun;
+using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -43,6 +44,31 @@ TEST_F(CommandsTest, RunsWorseThanTheMeanLabelGetAHintByTheirSteps) {
                                      "better; with few steps,"));
     EXPECT_THAT(out.str(), HasSubstr("\nr-x1: NE above 1: the mean label for every row predicts "
                                      "better; often a run is too long"));
+}
+
+TEST_F(CommandsTest, AnAucOfFewPositivesOrNegativesIsMarked) {
+    const auto evaluated = [this](double positives, double rows) {
+        for (auto& one : fake.runs) {
+            one.summary.latestMetrics = {
+                {.name = "eval.auc", .value = 0.57},
+                {.name = "eval.positives", .value = one.summary.id == "r-abc23" ? 50 : positives},
+                {.name = "eval.rows", .value = rows}};
+        }
+    };
+    const std::string note = "few: an AUC over fewer than 20 positives or negatives says little.\n";
+    for (const auto& [positives, rows] : {std::pair(19, 900), std::pair(70, 89)}) {
+        evaluated(positives, rows);
+        EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk);
+        EXPECT_THAT(out.str(),
+                    AllOf(HasSubstr("0.5700 @0  0.5700 @0 few\n"), HasSubstr("\n" + note)));
+        EXPECT_EQ(run({"show", "r-def45"}), kExitOk);
+        EXPECT_THAT(out.str(), AllOf(HasSubstr("0.5700 few"), HasSubstr(note)));
+    }
+    evaluated(20, 900);
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk);
+    EXPECT_THAT(out.str(), Not(HasSubstr("few")));
+    EXPECT_EQ(run({"show", "r-def45"}), kExitOk);
+    EXPECT_THAT(out.str(), Not(HasSubstr("few")));
 }
 
 TEST_F(CommandsTest, CompareSaysByHowMuchTheLossOfTheSameRowsDiffers) {
