@@ -3,6 +3,7 @@
 #include <map>
 #include <tuple>
 
+#include <absl/strings/ascii.h>
 #include <absl/strings/str_split.h>
 
 #include "app/cli/commands.h"
@@ -166,6 +167,16 @@ std::string fieldOf(const std::string& name) {
     return found == kFields.end() ? name : found->second;
 }
 
+// Of a field of --json: its word's, else its name in capital letters.
+std::string headingOf(const std::string& name) {
+    for (const session::Word* const word : session::words()) {
+        if (name == word->key) {
+            return word->heading;
+        }
+    }
+    return absl::AsciiStrToUpper(name);
+}
+
 Result<ListColumn> columnOf(const std::string& word) {
     const auto known = knownColumns().find(word);
     if (known != knownColumns().end()) {
@@ -198,7 +209,7 @@ Result<ListColumn> columnOf(const std::string& word) {
     }
     for (const auto& [field, text] : csvFieldsOf(csvRow(any))) {
         if (field == name) {
-            return ListColumn{{word, Align::kLeft, 5, 9},
+            return ListColumn{{headingOf(word), Align::kLeft, 5, 9},
                               [name](const RunSummary& run, const CliContext&) {
                                   const auto fields = csvFieldsOf(csvRow(run));
                                   const auto found = fields.find(name);

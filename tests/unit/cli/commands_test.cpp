@@ -17,6 +17,7 @@ namespace {
 
 using client::aDetail;
 using client::aRun;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using values::RunState;
@@ -50,6 +51,8 @@ TEST_F(CommandsTest, LsColumnsMayBeMetricsParamsAndTags) {
     EXPECT_EQ(run({"ls", "--columns", "id,params.batch.seed,metrics.eval.auc"}), kExitOk);
     EXPECT_THAT(out.str(), HasSubstr("r-abc23  7"));
     EXPECT_TRUE(fake.lists.back().withParams);
+    EXPECT_EQ(run({"ls", "--columns", "id,step,rows_kept,progress.step"}), kExitOk);
+    EXPECT_THAT(out.str(), ContainsRegex("^RUN +STEP +KEPT +PROGRESS.STEP\n"));
     fake.runs[0].summary.note = "lost the second node";
     EXPECT_EQ(run({"ls", "--columns", "id,note"}), kExitOk);
     EXPECT_THAT(out.str(), HasSubstr("r-abc23  lost the second node"));
