@@ -44,7 +44,7 @@ class RankServer {
     /// Call it after the store's commit: acknowledges everything of that sender's `attempt` up to
     /// `seq`. Ignores a closed connection: the worker sends again.
     virtual void ack(ConnectionId connection, std::int64_t attempt, std::uint64_t seq) = 0;
-    virtual void stop(ConnectionId connection, const Stop& how = {}) = 0;
+    virtual void stop(ConnectionId connection, const Stop& how) = 0;
     virtual void close(ConnectionId connection) = 0;
 };
 

@@ -317,7 +317,7 @@ TEST_F(FeedProgram, EndsOnTheDaemonsStopWhenNoRankHasCome) {
         MutexLock lock(mutex_);
         connection = connection_;
     }
-    server_->stop(connection);
+    server_->stop(connection, {});
     EXPECT_EQ(*feed_->wait(), 3);
 }
 
@@ -335,7 +335,7 @@ TEST_F(FeedProgram, EndsOnTheDaemonsStop) {
         return connection != 0;
     });
     ASSERT_TRUE(isConnected);
-    server_->stop(connection);
+    server_->stop(connection, {});
     EXPECT_EQ(*feed_->wait(), 3);
     millrace_feed_close(train);
 }
