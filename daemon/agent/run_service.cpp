@@ -281,13 +281,14 @@ Result<values::SubmitReply> RunService::submit(const values::SubmitRequest& requ
     }
     ASSIGN_OR_RETURN(std::vector<runs::RunStore::Created> group,
                      store_.createGroup(std::move(records)));
-    takeOver(request.git.diff, std::move(group), specs, reply);
+    takeOver(request.git.diff, std::move(group), specs, inspected.runs, reply);
     return reply;
 }
 
 // The runs are stored and queued: nothing from here on can fail the submit.
 void RunService::takeOver(const std::string& diff, std::vector<runs::RunStore::Created> group,
-                          const std::vector<SharedSpec>& specs, values::SubmitReply& reply) {
+                          const std::vector<SharedSpec>& specs,
+                          const std::vector<InspectedRun>& inspected, values::SubmitReply& reply) {
     reply.wasKnown = true;
     std::map<std::string, SharedSpec> queued;
     for (std::size_t i = 0; i < group.size(); ++i) {
@@ -298,6 +299,9 @@ void RunService::takeOver(const std::string& diff, std::vector<runs::RunStore::C
             reply.wasKnown = false;
             const RunDirectory directory = directoryOf(run.id);
             const Status written = diff.empty() ? directory.create() : directory.writeDiff(diff);
+            for (const std::string& warning : inspected[i].warnings) {
+                directory.addEvent({run.createdMs, strCat("warning: ", warning)});
+            }
             logInfo("run: submitted", {{"run", run.id},
                                        {"name", run.name},
                                        {"variation", run.variation},

@@ -101,7 +101,8 @@ class RunService {
     Result<runs::RunRecord> recordOf(const values::SubmitRequest& request, const InspectedRun& run,
                                      const spec::RunSpec& spec) const;
     void takeOver(const std::string& diff, std::vector<runs::RunStore::Created> group,
-                  const std::vector<SharedSpec>& specs, values::SubmitReply& reply);
+                  const std::vector<SharedSpec>& specs, const std::vector<InspectedRun>& inspected,
+                  values::SubmitReply& reply);
     Result<values::RunSummary> viewOf(const std::string& id) const;
     static void addScript(const std::string& launch, const RunDirectory& directory,
                           values::RunDetail& detail);

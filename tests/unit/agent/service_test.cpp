@@ -24,6 +24,16 @@ TEST_F(AgentTest, ErrorsInTheSpecQueueNothing) {
     EXPECT_TRUE(service->list({})->runs.empty());
 }
 
+TEST_F(AgentTest, TheHistoryOfARunKeepsItsWarnings) {
+    inspector.reply->runs = {someInspected(), someInspected("keep-30")};
+    inspector.reply->runs[1].warnings = {"step 'users': none of 8 rows found a partner"};
+    const values::SubmitReply outcome = service->submit(order("k")).value();
+    EXPECT_TRUE(service->get(outcome.runs.at(0).id)->events.empty());
+    const auto events = service->get(outcome.runs.at(1).id)->events;
+    ASSERT_EQ(events.size(), 1U);
+    EXPECT_EQ(events[0].text, "warning: step 'users': none of 8 rows found a partner");
+}
+
 TEST_F(AgentTest, TheSameKeyGivesTheSameRun) {
     inspector.reply->runs = {someInspected()};
     const std::string first = service->submit(order("k1"))->runs.at(0).id;

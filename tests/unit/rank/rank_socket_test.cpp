@@ -216,7 +216,7 @@ TEST(RankSocket, AStopReachesTheWorker) {
     auto client = *RankClient::start(clientOptions(folder));
     ASSERT_TRUE(daemon.waitFor([](Daemon& d) { return d.connection_ != 0; }));
     EXPECT_FALSE(client->stopRequested());
-    daemon.server().stop(daemon.copy(&Daemon::connection_));
+    daemon.server().stop(daemon.copy(&Daemon::connection_), {});
     pollfd item{client->stopFd(), POLLIN, 0};
     ASSERT_EQ(::poll(&item, 1, 20'000), 1);
     EXPECT_TRUE(client->stopRequested());

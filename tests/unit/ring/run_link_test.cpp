@@ -248,7 +248,7 @@ TEST_F(RunLink, AStopEndsAllRanksBehindTheFurthestStepThatOneHasBegun) {
     EXPECT_EQ(millrace_run_begin(first.get(), 12), 0);
     EXPECT_EQ(millrace_run_begin(second.get(), 11), 0);
     ASSERT_TRUE(sees([&] { return connection_ != 0; }));
-    server_->stop(connection_);
+    server_->stop(connection_, {});
     ASSERT_TRUE(test::eventually([&] { return millrace_run_is_over(first.get(), 13) == 1; }));
     EXPECT_EQ(millrace_run_begin(first.get(), 13), MILLRACE_FEED_ABORTED);
     EXPECT_EQ(millrace_run_is_over(second.get(), 12), 0) << "another one has begun it";
