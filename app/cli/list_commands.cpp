@@ -167,7 +167,7 @@ std::string fieldOf(const std::string& name) {
     return found == kFields.end() ? name : found->second;
 }
 
-// Of a field of --json: its word's, else its name in capital letters.
+// A field of --json has the heading of its word, else its name in capital letters.
 std::string headingOf(const std::string& name) {
     for (const session::Word* const word : session::words()) {
         if (name == word->key) {

@@ -30,7 +30,7 @@ std::optional<double> shownValue(const values::RunSummary& run, const std::strin
 /// Whether `metric` is an AUC over fewer than 20 positives, or negatives, which luck decides. False
 /// if their number was not reported.
 bool isOfFewRows(const values::RunSummary& run, const std::string& metric);
-/// Stands behind such a value; kFewNote explains it below the table.
+/// Follows such a value; kFewNote explains it below the table.
 inline constexpr char kFewMark[] = " few";
 inline constexpr char kFewNote[] =
     "few: an AUC over fewer than 20 positives or negatives says little.";
