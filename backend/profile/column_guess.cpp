@@ -32,6 +32,8 @@ constexpr double kMostRareIds = 500'000;
 // Among fewer values, many that differ say little.
 constexpr std::int64_t kEnoughValues = 100;
 constexpr double kLongText = 64;  // bytes on average
+// From here on a double does not hold every whole number.
+constexpr double kLeastInexact = 9007199254740992;
 
 // Words that mark a name as an id's at any position.
 constexpr std::array<std::string_view, 14> kIdWords{"id",   "ids",   "uid",  "uuid", "guid",
@@ -172,6 +174,18 @@ Guess ofDateTexts(const ColumnProfile& column) {
 Guess ofFloat(const ColumnProfile& column) {
     if (!column.hasNumbers()) {
         return leftOut(column, "no value seen");
+    }
+    // pandas stores whole numbers with nulls among them as floats.
+    const bool isExact = column.nans() == 0 && column.type().isFloat() &&
+                         std::max(std::abs(column.min()), std::abs(column.max())) < kLeastInexact;
+    if (isNamedLikeId(column.name()) && column.isWhole() && isExact) {
+        return isRowKey(column)
+                   ? rowKey(column)
+                   : Guess{.column = &column,
+                           .use = Use::kId,
+                           .why = strCat("named like an id, whole numbers stored as ",
+                                         column.type().name(), ", ", different(column)),
+                           .isReadAsInt64 = true};
     }
     if (isNamedLikeId(column.name()) && column.isWhole()) {
         return leftOut(column, strCat("named like an id, but stored as ", column.type().name(),

@@ -17,7 +17,9 @@ struct Guess {
     const ColumnProfile* column = nullptr;
     Use use = Use::kLeftOut;
     std::string why;
-    bool isRowKey = false;  ///< left out because nearly every row has its own value
+    bool isRowKey = false;       ///< left out because nearly every row has its own value
+    std::string fill = "";       ///< a dense feature's value instead of null; "": it has no nulls
+    bool isReadAsInt64 = false;  ///< floats that are whole, and ids
 };
 
 /// "dense", "id", ...: the word for users.

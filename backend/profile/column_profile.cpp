@@ -37,6 +37,7 @@ void ColumnProfile::addNumber(double value) {
     }
     min_ = numbers_.count() == 0 ? value : std::min(min_, value);
     max_ = numbers_.count() == 0 ? value : std::max(max_, value);
+    sum_ += value;
     zeros_ += value == 0 ? 1 : 0;
     ones_ += value == 1 ? 1 : 0;
     fractions_ += value == std::floor(value) ? 0 : 1;

@@ -43,6 +43,8 @@ class ColumnProfile {
     bool hasNumbers() const { return numbers_.count() > 0; }
     double min() const { return min_; }
     double max() const { return max_; }
+    /// Of the numbers, without NaN; not finite if one of them is not.
+    double mean() const { return sum_ / static_cast<double>(numbers_.count()); }
     double quantile(double q) const { return numbers_.quantile(q); }
     double shareBelow(double value) const { return numbers_.shareBelow(value); }
     /// Values that are NaN. They are not numbers, and not nulls.
@@ -85,7 +87,7 @@ class ColumnProfile {
     std::int64_t rows_ = 0, nulls_ = 0;
     std::int64_t values_ = 0;  ///< not null; of lists: elements
     std::int64_t zeros_ = 0, ones_ = 0, fractions_ = 0, nans_ = 0;
-    double min_ = 0, max_ = 0;
+    double min_ = 0, max_ = 0, sum_ = 0;
     DistinctSketch distinct_;
     QuantileSketch numbers_, lengths_;  ///< lengths_: of lists, or of texts in bytes
     std::int64_t maxLength_ = 0, totalLength_ = 0;

@@ -66,6 +66,7 @@ class Writer {
                                    : guessOf(column));
         }
         alignSiblings();
+        fillNulls();
         leaveOutRequest();
         leaveOutNameOfBlock();
         const std::vector<std::string> notes = textNotes();
@@ -87,7 +88,8 @@ class Writer {
         RETURN_IF_ERROR(splitRows());
         spec_.notes.insert(spec_.notes.end(), notes.begin(), notes.end());
         for (const Guess& guess : guesses_) {
-            spec_.uses.push_back({guess.column->name(), nameOfUse(guess.use), guess.why});
+            const std::string why = strCat(guess.why, guess.fill.empty() ? "" : nullsOf(guess));
+            spec_.uses.push_back({guess.column->name(), nameOfUse(guess.use), why});
         }
         for (const expr::RefusedColumn& column : profile_.refused) {
             if (!column.hasFields) {
@@ -161,6 +163,16 @@ class Writer {
         }
     }
 
+    // A model takes a null for 0, which may be far from all other values.
+    void fillNulls() {
+        for (Guess& guess : guesses_) {
+            const ColumnProfile& column = *guess.column;
+            if (guess.use == Use::kDense && column.nulls() > 0 && std::isfinite(column.mean())) {
+                guess.fill = fillText(column.mean(), column.max() - column.min());
+            }
+        }
+    }
+
     // The request only tells which rows are judged together: it is not a feature.
     void leaveOutRequest() {
         for (Guess& guess : guesses_) {
@@ -224,11 +236,27 @@ class Writer {
         if (!options_.csv.empty()) {
             line("  csv: ", options_.csv);
         }
+        types();
         line("  # ", split_.why);
         if (!split_.instead.empty()) {
             line("  # A part by a hash instead: ", split_.instead, " < 0.9, below >= 0.9.");
         }
         line("  where: ", yamlQuoted(split_.train));
+    }
+
+    // Of columns that are not read as they are stored.
+    void types() {
+        std::string types;
+        for (const Guess& guess : guesses_) {
+            if (guess.isReadAsInt64) {
+                strAppend(&types, types.empty() ? "" : ", ", yamlText(guess.column->name()),
+                          ": int64");
+            }
+        }
+        if (!types.empty()) {
+            line("  # These ids are whole numbers that are stored as floats.");
+            line("  types: {", types, "}");
+        }
     }
 
     static std::string yamlQuoted(const std::string& text) {
@@ -352,7 +380,10 @@ class Writer {
         for (const Guess& guess : guesses_) {
             if (guess.use == use) {
                 const std::string comment = commentOf(guess);
-                line("    - ", yamlText(guess.column->name()),
+                const std::string name = yamlText(guess.column->name());
+                line("    - ",
+                     guess.fill.empty() ? name
+                                        : strCat("{column: ", name, ", fill: ", guess.fill, "}"),
                      comment.empty() ? "" : strCat("  # ", comment));
             }
         }
@@ -373,7 +404,7 @@ class Writer {
                          ", ",
                          shortNumber(100.0 * static_cast<double>(column.nulls()) /
                                      static_cast<double>(std::max<std::int64_t>(1, column.rows()))),
-                         " % nulls");
+                         " % nulls", guess.fill.empty() ? "" : ", which count as the mean");
     }
 
     void features() {
@@ -482,6 +513,25 @@ class Writer {
 };
 
 }  // namespace
+
+std::string fillText(double mean, double spread) {
+    constexpr double kMostPlain = 1e15;
+    if (!(spread > 0) || spread > kMostPlain || std::abs(mean) > kMostPlain) {
+        return dumpJson(Json(mean));
+    }
+    const double digits = 2 - std::floor(std::log10(spread));
+    const double unit = std::pow(10, -digits);
+    char text[64];
+    const int length =
+        std::snprintf(text, sizeof text, "%.*f", static_cast<int>(std::max(0.0, digits)),
+                      std::round(mean / unit) * unit);
+    std::string number(text, static_cast<std::size_t>(length));
+    if (number.find('.') != std::string::npos) {
+        number.erase(number.find_last_not_of('0') + 1);
+        number.erase(number.find_last_not_of('.') + 1);
+    }
+    return number == "-0" ? "0" : number;
+}
 
 Result<FirstSpec> firstSpec(const DatasetProfile& profile, const FirstSpecOptions& options) {
     return Writer(profile, options).write();

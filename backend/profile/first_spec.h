@@ -44,6 +44,10 @@ struct FirstSpec {
     std::vector<std::string> notes;  ///< what a user should look at first
 };
 
+/// YAML of `fill` for a dense column with nulls: its mean, with three digits of the column's
+/// spread: 1970.3 for values from 1930 to 2010.
+std::string fillText(double mean, double spread);
+
 /// kInvalidArgument if no column can become a label or a feature.
 Result<FirstSpec> firstSpec(const DatasetProfile& profile, const FirstSpecOptions& options);
 

@@ -177,10 +177,7 @@ Result<SpecSplit> chooseSplit(const DatasetProfile& profile, const std::vector<S
     const double trainShare = 1 - evalShare;
     return SpecSplit{
         strCat(hash, " < ", trainShare), strCat(hash, " >= ", trainShare),
-        strCat(isRough ? "About " : "",
-               evalShare != 0.1 ? shareText(evalShare)
-               : isRough        ? "a tenth"
-                                : "A tenth",
+        strCat("About ", shareText(evalShare),
                " of the rows is kept for evaluation, by a hash: it stays the same rows.",
                isRough ? " Rows with equal values of these columns are in one part." : ""),
         "", key};

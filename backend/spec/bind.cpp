@@ -232,7 +232,8 @@ class Binder {
         const std::optional<expr::DataType> type = typer.column("", column.name);
         if (type && !fits(*type)) {
             problems_.add(column.path, "type", path, ": column '", column.name, "' is ",
-                          type->name(), "; needed is ", wanted, hintForList(*type, wanted));
+                          type->name(), "; needed is ", wanted,
+                          hintFor(*type, column.name, wanted));
         }
     }
 
@@ -240,8 +241,7 @@ class Binder {
         FeaturesSpec& f = spec_.features;
         dense(typer);
         vectors(typer);
-        columnList(typer, "features.ids", f.ids,
-                   "an integer or a string (make others with hash or bucketize)", isId);
+        columnList(typer, "features.ids", f.ids, "an integer or a string", isId);
         const auto isIdList = [](const expr::DataType& t) { return t.isList && isId(t.element()); };
         columnList(typer, "features.lists", f.lists, "a list of integers or strings", isIdList);
         columnList(typer, "features.carry", f.carry,

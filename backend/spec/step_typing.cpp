@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "backend/spec/bind.h"
+#include "backend/text/text.h"
 
 namespace millrace::spec {
 namespace {
@@ -39,7 +40,16 @@ bool isUnknownColumn(const expr::ExprError& error) {
 
 }  // namespace
 
-std::string hintForList(const expr::DataType& type, std::string_view wanted) {
+std::string hintFor(const expr::DataType& type, const std::string& column,
+                    std::string_view wanted) {
+    if (!type.isList && wanted == "an integer or a string") {
+        const std::string types =
+            strCat("; for whole numbers that a file stores as floats, `dataset.types: {",
+                   yamlScalar(column, true),
+                   ": int64}` reads integers; hash or bucketize makes ids "
+                   "of other numbers");
+        return type.isFloat() ? types : " (make others with hash or bucketize)";
+    }
     if (!type.isString() || type.isList || !wanted.starts_with("a list")) {
         return "";
     }

@@ -18,8 +18,8 @@ namespace millrace::spec {
 using StepSink = std::function<void(const std::string& key, const char* code, std::size_t offset,
                                     std::string message)>;
 
-/// "; ..." for a text where a list is `wanted`: how a derive step makes one. Else "".
-std::string hintForList(const expr::DataType& type, std::string_view wanted);
+/// How a column of `type` becomes what is `wanted`: a text a list, a float an id. "" for others.
+std::string hintFor(const expr::DataType& type, const std::string& column, std::string_view wanted);
 
 /// Types expressions against columns. After an error it marks the columns that would have been made
 /// as broken, so that one mistake gives one message.

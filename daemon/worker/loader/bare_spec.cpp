@@ -26,4 +26,12 @@ Result<std::unique_ptr<SplitStream>> SplitStream::open(spec::RunSpec spec, strea
     return stream;
 }
 
+segment::SegmentPart SplitStream::firstRowsOf(std::int64_t segment, std::int64_t mostRows) const {
+    using Part = segment::SegmentPart;
+    const auto splits = input_->splitsOf(0, segment);
+    const std::int64_t rows =
+        splits.empty() ? 0 : input_->files()[splits[0].file].splits[splits[0].split].rows;
+    return rows <= mostRows ? Part{} : Part{Part::Kind::kHead, 0, mostRows};
+}
+
 }  // namespace millrace::loader

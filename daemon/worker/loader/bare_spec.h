@@ -32,6 +32,8 @@ class SplitStream {
     }
 
     const segment::StreamInput& input() const { return *input_; }
+    /// The first rows of a segment of one split, at most `mostRows`.
+    segment::SegmentPart firstRowsOf(std::int64_t segment, std::int64_t mostRows) const;
     Result<segment::SegmentOutput> run(std::int64_t segment,
                                        const segment::SegmentPart& part = {}) {
         return runner_->run(0, segment, part);

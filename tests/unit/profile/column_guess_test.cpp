@@ -134,13 +134,53 @@ TEST(ColumnGuess, ASplitByFewKeysSaysThatItsShareIsRough) {
     const auto user = integers("user_id", [](std::int64_t r) { return r % 90; });
     const auto many = integers("user_id", [](std::int64_t r) { return r % 2500; });
     EXPECT_THAT(specOf({label(), user, age()})->text,
-                HasSubstr("A tenth of the rows is kept for evaluation, by a hash"))
+                HasSubstr("About a tenth of the rows is kept for evaluation, by a hash"))
         << "of user and age";
     EXPECT_THAT(
         specOf({label(), user, integers("size", [](std::int64_t r) { return r % 3; })})->text,
         HasSubstr("About a tenth of the rows is kept for evaluation, by a hash: it stays the "
                   "same rows. Rows with equal values of these columns are in one part."));
-    EXPECT_THAT(specOf({label(), many})->text, HasSubstr("A tenth of the rows"));
+    EXPECT_THAT(specOf({label(), many})->text, AllOf(HasSubstr("About a tenth of the rows is kept"),
+                                                     Not(HasSubstr("Rows with equal values"))));
+}
+
+TEST(ColumnGuess, ADenseColumnWithNullsIsFilledWithItsMean) {
+    const auto years = integers("year_of_built", [](std::int64_t r) {
+        return r % 7 == 0 ? std::nullopt : std::optional(1930 + r * 7 % 5 * 20);
+    });
+    const auto spec = specOf({label(), age(), years});
+    EXPECT_THAT(spec->text, HasSubstr("    - {column: year_of_built, fill: 1970}  # "));
+    EXPECT_THAT(spec->text, HasSubstr("14.3 % nulls, which count as the mean\n"));
+    EXPECT_THAT(spec->text, HasSubstr("    - age  # named like a measure, 0 to 69\n"));
+    EXPECT_THAT(spec->uses[2].why, HasSubstr("14.3 % nulls, which count as the mean"));
+}
+
+TEST(ColumnGuess, AMeanIsAsShortAsTheSpreadAllows) {
+    EXPECT_EQ(fillText(1970.2634, 80), "1970.3");
+    EXPECT_EQ(fillText(1970.0412, 80), "1970");
+    EXPECT_EQ(fillText(-0.000123456, 0.001), "-0.00012");
+    EXPECT_EQ(fillText(0.51234, 1), "0.51");
+    EXPECT_EQ(fillText(123'456, 1e6), "120000");
+    EXPECT_EQ(fillText(-0.0001, 80), "0");
+    EXPECT_EQ(fillText(7.25, 0), "7.25");
+}
+
+TEST(ColumnGuess, WholeIdsThatAreStoredAsFloatsAreReadAsIntegers) {
+    const auto stored = [](const std::string& name, double add) {
+        return columnOf(
+            name, {expr::TypeKind::kDouble}, rowsOf(arrow::DoubleBuilder(), [add](std::int64_t r) {
+                return r % 9 == 0 ? std::nullopt : std::optional(10'001 + add + double(r % 300));
+            }));
+    };
+    const auto spec = specOf({label(), age(), stored("customer_id", 0), stored("shop id", 0)});
+    EXPECT_THAT(spec->text, HasSubstr("  types: {customer_id: int64, \"shop id\": int64}\n"));
+    EXPECT_THAT(spec->text, HasSubstr("  ids:\n    - customer_id  # named like an id, whole "
+                                      "numbers stored as double, 300 different values, "));
+    EXPECT_THAT(spec->text, HasSubstr("  customer_id: {vocabulary: auto}\n"));
+    EXPECT_THAT(specOf({label(), age(), stored("customer_id", 0.5)})->text,
+                Not(HasSubstr("types:")));
+    EXPECT_THAT(specOf({label(), age(), stored("customer_id", 1e16)})->text,
+                HasSubstr("left out: customer_id (named like an id, but stored as double"));
 }
 
 TEST(ColumnGuess, NullsDoNotCountAmongDifferentValues) {

@@ -293,7 +293,7 @@ TEST_F(ProfileTest, AFirstSpecNamesLabelFeaturesAndRequest) {
     EXPECT_EQ(spec->label, "label");
     EXPECT_THAT(spec->text, HasSubstr("label: 'label = 1'"));
     EXPECT_THAT(spec->text, HasSubstr("path: \"data/*.parquet\""));
-    EXPECT_THAT(spec->text, HasSubstr("dense:\n    - price"));
+    EXPECT_THAT(spec->text, HasSubstr("dense:\n    - {column: price, fill: "));
     EXPECT_THAT(spec->text, HasSubstr("user_id: {vocabulary: auto}"));
     EXPECT_THAT(spec->text, HasSubstr("lists:\n    - items"));
     EXPECT_THAT(spec->text, HasSubstr("request: request_id"));
@@ -370,7 +370,7 @@ TEST(SpecSplit, RowsWithoutAnyKeyAreToldApartByAColumnWithoutNulls) {
     const auto split = splitBy(0);
     ASSERT_TRUE(split.ok()) << split.status();
     EXPECT_EQ(split->train, "hash01(user, lnw, bmi, age) < 0.9");
-    EXPECT_THAT(split->why, ::testing::StartsWith("A tenth of the rows"));
+    EXPECT_THAT(split->why, ::testing::StartsWith("About a tenth of the rows"));
     const auto rough = splitBy(60);
     ASSERT_TRUE(rough.ok()) << rough.status();
     EXPECT_EQ(rough->train, "hash01(user, lnw, bmi) < 0.9");

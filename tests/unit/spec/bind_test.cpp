@@ -93,6 +93,8 @@ TEST(BindSchema, AnErrorOfAListedColumnPointsToItsItem) {
     const std::string ids =
         errorsOf("  ids: [userId, rating]\nembeddings: {userId: {rows: 9}, rating: {rows: 9}}\n");
     EXPECT_NE(ids.find("4:17 features.ids: column 'rating' is double"), std::string::npos) << ids;
+    EXPECT_NE(ids.find("`dataset.types: {rating: int64}` reads integers"), std::string::npos)
+        << ids;
 }
 
 TEST(BindSchema, OrderByNamesAColumnOfTheFiles) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -38,6 +39,10 @@ struct Sample {
 spec::RunSpec plainOnly(spec::RunSpec spec) {
     spec::FeaturesSpec plain;
     plain.dense = spec.features.dense;
+    for (spec::DenseFeature& dense :
+         plain.dense) {  // nulls may tell the label, whatever fills them
+        dense.fill = std::numeric_limits<float>::lowest();
+    }
     plain.ids = spec.features.ids;
     spec.batch.order = "as_is";
     spec.eval.reset();
@@ -149,16 +154,6 @@ Result<Places> placesOf(const segment::StreamInput& input, const std::string& he
     return places;
 }
 
-// Returns the first rows of a segment, which is a split.
-segment::SegmentPart pieceOf(const segment::StreamInput& input, std::int64_t number,
-                             std::int64_t mostRows) {
-    const auto splits = input.splitsOf(0, number);
-    const std::int64_t rows =
-        splits.empty() ? 0 : input.files()[splits[0].file].splits[splits[0].split].rows;
-    return rows <= mostRows ? segment::SegmentPart{}
-                            : segment::SegmentPart{segment::SegmentPart::Kind::kHead, 0, mostRows};
-}
-
 Result<Sample> sampleOf(SplitStream& stream, const std::string& head, const std::stop_token& stop,
                         const LeakLimits& limits) {
     const segment::StreamInput& input = stream.input();
@@ -178,7 +173,7 @@ Result<Sample> sampleOf(SplitStream& stream, const std::string& head, const std:
             break;
         }
         ASSIGN_OR_RETURN(const segment::SegmentOutput output,
-                         stream.run(s, pieceOf(input, s, std::min(left, kPieceRows))));
+                         stream.run(s, stream.firstRowsOf(s, std::min(left, kPieceRows))));
         sample.rowsRead += output.counts.rowsScanned;
         for (const segment::Chunk& chunk : output.chunks) {
             take(chunk, places, sample);
