@@ -20,6 +20,7 @@
 #include "daemon/worker/loader/checks/id_collisions.h"
 #include "daemon/worker/loader/checks/labels.h"
 #include "daemon/worker/loader/checks/mixing.h"
+#include "daemon/worker/loader/checks/nulls.h"
 #include "daemon/worker/loader/checks/vocabularies.h"
 #include "daemon/worker/loader/counting.h"
 #include "daemon/worker/loader/exit.h"
@@ -338,7 +339,8 @@ void Resolver::checkRows(ResolvedRun& run, ResolveReply& reply) {
     checkLabelsOf(run, reply);
     noteTrainedEvaluation(run);
     for (const auto& notes :
-         {checkMixing(run.spec, run.plan), checkIdCollisions(run.spec, run.plan)}) {
+         {checkMixing(run.spec, run.plan), checkIdCollisions(run.spec, run.plan),
+          checkNulls(run.spec, run.plan, run.columns)}) {
         if (notes.ok()) {  // the check of the labels reports wrong rows
             run.warnings.insert(run.warnings.end(), notes->begin(), notes->end());
         }

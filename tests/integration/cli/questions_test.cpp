@@ -367,6 +367,40 @@ TEST_F(QuestionsTest, HashesThatCountedValuesWillChangeAreNotShown) {
     EXPECT_THAT(run({"check", "spec.yaml"}).out, Not(ContainsRegex("1 +- +-\n")));
 }
 
+TEST_F(QuestionsTest, CheckWarnsOfNullsThatAModelTakesForSomethingElse) {
+    std::ofstream rows(dir_ / "nulls.csv");
+    rows << "built,change,full,agent,shop,label\n";
+    for (int r = 0; r < 400; ++r) {
+        const bool isNull = r % 5 == 0;
+        rows << (isNull ? "" : std::to_string(1930 + r % 80)) << ','
+             << (isNull ? "" : std::to_string(r % 9 - 4)) << ',' << 100 + r % 7 << ','
+             << (isNull ? "" : strCat("a", r % 3)) << ',' << r % 4 << ',' << r % 2 << '\n';
+    }
+    rows.close();
+    const auto check = [this](const std::string& built, const std::string& derive) {
+        std::ofstream(dir_ / "nulls.yaml")
+            << "dataset: {path: nulls.csv}\nrecipe: [" << derive << "]\nlabel: label = 1\n"
+            << "features: {dense: [" << built << ", change, full], ids: [agent, shop]}\n"
+            << "embeddings: {agent: {vocabulary: auto}, shop: {vocabulary: auto}}\n"
+            << "batch: {rows: 64}\nmodel: {type: mlp, hidden: [4]}\n";
+        const SubprocessOutput output = run({"check", "nulls.yaml"});
+        EXPECT_EQ(output.exitCode, 0) << output.err;
+        return output.err;
+    };
+    const std::string text = check("built", "");
+    EXPECT_THAT(text,
+                AllOf(HasSubstr("features.dense: 'built' is null in 80 of 400 rows looked at, and "
+                                "null counts as 0, outside of its other values (1931 to 2009): "
+                                "`{column: built, fill: 1970}` gives these rows the mean"),
+                      HasSubstr("features.ids: nulls of 'agent' (20 %) share row 0 of the "
+                                "vocabulary with values that training never had: `derive: {agent: "
+                                "\"coalesce(agent, '<null>')\"}` gives nulls a row of their own"),
+                      Not(HasSubstr("'change'")), Not(HasSubstr("'full'"))));
+    EXPECT_THAT(
+        check("{column: built, fill: 1970}", "derive: {agent: \"coalesce(agent, '<null>')\"}"),
+        Not(HasSubstr("null in")));
+}
+
 TEST_F(QuestionsTest, DatasetTakesSeveralPaths) {
     std::ofstream(dir_ / "more rows.csv") << "user,value,label,word\n1,2,1,a\n";
     const SubprocessOutput text = run({"dataset", "rows.csv", "more rows.csv"});
