@@ -13,6 +13,7 @@
 #include "app/session/metric_catalogue.h"
 #include "app/session/pairs.h"
 #include "app/session/run_names.h"
+#include "app/session/seed_noise.h"
 #include "app/session/words.h"
 #include "app/tui/charts.h"
 #include "app/tui/figures.h"
@@ -49,6 +50,13 @@ struct Comparison {
     values::PairReply pairs;
     std::string unpaired;  ///< why some runs are not paired; ""
 
+    std::vector<const RunDetail*> details() const {
+        std::vector<const RunDetail*> all;
+        for (const RunDetail& run : runs) {
+            all.push_back(&run);
+        }
+        return all;
+    }
     const session::BestAndLast* figuresOf(std::size_t run, const std::string& metric) const {
         return find(figures, summaries[run].id, metric);
     }
@@ -311,13 +319,11 @@ void readPairs(client::DaemonClient& daemon, Comparison& all) {
 Comparison comparisonOf(const ParsedArgs& args, client::DaemonClient& daemon,
                         std::vector<RunDetail> runs) {
     Comparison all;
-    std::vector<const RunDetail*> details;
     for (const RunDetail& run : runs) {
         all.summaries.push_back(run.summary);
-        details.push_back(&run);
     }
-    all.differences = session::differencesOf(details);
     all.runs = std::move(runs);
+    all.differences = session::differencesOf(all.details());
     all.metrics = metricNames(all.runs, args);
     all.figures = readFigures(daemon, all.summaries, all.metrics);
     readPairs(daemon, all);
@@ -340,11 +346,7 @@ void printPairs(CliContext& context, const Comparison& all) {
     if (!all.unpaired.empty()) {
         context.out << paint(context.terminal, Tone::kDim, all.unpaired) << '\n';
     }
-    std::vector<const RunDetail*> runs;
-    for (const RunDetail& run : all.runs) {
-        runs.push_back(&run);
-    }
-    for (const std::string& remark : session::remarksOn(runs, all.pairs)) {
+    for (const std::string& remark : session::remarksOn(all.details(), all.pairs)) {
         context.out << paint(context.terminal, Tone::kDim, remark) << '\n';
     }
 }
@@ -371,6 +373,20 @@ Json pairsJson(const Comparison& all) {
                           {"heads", heads}};
     }
     return runs;
+}
+
+Json seedNoiseJson(const Comparison& all) {
+    Json heads;  // null unless there is one
+    for (const session::SeedNoise& noise : session::seedNoiseOf(all.details(), all.pairs)) {
+        Json sides = Json::array();
+        for (const session::SeedSide& side : noise.sides) {
+            sides.push_back({{"runs", side.runs},
+                             {"log_loss_difference", jsonNumber(side.difference)},
+                             {"standard_error", jsonNumber(side.standardError)}});
+        }
+        heads[noise.head] = {{"standard_deviation", jsonNumber(noise.deviation)}, {"sides", sides}};
+    }
+    return heads;
 }
 
 Json sameRowsJson(SameRows same) {
@@ -419,7 +435,7 @@ Json documentOf(const Comparison& all, SameRows same) {
             {"last", last},
             {"same_stream", all.isOneStream},
             {"ends_inside_segment", endsInside},
-            {"seed_noise", nullptr},
+            {"seed_noise", seedNoiseJson(all)},
             {"differs_in_seed_only", all.otherSeeds()},
             {"other_label", all.idsWhere(&session::hasOtherLabels)},
             {"paired", {{"with", all.summaries.front().id}, {"runs", pairsJson(all)}}},

@@ -1,9 +1,11 @@
 #include "app/session/comparability.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "app/session/pairs.h"
+#include "app/session/seed_noise.h"
 #include "backend/core/status.h"
 
 namespace millrace::session {
@@ -35,6 +37,11 @@ bool isOfLabel(const std::string& key) {
     return key.starts_with("labels.") && !key.ends_with(".weight");
 }
 
+// A run without a dataset learns no label that Millrace knows.
+bool hasLabel(const Params& params) {
+    return std::ranges::any_of(params, [](const auto& param) { return isOfLabel(param.first); });
+}
+
 std::string withVerb(const std::vector<std::string>& ids, const char* one, const char* several) {
     std::string text;
     for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -47,11 +54,16 @@ std::string withVerb(const std::vector<std::string>& ids, const char* one, const
 
 bool hasOtherLabels(const Params& run, const Params& first) {
     const std::set<std::string> keys = keysThatDiffer(run, first);
-    return std::any_of(keys.begin(), keys.end(), isOfLabel);
+    return hasLabel(run) && hasLabel(first) && std::any_of(keys.begin(), keys.end(), isOfLabel);
 }
 
 bool differsInSeedOnly(const Params& run, const Params& first) {
     return keysThatDiffer(run, first) == std::set<std::string>{"batch.seed"};
+}
+
+bool isOfOneSide(const Params& run, const Params& first) {
+    return !run.empty() && !first.empty() &&
+           (keysThatDiffer(run, first).empty() || differsInSeedOnly(run, first));
 }
 
 std::vector<std::string> remarksOn(const std::vector<const values::RunDetail*>& runs,
@@ -87,8 +99,7 @@ std::vector<std::string> remarksOn(const std::vector<const values::RunDetail*>& 
     }
     const bool hasSeed = !first.summary.dataset.empty();
     if (hasSeed) {
-        remarks.emplace_back(
-            "Seed noise unknown: one run a side; another batch.seed moves these figures too.");
+        std::ranges::move(seedRemarks(runs, pairs), std::back_inserter(remarks));
     }
     return remarks;
 }

@@ -3,7 +3,8 @@
 // console.
 //
 // One run per side shows how far two runs are apart, not whether another seed would reverse it. So
-// nothing here calls a figure better or worse. Pure. Threads: any.
+// nothing here calls a figure better or worse; several seeds a side give the noise (seed_noise.h).
+// Pure. Threads: any.
 #include <map>
 #include <string>
 #include <vector>
@@ -17,10 +18,12 @@ namespace millrace::session {
 using Params = std::map<std::string, std::string>;
 
 /// Whether the runs learn to predict different things: an expression or condition of `labels`
-/// differs. Evaluation judges both by their base's label. Returns false if a side has no params.
+/// differs. Evaluation judges both by their base's label. Returns false if a side has no label.
 bool hasOtherLabels(const Params& run, const Params& first);
 /// Whether only `batch.seed` differs, apart from the names of run and variation.
 bool differsInSeedOnly(const Params& run, const Params& first);
+/// Whether not more than `batch.seed` differs. Returns false if a side has no params.
+bool isOfOneSide(const Params& run, const Params& first);
 
 /// Returns caveats for comparing runs with the first of them, one sentence each.
 /// Empty for fewer than two runs. `pairs`: of the first run with the others; the files that differ

@@ -101,6 +101,53 @@ TEST_F(CommandsTest, CompareSaysByHowMuchTheLossOfTheSameRowsDiffers) {
                     {"log_loss_difference", -0.2008}}));
 }
 
+TEST_F(CommandsTest, CompareComputesTheSeedNoiseFromTheSeedsOfEachSide) {
+    for (const char* id : {"r-x0", "r-x1"}) {
+        fake.runs.push_back(client::aDetail(client::aRun(id, "x")));
+    }
+    for (std::size_t i = 0; i < 4; ++i) {
+        fake.runs[i].params = {{"name", strCat("run ", i)},
+                               {"batch.seed", strCat(i % 2)},
+                               {"params.wait", i < 2 ? "1500" : "200"}};
+    }
+    fake.onPair = [](const values::PairRequest& request) -> Result<values::PairReply> {
+        values::PairReply reply;
+        for (std::size_t i = 1; i < request.runs.size(); ++i) {
+            const double loss = i == 1 ? 0.002 : i == 2 ? 0.011 : 0.013;
+            reply.pairs.push_back({.run = request.runs[i],
+                                   .hasScores = true,
+                                   .rows = 100,
+                                   .heads = {{"liked", 100, 0, 0.5 + loss, 0.5, loss}}});
+        }
+        return reply;
+    };
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "r-x0", "r-x1"}), kExitOk);
+    EXPECT_THAT(out.str(),
+                AllOf(HasSubstr("Seed noise of liked: the log loss of runs that differ in "
+                                "batch.seed only has a standard deviation of 0.0014 (4 runs on 2 "
+                                "sides).\nMean of r-x0 and r-x1 against that of r-abc23 and "
+                                "r-def45: log loss of liked 0.0110 more, with a standard error of "
+                                "0.0014.\n"),
+                      Not(HasSubstr("Seed noise unknown"))));
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "r-x0", "r-x1", "--json"}), kExitOk);
+    const Json noise = json()["seed_noise"]["liked"];
+    EXPECT_NEAR(noise["standard_deviation"].get<double>(), 0.001414, 1e-6);
+    EXPECT_EQ(noise["sides"][1]["runs"], Json({"r-x0", "r-x1"}));
+    EXPECT_EQ(run({"compare", "r-abc23", "r-x1"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("Seed noise unknown: one run a side"));
+    fake.onPair = nullptr;
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("Seed noise unknown: runs that differ in batch.seed only have "
+                                     "no scores of the same rows;"));
+}
+
+TEST_F(CommandsTest, ARunWithoutADatasetLearnsNoOtherLabel) {
+    fake.runs[0].params = {{"labels.liked.expr", "rating >= 4.0"}};
+    fake.runs[1].params = {{"command", "train.sh"}};
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk);
+    EXPECT_THAT(out.str(), Not(HasSubstr("ther label")));
+}
+
 // The metric of the same name covers only a few seconds.
 TEST_F(CommandsTest, CompareTellsOneInputStallTheWholeRuns) {
     fake.runs[0].summary.latestMetrics = {{"input_stall_percent", 80.0, 10, 1, 0},
