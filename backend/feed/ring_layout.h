@@ -65,6 +65,7 @@ enum class EntryKind : std::uint32_t {
     kStep = 7,  ///< number = first micro-batch behind the step; payload: stream::markBytes()
     kNothing = 8,  ///< an unused place
     kColumns = 9,  ///< the first entry of a stream; payload: a frame without rows
+    kParts = 10,   ///< for a relay only: a frame as parts (backend/ring/frame_parts.h)
 };
 
 struct RingEntry {

@@ -62,6 +62,20 @@ Status checkRange(const FrameLayout& layout, const RowRange& range) {
 
 }  // namespace
 
+Result<FrameLayout> FrameLayout::of(const FrameView& frame) {
+    std::vector<ColumnSpec> columns;
+    for (std::size_t c = 2; c < frame.numColumns(); ++c) {
+        const ColumnEntry& entry = frame.entry(c);
+        columns.push_back({entry.role, entry.dtype, std::string(frame.name(c)), entry.width,
+                           entry.encoding, entry.group, (entry.flags & kDedup) != 0});
+    }
+    ASSIGN_OR_RETURN(FrameLayout layout, make(std::move(columns), ""));
+    std::memcpy(layout.streamHash_, frame.header().streamHash, sizeof layout.streamHash_);
+    return layout.isOf(frame)
+               ? Result<FrameLayout>(std::move(layout))
+               : Result<FrameLayout>(dataLoss("frame: columns that no layout has"));
+}
+
 bool FrameLayout::isOf(const FrameView& frame) const {
     return hasColumns(frame, *this) &&
            std::memcmp(frame.header().streamHash, streamHash_, sizeof streamHash_) == 0;

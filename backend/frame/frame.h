@@ -45,6 +45,9 @@ class FrameLayout {
     /// width of 0. Adds the inverse column that kDedup needs, if it is missing.
     static Result<FrameLayout> make(std::vector<ColumnSpec> columns, std::string_view streamHash);
 
+    /// The layout of this frame.
+    static Result<FrameLayout> of(const FrameView& frame);
+
     const std::vector<ColumnSpec>& columns() const { return columns_; }
     std::size_t numColumns() const { return columns_.size(); }
     int find(Role role, std::string_view name) const;  ///< -1: none

@@ -10,6 +10,7 @@ namespace millrace::ring {
 namespace {
 
 constexpr char kKeepName[] = "keep", kDropName[] = "drop";
+constexpr char kRingKey[] = "ledger_ring";
 
 }  // namespace
 
@@ -34,6 +35,7 @@ Result<FeedHello> parseHello(std::string_view line) {
     hello.last = last == kDropName ? stream::LastStep::kDrop : stream::LastStep::kKeep;
     hello.numaNode =
         static_cast<int>(std::clamp<std::int64_t>(jsonInt(json, "numa_node", -1), -1, 1 << 20));
+    hello.ledgerRing = static_cast<std::uint64_t>(std::max<std::int64_t>(jsonInt(json, kRingKey), 0));
     if (const Json& state = jsonMember(json, "state"); state.is_object()) {
         const std::string wrong = hello.state.emplace().read(dumpJson(state));
         if (!wrong.empty()) {
@@ -58,6 +60,9 @@ std::string helloLine(const FeedHello& hello) {
                  {"stream", hello.stream},     {"join", hello.join},
                  {"last", nameOf(hello.last)}, {"numa_node", hello.numaNode},
                  {"state", Json(nullptr)},     {"next", Json(nullptr)}};
+    if (hello.ledgerRing != 0) {
+        json[kRingKey] = hello.ledgerRing;
+    }
     if (hello.next) {
         json["next"] = {{"epoch", hello.next->epoch}, {"number", hello.next->number}};
     }

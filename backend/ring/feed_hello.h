@@ -32,6 +32,9 @@ struct FeedHello {
     /// For RingSink::Options::last; the same for all connected ranks of a stream.
     stream::LastStep last = stream::LastStep::kKeep;
     int numaNode = -1;  ///< node on which its ring's memory should be; -1: any
+    /// Of a relay's ring: the number by which the leading feed knows it (FrameLedger); the reader
+    /// then takes entries of kind kParts. 0: it is a rank's own ring.
+    std::uint64_t ledgerRing = 0;
     /// State at the end of the last step, its hashes already checked against the options; none: the
     /// start. Frames below its cursor are never delivered.
     std::optional<stream::StreamState> state;

@@ -7,11 +7,13 @@
 // commit() from any thread, in any order: slots become visible in the order of their reservation.
 // Failure: kCancelled on stop; each sink documents its other errors.
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <stop_token>
 
 #include "backend/core/hash.h"
 #include "backend/core/status.h"
+#include "backend/stream/frame_part.h"
 #include "backend/stream/state/segment_record.h"
 
 namespace millrace::ring {
@@ -38,6 +40,22 @@ class FrameSink {
                            const Sum128& rowIds, std::stop_token stop) {
         (void)epoch, (void)number, (void)rows, (void)rowIds, (void)stop;
         return okStatus();
+    }
+    /// Whether readers of this sink fetch frames themselves from the workers that hold them. From
+    /// any thread; does not block.
+    virtual bool takesParts() const { return false; }
+    /// Whether it takes a reference to this micro-batch, which the worker holds, instead of its
+    /// frame. Likewise.
+    virtual bool takesPart(std::uint64_t worker, std::uint32_t epoch, std::int64_t number) const {
+        (void)worker, (void)epoch, (void)number;
+        return false;
+    }
+    /// Called instead of reserve() and commit() if takesPart(). `owner` keeps the frame at its
+    /// worker; it is released once the reader's side has fetched the frame. Blocks as reserve().
+    virtual Status part(const stream::FramePart& part, std::shared_ptr<const void> owner,
+                        std::uint32_t epoch, std::int64_t number, std::stop_token stop) {
+        (void)part, (void)owner, (void)epoch, (void)number, (void)stop;
+        return internalError("a sink that takes no references");
     }
     /// Reserves memory for a frame; blocks until there is some.
     virtual Result<FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,

@@ -51,6 +51,7 @@ RingSink::RingSink(std::vector<Rank> ranks, const Options& options)
       microRows_(options.microRows),
       last_(options.last),
       layout_(options.layout),
+      ledger_(options.ledger),
       memory_(options.budget),
       orderHash_(options.orderHash),
       rowsDelivered_(options.rowsDelivered),
@@ -119,7 +120,11 @@ Status RingSink::closeStep(bool isLast, const std::stop_token& stop) {
     std::vector<FrameSlot> slots;
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
         if (joints[r] != nullptr && !joints[r]->parts.empty() && isWanted(*joints[r])) {
-            Result<FrameSlot> slot = ranks_[r].ring->reserve(joints[r]->bytes, 0, 0, stop);
+            std::uint64_t bytes = joints[r]->bytes;
+            if (joints[r]->hasReferences) {
+                bytes = partsBytes(partsOf(*joints[r]));
+            }
+            Result<FrameSlot> slot = ranks_[r].ring->reserve(bytes, 0, 0, stop);
             RETURN_IF_ERROR(noted(slot.status()));
             MutexLock lock(mutex_);
             joints[r]->slot = *slot;
@@ -230,7 +235,12 @@ Status RingSink::settleJointLocked(Joint& joint) {
     StepSink& ring = *ranks_[joint.ring].ring;
     switch (joint.fate) {
         case FrameState::kDelivered:
-            return noted(ring.commitJoined(*joint.slot, joint.numbers, joint.bytes));
+            for (Part& part : joint.parts) {
+                part.debt.keep();  // before the commit: the acknowledgement may come at once
+            }
+            return noted(joint.hasReferences
+                             ? ring.commitParts(*joint.slot, joint.numbers, joint.bytes)
+                             : ring.commitJoined(*joint.slot, joint.numbers, joint.bytes));
         case FrameState::kLeftOut:
             return noted(ring.commitNothing(*joint.slot));
         default:
@@ -268,6 +278,43 @@ Status RingSink::leftOut(std::uint32_t epoch, std::int64_t number, std::int64_t 
     return count(epoch, number, rows, rowIds);
 }
 
+bool RingSink::takesParts() const {
+    return ledger_ != nullptr &&
+           std::ranges::any_of(ranks_, [](const Rank& rank) { return rank.ledgerRing != 0; });
+}
+
+bool RingSink::takesPart(std::uint64_t worker, std::uint32_t, std::int64_t number) const {
+    const std::size_t ring = ringOf(number);
+    return ledger_ != nullptr && ring < ranks_.size() && ranks_[ring].ledgerRing != 0 &&
+           ledger_->mayRefer(ranks_[ring].ledgerRing, worker);
+}
+
+Status RingSink::part(const stream::FramePart& part, std::shared_ptr<const void> owner,
+                      std::uint32_t epoch, std::int64_t number, std::stop_token stop) {
+    RETURN_IF_ERROR(closeBefore(epoch, number, stop));
+    const std::size_t r = ringOf(number);
+    const Rank& rank = ranks_[r];
+    const std::shared_ptr<Joint> joint = rank.join ? openJoint(r, number) : nullptr;
+    Result<FrameLedger::Debt> debt = ledger_->owe(rank.ledgerRing, part, std::move(owner),
+                                                  joint ? joint->parts.size() : 0, stop);
+    RETURN_IF_ERROR(noted(debt.status()));
+    if (joint != nullptr) {
+        MutexLock lock(mutex_);
+        addToJoint(*joint, number, {std::nullopt, part, std::move(*debt)}, part.bytes);
+        joint->hasReferences = true;
+    } else {
+        const RingPart one{part, {}};
+        const std::uint64_t bytes = partsBytes({&one, 1});
+        Result<FrameSlot> slot = rank.ring->reserve(bytes, epoch, number, stop);
+        RETURN_IF_ERROR(noted(slot.status()));
+        writeParts({&one, 1}, slot->bytes);
+        debt->keep();  // before the commit: the acknowledgement may come at once
+        RETURN_IF_ERROR(noted(rank.ring->commitParts(*slot, {epoch, number, 1, 1}, bytes)));
+    }
+    give(epoch, number);
+    return count(epoch, number, part.rows, part.rowIds);
+}
+
 Result<FrameSlot> RingSink::reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
                                     std::stop_token stop) {
     RETURN_IF_ERROR(closeBefore(epoch, number, stop));
@@ -283,18 +330,7 @@ Result<FrameSlot> RingSink::reserve(std::uint64_t bytes, std::uint32_t epoch, st
 /// Reserves in the ring if this is all that the ring can get of the step, otherwise in memory_.
 Result<FrameSlot> RingSink::reserveJoined(std::uint64_t bytes, std::size_t ring,
                                           std::int64_t number, const std::stop_token& stop) {
-    std::shared_ptr<Joint> joint;
-    {
-        MutexLock lock(mutex_);
-        std::shared_ptr<Joint>& known = steps_.back().joints[ring];
-        if (known == nullptr) {
-            known = std::make_shared<Joint>();
-            known->ring = ring;
-            known->numbers = {steps_.back().mark.epoch, number, worldSize_, 0};
-            known->fate = steps_.back().fate;
-        }
-        joint = known;
-    }
+    const std::shared_ptr<Joint> joint = openJoint(ring, number);
     FrameSlot slot;
     if (joint->parts.empty() && number + worldSize_ >= openEnd_) {
         ASSIGN_OR_RETURN(slot, ranks_[ring].ring->reserve(bytes, 0, number, stop));
@@ -308,19 +344,40 @@ Result<FrameSlot> RingSink::reserveJoined(std::uint64_t bytes, std::size_t ring,
     ++openParts_;
     slot.bytes = part.bytes().first(bytes);
     MutexLock lock(mutex_);
-    INVARIANT(number == joint->numbers.first + joint->numbers.count * joint->numbers.stride,
-              "a ring's numbers of a step are one stride apart");
-    joint->parts.push_back(std::move(part));
-    joint->bytes += bytes;
-    ++joint->numbers.count;
+    addToJoint(*joint, number, {std::move(part), {}, {}}, bytes);
     ++joint->missing;
     return slot;
+}
+
+/// The joined frame of the ring in the open step.
+std::shared_ptr<RingSink::Joint> RingSink::openJoint(std::size_t ring, std::int64_t number) {
+    MutexLock lock(mutex_);
+    std::shared_ptr<Joint>& joint = steps_.back().joints[ring];
+    if (joint == nullptr) {
+        joint = std::make_shared<Joint>();
+        joint->ring = ring;
+        joint->numbers = {steps_.back().mark.epoch, number, worldSize_, 0};
+        joint->fate = steps_.back().fate;
+    }
+    return joint;
+}
+
+/// Call it with mutex_.
+void RingSink::addToJoint(Joint& joint, std::int64_t number, Part part, std::uint64_t bytes) {
+    INVARIANT(number == joint.numbers.first + joint.numbers.count * joint.numbers.stride,
+              "a ring's numbers of a step are one stride apart");
+    joint.parts.push_back(std::move(part));
+    joint.bytes += bytes;
+    ++joint.numbers.count;
 }
 
 Status RingSink::commit(const FrameSlot& slot, std::uint32_t epoch, std::int64_t number) {
     // Before the commit: afterwards the reader may change the frame.
     ASSIGN_OR_RETURN(const FrameRows of, rowsOf(slot.bytes));
     const std::size_t ring = ringOf(number);
+    if (ranks_[ring].ledgerRing != 0) {
+        ledger_->carried(slot.bytes.size());
+    }
     if (!ranks_[ring].join) {
         RETURN_IF_ERROR(noted(ranks_[ring].ring->commit(slot, epoch, number)));
         return count(epoch, number, of.rows, of.ids);
@@ -363,33 +420,54 @@ Status RingSink::writeJoint(Joint& joint) {
     if (isWanted) {
         ASSIGN_OR_RETURN(bytes, join(joint));
     }
-    joint.parts.clear();
+    for (Part& part : joint.parts) {
+        part.memory.reset();
+    }
     MutexLock lock(mutex_);
     joint.bytes = bytes;
     joint.isWritten = true;
     return settleJointLocked(joint);
 }
 
-/// Joins the parts; returns the frame's bytes. The frame is named after its first micro-batch.
+/// Inline frames are those in the parts' memory; their sizes are known once they are written.
+std::vector<RingPart> RingSink::partsOf(Joint& joint) {
+    std::vector<RingPart> parts;
+    parts.reserve(joint.parts.size());
+    for (Part& part : joint.parts) {
+        RingPart& listed = parts.emplace_back(RingPart{part.reference, {}});
+        if (listed.isInline()) {
+            listed.frame = part.memory->bytes();
+        }
+    }
+    return parts;
+}
+
+/// Joins the parts, or lists them for the relay that does; returns the bytes in the slot.
 Result<std::uint64_t> RingSink::join(Joint& joint) const {
+    std::vector<RingPart> parts = partsOf(joint);
     std::vector<frame::FrameView> views;
     std::vector<frame::RowRange> ranges;
-    views.reserve(joint.parts.size());
-    for (JoinMemory::Buffer& part : joint.parts) {
+    views.reserve(parts.size());
+    for (RingPart& part : parts) {
+        if (!part.isInline()) {
+            continue;
+        }
         frame::FrameHeader header;
-        std::memcpy(&header, part.bytes().data(), sizeof header);
-        if (header.totalBytes > part.bytes().size()) {
+        std::memcpy(&header, part.frame.data(), sizeof header);
+        if (header.totalBytes > part.frame.size()) {
             return dataLoss("ring: a micro-batch that is larger than its place");
         }
+        part.frame = part.frame.first(header.totalBytes);
         ASSIGN_OR_RETURN(frame::FrameView view,
-                         frame::FrameView::open(part.bytes().first(header.totalBytes),
-                                                frame::CheckLevel::kDirectory));
+                         frame::FrameView::open(part.frame, frame::CheckLevel::kDirectory));
         views.push_back(view);
         ranges.push_back({&views.back(), 0, view.rows()});
     }
-    ASSIGN_OR_RETURN(frame::FrameConcat all, frame::FrameConcat::make(*layout_, ranges));
-    RETURN_IF_ERROR(all.write(joint.slot->bytes, views.front().id()));
-    return all.totalBytes();
+    if (joint.hasReferences) {
+        writeParts(parts, joint.slot->bytes);
+        return partsBytes(parts);
+    }
+    return joinFrames(*layout_, ranges, joint.slot->bytes);
 }
 
 Status RingSink::segment(const stream::SegmentRecord& record, std::stop_token stop) {

@@ -13,6 +13,9 @@
 // epoch's last, incomplete step may be left out (Options::last): the sums of the sequence then
 // exclude it, and a joined ring gets no frame.
 //
+// The ring of a rank on another node may take references to frames that data workers hold
+// (Rank::ledgerRing), alone or as parts of a joined frame, which the rank's relay then joins.
+//
 // Threads: as FrameSink. A mark is filled by the thread that commits the last frame before it, of
 // all rings. Owns: shares of the rings. Failure: kUnavailable when a rank is gone;
 // kResourceExhausted when the budget is too small for the micro-batches of one step.
@@ -27,6 +30,8 @@
 #include "backend/core/mutex.h"
 #include "backend/frame/frame.h"
 #include "backend/ring/feed_server.h"
+#include "backend/ring/frame_ledger.h"
+#include "backend/ring/frame_parts.h"
 #include "backend/ring/join_memory.h"
 #include "backend/ring/ring_writer.h"
 #include "backend/stream/state/step_mark.h"
@@ -41,6 +46,8 @@ class RingSink final : public FrameSink {
         std::shared_ptr<StepSink> ring;
         std::optional<FeedPosition> next;  ///< frames before it were delivered already
         bool join = false;                 ///< as FeedHello::join
+        /// Where the frames that workers owe to the ring are counted; 0: it takes no references.
+        FrameLedger::RingId ledgerRing = 0;
     };
     struct Options {
         int worldSize = 1;             ///< >= 1
@@ -54,6 +61,7 @@ class RingSink final : public FrameSink {
         /// before anything else. Null: it is not sent, and no rank may be joined.
         const frame::FrameLayout* layout = nullptr;
         MemoryBudget* budget = nullptr;  ///< for collecting the steps of joined ranks
+        FrameLedger* ledger = nullptr;   ///< of Rank::ledgerRing; null: no rank takes references
 
         /// Continues the sums of a rank's state, whose cursor is where the stream is begun.
         void beginAt(const stream::StreamState& state) {
@@ -72,6 +80,10 @@ class RingSink final : public FrameSink {
     bool wants(std::uint32_t epoch, std::int64_t number) const override;
     Status leftOut(std::uint32_t epoch, std::int64_t number, std::int64_t rows,
                    const Sum128& rowIds, std::stop_token stop) override;
+    bool takesParts() const override;
+    bool takesPart(std::uint64_t worker, std::uint32_t epoch, std::int64_t number) const override;
+    Status part(const stream::FramePart& part, std::shared_ptr<const void> owner,
+                std::uint32_t epoch, std::int64_t number, std::stop_token stop) override;
     Result<FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
                               std::stop_token stop) override;
     Status commit(const FrameSlot& slot, std::uint32_t epoch, std::int64_t number) override;
@@ -84,13 +96,20 @@ class RingSink final : public FrameSink {
 
  private:
     enum class FrameState { kOpen, kDelivered, kLeftOut };
+    /// A micro-batch of a joined frame: its frame, or a reference to it.
+    struct Part {
+        std::optional<JoinMemory::Buffer> memory;  ///< released once it is joined
+        stream::FramePart reference;               ///< worker 0: none
+        FrameLedger::Debt debt;
+    };
     /// The joined frame of one ring in one step. Guarded by mutex_ until it is written.
     struct Joint {
         std::size_t ring = 0;
         FrameNumbers numbers;
-        std::vector<JoinMemory::Buffer> parts;  ///< empty: filled in the ring itself
-        std::uint64_t bytes = 0;                ///< of all parts
-        std::int64_t missing = 0;               ///< parts that are not committed
+        std::vector<Part> parts;     ///< empty: filled in the ring itself
+        std::uint64_t bytes = 0;     ///< of the frames of all parts
+        bool hasReferences = false;  ///< its relay joins the parts
+        std::int64_t missing = 0;    ///< parts that are not committed
         std::optional<FrameSlot> slot;          ///< in the ring
         FrameState fate = FrameState::kOpen;
         bool isTaken = false;    ///< a thread is joining the parts
@@ -113,6 +132,8 @@ class RingSink final : public FrameSink {
     Status closeStep(bool isLast, const std::stop_token& stop);
     Result<FrameSlot> reserveJoined(std::uint64_t bytes, std::size_t ring, std::int64_t number,
                                     const std::stop_token& stop);
+    std::shared_ptr<Joint> openJoint(std::size_t ring, std::int64_t number);
+    static void addToJoint(Joint& joint, std::int64_t number, Part part, std::uint64_t bytes);
     void give(std::uint32_t epoch, std::int64_t number);
     Status count(std::uint32_t epoch, std::int64_t number, std::int64_t rows, const Sum128& rowIds);
     Step& stepOfLocked(std::uint32_t epoch, std::int64_t number) MR_REQUIRES(mutex_);
@@ -120,6 +141,7 @@ class RingSink final : public FrameSink {
     Status settleJointLocked(Joint& joint) MR_REQUIRES(mutex_);
     Status commitPart(const std::shared_ptr<Joint>& joint);
     Status writeJoint(Joint& joint);
+    static std::vector<RingPart> partsOf(Joint& joint);
     Result<std::uint64_t> join(Joint& joint) const;
     Status fillMarksLocked() MR_REQUIRES(mutex_);
     Status noted(Status status) {
@@ -141,6 +163,7 @@ class RingSink final : public FrameSink {
     const std::int64_t perStep_, microRows_;
     const stream::LastStep last_;
     const frame::FrameLayout* const layout_;
+    FrameLedger* const ledger_;
     JoinMemory memory_;
     std::atomic<bool> hasLostReader_{false};
 

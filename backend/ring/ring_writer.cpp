@@ -97,13 +97,12 @@ class SwitchingWriter final : public RingWriter {
 
     Status commitJoined(const FrameSlot& slot, const FrameNumbers& of,
                         std::uint64_t bytes) override {
-        WriterRing::Content content{EntryKind::kFrame, of.epoch,
-                                    static_cast<std::uint64_t>(of.first), bytes};
-        if (of.count > 1) {
-            content.stride = static_cast<std::uint64_t>(of.stride);
-            content.count = static_cast<std::uint64_t>(of.count);
-        }
-        return commit(slot, content);
+        return commit(slot, contentOf(EntryKind::kFrame, of, bytes));
+    }
+
+    Status commitParts(const FrameSlot& slot, const FrameNumbers& of,
+                       std::uint64_t bytes) override {
+        return commit(slot, contentOf(EntryKind::kParts, of, bytes));
     }
 
     Status commitNothing(const FrameSlot& slot) override { return commit(slot, {}); }
@@ -218,6 +217,15 @@ class SwitchingWriter final : public RingWriter {
     }
 
  private:
+    static WriterRing::Content contentOf(EntryKind kind, const FrameNumbers& of,
+                                         std::uint64_t bytes) {
+        WriterRing::Content content{kind, of.epoch, static_cast<std::uint64_t>(of.first), bytes};
+        if (of.count > 1) {
+            content.stride = static_cast<std::uint64_t>(of.stride);
+            content.count = static_cast<std::uint64_t>(of.count);
+        }
+        return content;
+    }
     struct Numbered {
         std::uint64_t number;
         std::unique_ptr<WriterRing> ring;

@@ -57,6 +57,11 @@ class StepSink : public FrameSink {
     /// Call instead of commit(), with the frame's bytes: at most those that were reserved.
     virtual Status commitJoined(const FrameSlot& slot, const FrameNumbers& of,
                                 std::uint64_t bytes) = 0;
+    /// Likewise, for a frame as writeParts() lists it.
+    virtual Status commitParts(const FrameSlot& slot, const FrameNumbers& of, std::uint64_t bytes) {
+        (void)slot, (void)of, (void)bytes;
+        return internalError("a ring that takes no references");
+    }
     /// Call instead of commit(): the slot's content is discarded.
     virtual Status commitNothing(const FrameSlot& slot) = 0;
     /// Call when the commit depends on slots still to be reserved, here or in other rings. While

@@ -50,7 +50,8 @@ std::vector<RoomLaw> backendRooms() {
          {"backend/core/mutex.h", "backend/stream/state/", "backend/frame/format.h"}},
         {"backend/ring/",
          {"backend/core/", "backend/text/", "backend/filesystem/", "backend/system/",
-          "backend/stream/state/", "backend/frame/", "backend/feed/ring_layout.h"}},
+          "backend/stream/state/", "backend/stream/frame_book.h", "backend/stream/frame_part.h",
+          "backend/frame/", "backend/feed/ring_layout.h"}},
         {"backend/segment/sequence/",
          {"backend/core/", "backend/text/", "backend/system/numa.h",
           "backend/system/shared_memory.h", "backend/stream/", "backend/frame/",
@@ -132,11 +133,14 @@ std::vector<RoomLaw> workerRooms() {
          {"backend/core/", "backend/text/", "backend/system/", "backend/objects/credentials.h",
           "backend/objects/handed_credentials.h", "backend/objects/object_store.h",
           "backend/stream/", "backend/frame/", "backend/segment/", "daemon/transport/",
-          "daemon/worker/loader/", "daemon/worker/relay/followers.h",
+          "daemon/worker/loader/", "daemon/worker/wire/", "daemon/worker/relay/followers.h",
           "daemon/worker/relay/relay.h"}},
+        {"daemon/worker/wire/",
+         {"backend/core/", "backend/stream/", "backend/segment/sequence/remote_frames.h"}},
         {"daemon/worker/relay/",
          {"backend/core/", "backend/system/", "backend/values/metric_names.h", "backend/feed/",
-          "backend/ring/", "daemon/transport/", "daemon/worker/loader/"}},
+          "backend/filesystem/", "backend/frame/", "backend/ring/", "backend/stream/",
+          "daemon/transport/", "daemon/worker/loader/", "daemon/worker/wire/"}},
     };
 }
 

@@ -10,10 +10,52 @@ Flight::Flight(const StreamInput& input, Options options)
       options_(std::move(options)),
       rest_(options_.start.rest.begin(), options_.start.rest.end()),
       epoch_(options_.start.epoch),
-      segment_(options_.start.segment) {
+      segment_(options_.start.segment),
+      count_(input.microRows(), options_.start) {
     if (segment_ < numSegments()) {
         part_ = input_.headOf(epoch_, segment_, options_.headRows);
     }
+}
+
+void Flight::popFront() {
+    countItems();
+    numCounted_ -= numCounted_ > 0 ? 1 : 0;
+    items_.pop_front();
+}
+
+void Flight::countItems() {
+    while (options_.fetching != nullptr && numCounted_ < items_.size()) {
+        FlightItem& item = *items_[numCounted_];
+        if (!item.isEpochEnd && !item.isForRest && !item.rowsKept) {
+            return;
+        }
+        countItem(item);
+        ++numCounted_;
+    }
+}
+
+void Flight::countItem(FlightItem& item) {
+    if (item.isEpochEnd) {
+        static_cast<void>(count_.finish(numSegments()));
+        count_.startEpoch();
+    } else if (item.part.kind == SegmentPart::Kind::kHead) {
+        headRows_ = *item.rowsKept;
+    } else if (!item.isForRest) {
+        const stream::SegmentShare share =
+            count_.add(item.segment, std::exchange(headRows_, 0) + *item.rowsKept,
+                       input_.partitionStart(item.segment));
+        // Rows of an earlier partition move the borders of frames that were cut elsewhere.
+        if (share.lead == 0) {
+            item.firstNumber = share.first;
+        }
+    }
+}
+
+bool Flight::isPassedOn(const FlightItem& item, std::int64_t frame) const {
+    return item.firstNumber && item.remote && item.remote->worker() != 0 &&
+           frame < std::ssize(item.remote->facts().frames) &&
+           options_.fetching->takesPart(item.remote->worker(), item.epoch,
+                                        *item.firstNumber + frame);
 }
 
 stream::SegmentName Flight::foremost() const {
@@ -109,37 +151,65 @@ stream::SegmentOrder Flight::orderOf(FlightItem& item) const {
     return order;
 }
 
+void Flight::took(FlightItem& item, std::shared_ptr<RemoteFrames> frames) {
+    item.nextFrame = std::min(item.nextFrame, std::ssize(frames->facts().frames));
+    item.asked.assign(static_cast<std::size_t>(frames->numFrames()), false);
+    item.frames = item.remote = std::move(frames);
+}
+
 // Requests frames in the order of the sequence, up to the budget. The frame that delivery waits for
-// is always requested, so later frames never take its room.
+// is always requested, so later frames never take its room. If readers fetch frames themselves, an
+// item's frames are requested once their numbers, and so their readers, are known.
 std::vector<FrameAsk> Flight::asks(std::int64_t most) {
+    countItems();
+    const bool isShared = options_.fetching != nullptr && options_.fetching->takesParts();
     std::vector<FrameAsk> asks;
     bool hasRoom = true;
-    for (auto at = items_.begin(); at != items_.end() && hasRoom; ++at) {
-        FlightItem& item = **at;
-        if (!item.remote || item.state != FlightItem::State::kReady) {
-            continue;
-        }
-        item.askedEnd = std::max(item.askedEnd, item.nextFrame);
-        FrameAsk ask{item.remote, {item.askedEnd, 0}};
-        while (hasRoom && item.askedEnd < item.remote->numFrames()) {
-            const auto bytes = static_cast<std::int64_t>(item.remote->codedBytes(item.askedEnd));
-            const bool isWaitedFor = at == items_.begin() && item.askedEnd == item.nextFrame;
-            hasRoom = codedBytes_ == 0 || codedBytes_ + bytes <= most || isWaitedFor;
-            if (hasRoom) {
-                codedBytes_ += bytes;
-                item.codedBytes += bytes;
-                ++item.askedEnd;
-                ++ask.span.count;
-            }
-        }
-        if (ask.span.count > 0) {
-            asks.push_back(std::move(ask));
+    for (std::size_t at = 0; at < items_.size() && hasRoom; ++at) {
+        FlightItem& item = *items_[at];
+        if (item.remote && item.state == FlightItem::State::kReady &&
+            (at < numCounted_ || !isShared)) {
+            hasRoom = askFor(item, at == 0, most, asks);
         }
     }
     return asks;
 }
 
+/// Returns false when there is no room for more.
+bool Flight::askFor(FlightItem& item, bool isFront, std::int64_t most,
+                    std::vector<FrameAsk>& asks) {
+    const std::int64_t end = item.remote->numFrames();
+    // A frame that was to be fetched by its reader is waited for here: the reader cannot.
+    const bool isBack = isFront && item.nextFrame < std::min(item.askedEnd, end) &&
+                        !askedAt(item, item.nextFrame);
+    item.askedEnd = isBack ? item.nextFrame : std::max(item.askedEnd, item.nextFrame);
+    for (; item.askedEnd < end; ++item.askedEnd) {
+        const std::int64_t frame = item.askedEnd;
+        if (askedAt(item, frame) || isPassedOn(item, frame)) {
+            continue;
+        }
+        const auto bytes = static_cast<std::int64_t>(item.remote->codedBytes(frame));
+        const bool isWaitedFor = isFront && frame == item.nextFrame;
+        if (codedBytes_ > 0 && codedBytes_ + bytes > most && !isWaitedFor) {
+            return false;
+        }
+        codedBytes_ += bytes;
+        item.codedBytes += bytes;
+        askedAt(item, frame) = true;
+        const bool isNext = !asks.empty() && asks.back().frames == item.remote &&
+                            asks.back().span.first + asks.back().span.count == frame;
+        if (!isNext) {
+            asks.push_back({item.remote, {frame, 0}});
+        }
+        ++asks.back().span.count;
+    }
+    return true;
+}
+
 void Flight::wrote(FlightItem& item, std::int64_t frame) {
+    if (!askedAt(item, frame)) {
+        return;
+    }
     const auto bytes = static_cast<std::int64_t>(item.remote->codedBytes(frame));
     item.codedBytes -= bytes;
     codedBytes_ -= bytes;
@@ -151,6 +221,7 @@ std::shared_ptr<RemoteFrames> Flight::dropRemote(FlightItem& item) {
     }
     codedBytes_ -= std::exchange(item.codedBytes, 0);
     item.askedEnd = 0;
+    item.asked.clear();
     item.frames.reset();
     return std::exchange(item.remote, nullptr);
 }

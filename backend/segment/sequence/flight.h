@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "backend/core/status.h"
+#include "backend/ring/frame_sink.h"
 #include "backend/segment/segment_output.h"
 #include "backend/segment/sequence/remote_frames.h"
 #include "backend/segment/sequence/segment_frames.h"
 #include "backend/segment/stream_input.h"
+#include "backend/stream/micro_batch_count.h"
 #include "backend/stream/segment_order.h"
 #include "backend/stream/state/cursor.h"
 
@@ -46,7 +48,10 @@ struct FlightItem {
     std::vector<std::uint32_t> out;        ///< generations that are being computed elsewhere
     std::shared_ptr<RemoteFrames> remote;  ///< same as `frames`, if they come from elsewhere
     std::int64_t nextFrame = 0;            ///< next frame to deliver, as FrameSpan counts
-    std::int64_t askedEnd = 0;             ///< frames before this one were requested
+    std::int64_t askedEnd = 0;  ///< frames before this one were requested, or passed on
+    std::vector<bool> asked;    ///< by frame of `remote`: it was requested
+    /// Number of its first full micro-batch, once known and if others may fetch its frames.
+    std::optional<std::int64_t> firstNumber;
     std::int64_t codedBytes = 0;           ///< of the requested frames that are not written yet
     std::optional<std::int64_t> rowsKept;  ///< set once it was computed, here or elsewhere
 
@@ -67,6 +72,8 @@ class Flight {
         std::uint32_t epochs = 1;
         stream::Cursor start;
         std::int64_t headRows = 0;  ///< as SequencerOptions::headRows
+        /// A sink whose readers may fetch frames themselves; null: they do not.
+        const ring::FrameSink* fetching = nullptr;
     };
     Flight(const StreamInput& input, Options options);
 
@@ -74,6 +81,8 @@ class Flight {
     const std::deque<Item>& items() const { return items_; }
     /// Null: nothing is in flight.
     Item front() const { return items_.empty() ? nullptr : items_.front(); }
+    /// The earliest item is finished.
+    void popFront();
     /// The earliest segment that is not delivered.
     stream::SegmentName foremost() const;
     /// The item of that name that is open or claimed elsewhere; null: none.
@@ -95,6 +104,10 @@ class Flight {
 
     /// The order to compute the item elsewhere, with the next generation.
     stream::SegmentOrder orderOf(FlightItem& item) const;
+    /// Call when the item's frames have arrived as `remote`.
+    void took(FlightItem& item, std::shared_ptr<RemoteFrames> frames);
+    /// Whether the frame is not needed here, since its reader fetches it from the worker.
+    bool isPassedOn(const FlightItem& item, std::int64_t frame) const;
     /// The requests to send so that at most `most` bytes of coded frames are requested or here.
     std::vector<FrameAsk> asks(std::int64_t most);
     /// Call when a frame from elsewhere was written.
@@ -106,6 +119,12 @@ class Flight {
  private:
     std::int64_t numSegments() const { return input_.numSegments(); }
     bool mayBeElsewhere(const FlightItem& item) const;
+    void countItems();
+    void countItem(FlightItem& item);
+    bool askFor(FlightItem& item, bool isFront, std::int64_t most, std::vector<FrameAsk>& asks);
+    std::vector<bool>::reference askedAt(FlightItem& item, std::int64_t frame) const {
+        return item.asked[static_cast<std::size_t>(frame)];
+    }
 
     const StreamInput& input_;
     const Options options_;
@@ -116,6 +135,11 @@ class Flight {
     SegmentPart part_;  ///< of `segment_`: kRest once its head is in flight
     std::int64_t flightNumber_ = 0;
     std::int64_t codedBytes_ = 0;  ///< requested or here, over all items
+    /// Numbers the micro-batches of the first items without a gap in what is computed, ahead of
+    /// delivery, which counts for itself. Used only with Options::fetching.
+    stream::MicroBatchCount count_;
+    std::size_t numCounted_ = 0;  ///< of the items
+    std::int64_t headRows_ = 0;   ///< of a counted head whose rest is not counted yet
 };
 
 }  // namespace millrace::segment

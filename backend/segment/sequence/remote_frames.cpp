@@ -20,6 +20,7 @@ RemoteFrames::RemoteFrames(const StreamShape& shape, stream::SegmentOrder order,
       order_(std::move(order)),
       facts_(std::move(facts)),
       holder_(std::move(holder)),
+      place_(holder_->place()),
       coded_(static_cast<std::size_t>(numFrames())) {}
 
 RemoteFrames::~RemoteFrames() {
@@ -130,6 +131,23 @@ BatchMix RemoteFrames::mix(const FrameRows& rows, FrameTools&) const {
 
 FrameKeys RemoteFrames::keys(const FrameRows&, FrameTools&) const {
     return {facts_.tailRequestKeys, facts_.tailUserKeys};
+}
+
+std::optional<stream::FramePart> RemoteFrames::part(std::int64_t frame) const {
+    if (place_.worker == 0) {
+        return std::nullopt;
+    }
+    const FrameReport& facts = factsOf(indexOf(frame));
+    stream::FramePart part;
+    part.worker = place_.worker;
+    part.name = order_.name;
+    part.generation = place_.generation;
+    part.frame = frame;
+    part.rows = part.to = static_cast<std::uint32_t>(shape_.microRows);
+    part.bytes = facts.bytes;
+    part.codedBytes = facts.codedBytes;
+    part.rowIds = facts.rowIds;
+    return part;
 }
 
 Sum128 RemoteFrames::rowIds(const FrameRows& rows, FrameTools&) const {

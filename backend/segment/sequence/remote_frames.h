@@ -10,6 +10,7 @@
 // up the order (RemoteSegmentQueue::lost).
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "backend/core/mutex.h"
@@ -46,6 +47,12 @@ class FrameHolder {
     /// order, from any thread, possibly from inside this call.
     virtual void take(const stream::SegmentOrder& order, const FrameSpan& span,
                       const std::shared_ptr<RemoteFrames>& to) = 0;
+    /// For references to the frames: the holder's number, and its own generation of the order.
+    struct Place {
+        std::uint64_t worker = 0;  ///< 0: others cannot fetch the frames
+        std::uint32_t generation = 0;
+    };
+    virtual Place place() const { return {}; }
     /// Call when the order's frames are no longer read and will not be requested.
     virtual void release(const stream::SegmentOrder& order) = 0;
 };
@@ -76,6 +83,9 @@ class RemoteFrames final : public SegmentFrames, public std::enable_shared_from_
     /// Releases the bytes of a frame that was written and will not be written again.
     void drop(std::int64_t frame);
 
+    /// The number of the worker that holds the frames; 0: others cannot fetch them.
+    std::uint64_t worker() const { return place_.worker; }
+
     const RowCounts& counts() const override { return facts_.counts; }
     std::int64_t rowsHeld() const override;
     bool isAtHand(std::int64_t frame) const override;
@@ -85,6 +95,7 @@ class RemoteFrames final : public SegmentFrames, public std::enable_shared_from_
     BatchMix mix(const FrameRows& rows, FrameTools& tools) const override;
     FrameKeys keys(const FrameRows& rows, FrameTools& tools) const override;
     Sum128 rowIds(const FrameRows& rows, FrameTools& tools) const override;
+    std::optional<stream::FramePart> part(std::int64_t frame) const override;
 
  private:
     RemoteFrames(const StreamShape& shape, stream::SegmentOrder order, SegmentReport facts,
@@ -97,6 +108,7 @@ class RemoteFrames final : public SegmentFrames, public std::enable_shared_from_
     const stream::SegmentOrder order_;
     const SegmentReport facts_;
     const std::shared_ptr<FrameHolder> holder_;
+    const FrameHolder::Place place_;
     mutable Mutex mutex_;
     std::int64_t askedEnd_ MR_GUARDED_BY(mutex_) = 0;      ///< end of the requested frames
     std::vector<CodedFrame> coded_ MR_GUARDED_BY(mutex_);  ///< by index; no owner: not here

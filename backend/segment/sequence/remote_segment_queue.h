@@ -60,6 +60,9 @@ class RemoteSegmentQueue {
     /// Whether threads here start segments that could be computed elsewhere. True at first. False:
     /// they compute only what must be computed here, and deliver.
     virtual void setComputesHere(bool computes) = 0;
+    /// Call when readers elsewhere may have lost, or got, the way to a worker whose frames they
+    /// fetch.
+    virtual void lookAgain() = 0;
     virtual RemoteQueueState state() const = 0;
     /// For error messages: "segment 12 of epoch 0 (part-3.parquet rows 0 to 8,191, ...)".
     virtual std::string describe(const stream::SegmentName& name) const = 0;

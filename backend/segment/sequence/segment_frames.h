@@ -18,6 +18,7 @@
 #include "backend/segment/batch_meter.h"
 #include "backend/segment/frame_gatherer.h"
 #include "backend/segment/row_counts.h"
+#include "backend/stream/frame_part.h"
 
 namespace millrace::segment {
 
@@ -71,6 +72,13 @@ class SegmentFrames {
     virtual FrameKeys keys(const FrameRows& rows, FrameTools& tools) const = 0;
     /// stream::rowIdsHash() of a full micro-batch that nobody here reads.
     virtual Sum128 rowIds(const FrameRows& rows, FrameTools& tools) const = 0;
+
+    /// A reference to a full micro-batch that a process elsewhere holds; nothing: it has to be
+    /// written here.
+    virtual std::optional<stream::FramePart> part(std::int64_t frame) const {
+        (void)frame;
+        return std::nullopt;
+    }
 
     /// Null: computed elsewhere, in frames cut from the segment's first row on.
     virtual LocalFrames* here() { return nullptr; }

@@ -60,7 +60,8 @@ class TurnSequencer final : public Sequencer {
                             options_.window > 0 ? options_.window : windowSize(options_.threads),
                             windowBytes(*input_, ahead_, options_, pool), options_.start,
                             mayHaveHead() ? options_.headRows : 0, options_.isOrdered, &counters,
-                            &jobs_, options_.isOrdered ? options_.elsewhere : RemoteQueueLimits()}),
+                            &jobs_, options_.isOrdered ? options_.elsewhere : RemoteQueueLimits(),
+                            options_.readersFetch ? &sink_ : nullptr}),
           countNames_(input_->recipe()),
           rest_(input_->microRows(), options_.start),
           tails_(options_.framePool != nullptr ? *options_.framePool : pool) {
@@ -127,6 +128,7 @@ class TurnSequencer final : public Sequencer {
     }
     bool isWanted(std::uint32_t epoch, std::int64_t number) const;
     Status leaveOut(const Task& task, ThreadContext& context);
+    Result<bool> passOn(const Task& task, ThreadContext& context);
     Status leaveOut(const std::vector<frame::RowRange>& ranges, std::uint32_t epoch,
                     std::int64_t number);
     Result<ring::FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number);
@@ -282,9 +284,15 @@ Status TurnSequencer::deliverNext(Task& task, ThreadContext& context, bool& isDo
         }
     }
     const std::int64_t firstNumber = share_.first + share_.firstFull();
-    while (nextFrame_ < share_.full && !isWanted(item->epoch, firstNumber + nextFrame_)) {
-        RETURN_IF_ERROR(leaveOut(task, context));
-        ++nextFrame_;
+    for (; nextFrame_ < share_.full; ++nextFrame_) {
+        if (!isWanted(item->epoch, firstNumber + nextFrame_)) {
+            RETURN_IF_ERROR(leaveOut(task, context));
+            continue;
+        }
+        ASSIGN_OR_RETURN(const bool isPassedOn, passOn(task, context));
+        if (!isPassedOn) {
+            break;
+        }
     }
     const bool isTail = nextFrame_ == share_.full;
     const bool needsFrame = !isTail || share_.tailRows > 0;
@@ -406,6 +414,27 @@ Status TurnSequencer::leaveOut(const Task& task, ThreadContext& context) {
     const FrameRows rows = fullFrame(nextFrame_);
     return sink_.leftOut(epoch, number, rows.rows, task.frames->rowIds(rows, context.tools),
                          stop_.get_token());
+}
+
+// Gives the sink a reference to the next full micro-batch, if its reader fetches it from the worker
+// that holds it. Returns false if the frame has to be written here.
+Result<bool> TurnSequencer::passOn(const Task& task, ThreadContext& context) {
+    if (task.frames->here() != nullptr || task.frames->isAtHand(nextFrame_)) {
+        return false;
+    }
+    const std::optional<stream::FramePart> part = task.frames->part(nextFrame_);
+    const std::uint32_t epoch = task.item->epoch;
+    const std::int64_t inSegment = share_.firstFull() + nextFrame_;
+    const std::int64_t number = share_.first + inSegment;
+    if (!part || !sink_.takesPart(part->worker, epoch, number)) {
+        return false;
+    }
+    RETURN_IF_ERROR(sink_.part(*part, task.frames, epoch, number, stop_.get_token()));
+    counters_.addMix(task.frames->mix(fullFrame(nextFrame_), context.tools));
+    setPosition({input_->streamHash(), input_->planHash(), epoch, number + 1, task.item->segment,
+                 inSegment + 1, restBefore_},
+                part->rows);
+    return true;
 }
 
 Status TurnSequencer::leaveOut(const std::vector<frame::RowRange>& ranges, std::uint32_t epoch,

@@ -50,6 +50,8 @@ struct SequencerOptions {
     /// Limits for segments that are computed elsewhere, through queue(); empty: only threads here
     /// compute.
     RemoteQueueLimits elsewhere;
+    /// Readers of the sink may fetch frames from other processes themselves.
+    bool readersFetch = false;
     /// For the rows that segments leave over; null: the pool of the segments. Outlives the
     /// sequencer.
     BufferPool* framePool = nullptr;

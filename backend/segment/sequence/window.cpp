@@ -23,7 +23,7 @@ constexpr double kComputingFactor = 1.5;
 Window::Window(const StreamInput& input, Options options)
     : input_(input),
       options_(std::move(options)),
-      flight_(input, {options_.epochs, options_.start, options_.headRows}) {}
+      flight_(input, {options_.epochs, options_.start, options_.headRows, options_.fetching}) {}
 
 Window::~Window() {
     close();
@@ -121,7 +121,8 @@ bool Window::canDeliverLocked() const {
     }
     return front->state == FlightItem::State::kReady &&
            (!front->remote || front->nextFrame >= front->remote->numFrames() ||
-            front->remote->isAtHand(front->nextFrame));
+            front->remote->isAtHand(front->nextFrame) ||
+            flight_.isPassedOn(*front, front->nextFrame));
 }
 
 bool Window::hasRetryLocked() const {
@@ -291,7 +292,7 @@ void Window::delivered(const Item& item, bool isDone, std::int64_t nextFrame) {
         isDelivering_ = false;
         item->nextFrame = nextFrame;
         if (isDone) {
-            flight_.items().pop_front();
+            flight_.popFront();
             item->isDelivered = true;
             isFree = item->writers == 0 && !item->isEpochEnd;
         }
@@ -432,9 +433,8 @@ bool Window::arrived(const std::shared_ptr<RemoteFrames>& frames) {
             return false;
         }
         if (takeRowsLocked(*item, frames->counts().rowsKept)) {
-            item->frames = item->remote = frames;
+            flight_.took(*item, frames);
             item->state = FlightItem::State::kReady;
-            item->nextFrame = std::min(item->nextFrame, std::ssize(frames->facts().frames));
             asks = flight_.asks(options_.queue.codedBytes);
         }
         changed_.notifyAll();
@@ -493,6 +493,16 @@ void Window::failed(const stream::SegmentOrder& order, const Status& error) {
         item->error = error;
         changed_.notifyAll();
     }
+}
+
+void Window::lookAgain() {
+    std::vector<FrameAsk> asks;
+    {
+        MutexLock lock(mutex_);
+        asks = flight_.asks(options_.queue.codedBytes);
+        changed_.notifyAll();
+    }
+    askFor(asks);
 }
 
 void Window::setComputesHere(bool computes) {

@@ -39,6 +39,7 @@ class Window final : public RemoteSegmentQueue {
         StageCounters* counters = nullptr;   ///< for wait times; null: not counted
         const WorkStealing* jobs = nullptr;  ///< work to steal; null: none. Outlives the window
         RemoteQueueLimits queue;             ///< if not isOrdered: none
+        const ring::FrameSink* fetching = nullptr;  ///< as Flight::Options
     };
     struct Task {
         enum class Kind { kStop, kCompute, kDeliver, kHelp };
@@ -79,6 +80,7 @@ class Window final : public RemoteSegmentQueue {
     void setComputesHere(bool computes) override;
     RemoteQueueState state() const override;
     std::string describe(const stream::SegmentName& name) const override;
+    void lookAgain() override;
     void onChange(std::function<void()> tell) override { notifier_.set(std::move(tell)); }
 
     /// Call when there is work to steal, or a frame arrived.

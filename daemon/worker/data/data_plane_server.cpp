@@ -1,5 +1,7 @@
 #include "daemon/worker/data/data_plane_server.h"
 
+#include <cstring>
+
 #include "backend/core/ids.h"
 #include "backend/core/log.h"
 #include "daemon/transport/join_file.h"
@@ -19,8 +21,10 @@ class JoinWriter final : public grpc::ServerWriteReactor<v1::JoinPiece> {
  public:
     explicit JoinWriter(const Status& refused) { Finish(transport::toGrpc(refused)); }
     /// `options` outlives the call.
-    JoinWriter(const DataPlaneOptions& options, const std::string& session) : options_(&options) {
+    JoinWriter(const DataPlaneOptions& options, const std::string& session, std::uint64_t worker)
+        : options_(&options) {
         piece_.set_session(session);
+        piece_.set_worker(worker);
         piece_.set_spec(options.spec);
         piece_.set_stream_hash(options.streamHash);
         piece_.set_plan_hash(options.planHash);
@@ -73,10 +77,15 @@ Result<std::unique_ptr<DataPlaneServer>> DataPlaneServer::open(DataPlaneOptions 
     const DataPlaneOptions& of = made->options_;
     ASSIGN_OR_RETURN(
         made->followers_,
-        relay::Followers::open({of.feedSocket, of.groupSocket, of.isNetwork, of.spec, of.streamHash,
-                                of.planHash, [self = made.get()](const v1::JoinRequest& request) {
-                                    return self->admits(request, self->options_.relayToken);
-                                }}));
+        relay::Followers::open(
+            {of.feedSocket, of.groupSocket, of.isNetwork, of.spec, of.streamHash, of.planHash,
+             [self = made.get()](const v1::JoinRequest& request) {
+                 return self->admits(request, self->options_.relayToken);
+             },
+             of.ledger, [&keeper] { keeper.relaysChanged(); },
+             [self = made.get()](std::uint64_t worker, const std::string& why) {
+                 self->sentBadFrame(worker, why);
+             }}));
     return made;
 }
 
@@ -102,8 +111,13 @@ Status DataPlaneServer::admits(const v1::JoinRequest& request, const std::string
 
 std::string DataPlaneServer::open(const v1::JoinRequest& request) {
     std::string session = randomBytes(kSessionBytes);
+    std::uint64_t number = 0;
+    while (number == 0) {
+        const std::string random = randomBytes(sizeof number);
+        std::memcpy(&number, random.data(), sizeof number);
+    }
     const auto link = std::make_shared<WorkerLink>(
-        request.name().substr(0, kNameMost),
+        request.name().substr(0, kNameMost), number,
         [this](const LinkPtr& broken, const Status& why) { keeper_.broken(broken, why); });
     MutexLock lock(mutex_);
     if (links_.size() >= kSessionsMost) {
@@ -121,13 +135,29 @@ grpc::ServerWriteReactor<v1::JoinPiece>* DataPlaneServer::Join(grpc::CallbackSer
                 {{"worker", request->name().substr(0, kNameMost)}, {"why", messageOf(admitted)}});
         return new JoinWriter(admitted);
     }
-    return new JoinWriter(options_, open(*request));
+    const std::string session = open(*request);
+    const LinkPtr link = linkOf(session);
+    return link == nullptr ? new JoinWriter(unavailable("join: too many workers join at once"))
+                           : new JoinWriter(options_, session, link->number);
 }
 
 DataPlaneServer::LinkPtr DataPlaneServer::linkOf(const std::string& session) {
     MutexLock lock(mutex_);
     const auto link = links_.find(session);
     return link == links_.end() ? nullptr : link->second;
+}
+
+void DataPlaneServer::sentBadFrame(std::uint64_t worker, const std::string& why) {
+    LinkPtr bad;
+    {
+        MutexLock lock(mutex_);
+        for (const auto& [session, link] : links_) {
+            bad = link->number == worker ? link : bad;
+        }
+    }
+    if (bad != nullptr) {
+        keeper_.broken(bad, dataLoss(why));
+    }
 }
 
 void DataPlaneServer::closed(const std::string& session, const LinkPtr& link) {

@@ -29,6 +29,8 @@ class WorkerAdmission {
     virtual void closed(const std::shared_ptr<WorkerLink>& link) = 0;
     /// It sent something invalid.
     virtual void broken(const std::shared_ptr<WorkerLink>& link, const Status& why) = 0;
+    /// Relays came or went.
+    virtual void relaysChanged() = 0;
 };
 
 /// The facts that a worker or relay is told, and those that it must present.
@@ -41,6 +43,7 @@ struct DataPlaneOptions {
     std::string feedSocket;   ///< where the rings of ranks behind relays are
     std::string groupSocket;  ///< where rank 0 of the built-in trainer waits; "": nowhere
     bool isNetwork = false;
+    ring::FrameLedger* ledger = nullptr;  ///< as FollowersOptions
     /// Credentials for the stream's objects, for each worker that joins; null: the stream reads
     /// none.
     std::function<objects::StoreAccess()> store;
@@ -74,6 +77,8 @@ class DataPlaneServer final : public DataPlaneService {
     /// A worker of this machine opens the channel for its slabs.
     void slabs(UniqueFd fd);
     void endRelays() { followers_->end(); }
+    /// The relays to which workers connect.
+    v1::Relays relays() { return followers_->places(); }
     bool isCarrying() { return followers_->isCarrying(); }
 
  private:
@@ -85,10 +90,12 @@ class DataPlaneServer final : public DataPlaneService {
 
     /// `token`: of the role that the call is for.
     Status admits(const v1::JoinRequest& request, const std::string& token) const;
+    /// Returns its session, which is in links_.
     std::string open(const v1::JoinRequest& request);
     /// Null: there is no such session.
     LinkPtr linkOf(const std::string& session);
     void closed(const std::string& session, const LinkPtr& link);
+    void sentBadFrame(std::uint64_t worker, const std::string& why);
 
     const DataPlaneOptions options_;
     WorkerAdmission& keeper_;

@@ -14,8 +14,9 @@ constexpr std::size_t kChunksAhead = 2;
 
 }  // namespace
 
-FrameSender::FrameSender(FrameOf frameOf, std::function<void()> onClosed)
-    : frameOf_(std::move(frameOf)) {
+FrameSender::FrameSender(FrameOf frameOf, std::function<void()> onClosed,
+                         std::function<void()> onOpen)
+    : frameOf_(std::move(frameOf)), onOpen_(std::move(onOpen)) {
     stream_ = Stream::make({[this](grpc::ByteBuffer& buffer) {
                                 asked(buffer);
                                 pump();
@@ -46,6 +47,10 @@ void FrameSender::asked(const grpc::ByteBuffer& buffer) {
     v1::FrameRequest request;
     if (!transport::readBuffer(buffer, request)) {
         return;  // not from a feed of this build
+    }
+    if (request.count() == 0) {
+        onOpen_();
+        return;
     }
     const auto first = static_cast<std::int64_t>(request.first());
     MutexLock lock(mutex_);
@@ -79,11 +84,10 @@ std::optional<grpc::ByteBuffer> FrameSender::nextChunk() {
         }
         const auto frame = frameOf_(wanted.order, wanted.next);
         if (!frame) {
-            wanted_.pop_front();
-            continue;
+            return wire::missingChunk(wanted.order, wanted.next++);
         }
-        grpc::ByteBuffer chunk = makeChunk(wanted.order, wanted.next, *frame, wanted.offset);
-        wanted.offset += kChunkBytesMost;
+        grpc::ByteBuffer chunk = wire::makeChunk(wanted.order, wanted.next, *frame, wanted.offset);
+        wanted.offset += wire::kChunkBytesMost;
         if (frame->isShared() || wanted.offset >= frame->bytes.size()) {
             wanted.offset = 0;
             ++wanted.next;

@@ -1,9 +1,9 @@
 #pragma once
-// FrameSender: the worker's side of the frames. Sends the frames that the feed requests, in the
-// order of the requests, a few chunks ahead of what the connection takes. Used by WorkerSession.
+// FrameSender: the worker's side of the frames. Sends the frames that a feed or a relay requests, in
+// the order of the requests, a few chunks ahead of what the connection takes. Used by WorkerSession
+// and RelaySenders.
 //
-// Threads: any. Owns: its call. Failure: a frame that is no longer held is left out; giving up its
-// segment is reported separately.
+// Threads: any. Owns: its call. Failure: for a frame that is no longer held, a message says so.
 #include <deque>
 #include <functional>
 #include <memory>
@@ -12,7 +12,7 @@
 
 #include "backend/core/mutex.h"
 #include "daemon/transport/duplex.h"
-#include "daemon/worker/data/frame_chunk.h"
+#include "daemon/worker/wire/frame_chunk.h"
 
 namespace millrace::data {
 
@@ -20,8 +20,9 @@ class FrameSender {
  public:
     using FrameOf = std::function<std::optional<segment::CodedFrame>(const stream::SegmentOrder&,
                                                                      std::int64_t frame)>;
-    /// `onClosed`: called once, on one of gRPC's threads.
-    FrameSender(FrameOf frameOf, std::function<void()> onClosed);
+    /// Both are called once, on one of gRPC's threads. `onOpen`: a relay has accepted the call.
+    FrameSender(FrameOf frameOf, std::function<void()> onClosed,
+                std::function<void()> onOpen = [] {});
     ~FrameSender();
 
     void start(const std::shared_ptr<grpc::Channel>& channel, const std::string& session);
@@ -41,6 +42,7 @@ class FrameSender {
     std::optional<grpc::ByteBuffer> nextChunk() MR_REQUIRES(mutex_);
 
     const FrameOf frameOf_;
+    const std::function<void()> onOpen_;
     std::shared_ptr<Stream> stream_;
     Mutex mutex_;
     std::deque<Wanted> wanted_ MR_GUARDED_BY(mutex_);  ///< bounded by the feed's requests

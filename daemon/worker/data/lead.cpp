@@ -72,6 +72,7 @@ Status Lead::open(const loader::ElsewhereOptions& options) {
     dataPlane.feedSocket = options.feedSocket;
     dataPlane.groupSocket = options.groupSocket;
     dataPlane.isNetwork = isNetwork_;
+    dataPlane.ledger = ledger();
     ASSIGN_OR_RETURN(dataPlane_, DataPlaneServer::open(std::move(dataPlane),
                                                        static_cast<WorkerAdmission&>(*this)));
     ASSIGN_OR_RETURN(server_,
@@ -136,9 +137,11 @@ void Lead::attach(segment::RemoteSegmentQueue& queue,
     {
         MutexLock lock(turn_);
         options.firstGeneration = firstGeneration_;
+        // Frames of a stream may be released after its end: relays still fetched them.
+        const std::uint64_t number = ++numStreams_;
         stream_ = std::make_unique<LedStream>(
-            queue, std::move(input), options, [this](const stream::SegmentOrder& order) {
-                post({Event::Kind::kReleased, nullptr, {}, okStatus(), order});
+            queue, std::move(input), options, [this, number](const stream::SegmentOrder& order) {
+                post({Event::Kind::kReleased, nullptr, {}, okStatus(), order, false, number});
             });
         for (auto& [link, member] : members_) {
             joinStream(link, member);
@@ -204,6 +207,9 @@ Lead::Account Lead::account() {
         account.segments += stream_->numDelivered();
         account.frameBytes += stream_->frameBytes();
     }
+    const ring::FrameLedger::Totals totals = ledger_.totals();
+    account.directBytes = totals.bytes;
+    account.carriedBytes = totals.carriedBytes;
     account.codecs = codecs_.plan().value_or(frame::CodecPlan());
     account.linkBytesPerSecond = codecs_.linkBytesPerSecond();
     return account;
@@ -232,6 +238,10 @@ void Lead::closed(const LinkPtr& link) {
 
 void Lead::broken(const LinkPtr& link, const Status& why) {
     post({Event::Kind::kBroken, link, {}, why});
+}
+
+void Lead::relaysChanged() {
+    post({Event::Kind::kRelays});
 }
 
 void Lead::run(const std::stop_token& stop) {
@@ -278,9 +288,12 @@ void Lead::handle(Event& event) {
             refuse(event.link, event.why);
             break;
         case Event::Kind::kReleased:
-            if (stream_) {
+            if (stream_ && event.stream == numStreams_) {
                 stream_->released(event.order);
             }
+            break;
+        case Event::Kind::kRelays:
+            tellRelays();
             break;
         case Event::Kind::kStore:
             handStore(event.isNewStore);
@@ -297,7 +310,34 @@ void Lead::greet(const LinkPtr& link) {
     if (codecs_.plan()) {
         toMessage(*codecs_.plan(), *message.mutable_codecs());
     }
+    if (isNetwork_) {
+        *message.mutable_relays() = dataPlane_->relays();
+    }
     link->send(message);
+}
+
+void Lead::tellRelays() {
+    v1::WorkerOrders message;
+    *message.mutable_relays() = dataPlane_->relays();
+    for (auto& [link, member] : members_) {
+        link->send(message);
+    }
+    if (stream_) {
+        stream_->queue().lookAgain();
+    }
+}
+
+// Frames may have to be fetched here that a relay fetched so far, or not any more.
+void Lead::handleReach(const LinkPtr& link, const v1::WorkerReport& report) {
+    std::vector<stream::FrameBook::Reach> reached;
+    for (const v1::RelayReach& reach : report.reached()) {
+        reached.push_back({reach.relay(), reach.connection()});
+    }
+    if (ledger_.setReached(link->number, reached) && stream_) {
+        logDebug("data: a worker reaches relays",
+                 {{"worker", link->name}, {"relays", reached.size()}});
+        stream_->queue().lookAgain();
+    }
 }
 
 // Workers use it from their next request on.
@@ -329,11 +369,9 @@ Status Lead::readMeasures(const v1::WorkerReport& report) {
 
 // Workers of one feed are assumed to have similar links: the choice uses the traffic of all.
 void Lead::chooseCodecs() {
-    LinkCodecs::Traffic traffic;
+    wire::Traffic traffic;
     for (const auto& [link, member] : members_) {
-        const LinkCodecs::Traffic one = link->traffic();
-        traffic.bytes += one.bytes;
-        traffic.waitNs += one.waitNs;
+        traffic.add(link->traffic());
     }
     if (!codecs_.choose(traffic)) {
         return;
@@ -368,6 +406,7 @@ void Lead::handleReport(const LinkPtr& link, const v1::WorkerReport& report) {
                                         "; are the files the same where it runs?"));
         return;
     }
+    handleReach(link, report);
     const Status measured = readMeasures(report);
     if (!measured.ok()) {
         refuse(link, measured);
@@ -435,6 +474,7 @@ void Lead::lose(const LinkPtr& link, stream::StreamMaster::Loss loss) {
     gone_.cpuSeconds += members_.at(link).cpuSeconds;
     gone_.networkBytes += isNetwork_ ? link->traffic().bytes : 0;
     members_.erase(link);
+    ledger_.lose(link->number);
     // The stream assigns its segments to other workers, or the feed computes them.
     if (stream_ && id != 0) {
         stream_->lose(id, loss);

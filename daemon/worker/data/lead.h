@@ -36,17 +36,19 @@ class Lead final : public loader::SegmentsElsewhere, private WorkerAdmission {
     Figures figures() override;
     Account account() override;
     bool isCarrying() override;
+    ring::FrameLedger* ledger() override { return isNetwork_ ? &ledger_ : nullptr; }
 
  private:
     using LinkPtr = std::shared_ptr<WorkerLink>;
     struct Event {
-        enum class Kind { kWhole, kReport, kClosed, kBroken, kReleased, kStore, kChanged };
+        enum class Kind { kWhole, kReport, kClosed, kBroken, kReleased, kStore, kRelays, kChanged };
         Kind kind = Kind::kChanged;
         LinkPtr link;
         v1::WorkerReport report;
         Status why;                  ///< kBroken
         stream::SegmentOrder order;  ///< kReleased: as the remoteQueue knows it
         bool isNewStore = false;     ///< kStore
+        std::uint64_t stream = 0;    ///< kReleased: of the order
     };
     struct Member {
         stream::WorkerId id = 0;  ///< 0: not part of the stream yet
@@ -65,6 +67,7 @@ class Lead final : public loader::SegmentsElsewhere, private WorkerAdmission {
     void report(const LinkPtr& link, v1::WorkerReport& report) override;
     void closed(const LinkPtr& link) override;
     void broken(const LinkPtr& link, const Status& why) override;
+    void relaysChanged() override;
 
     void post(Event event);
     void run(const std::stop_token& stop);
@@ -74,6 +77,8 @@ class Lead final : public loader::SegmentsElsewhere, private WorkerAdmission {
         return report.stream_hash() == streamHash_ && report.plan_hash() == planHash_;
     }
     void greet(const LinkPtr& link) MR_REQUIRES(turn_);
+    void tellRelays() MR_REQUIRES(turn_);
+    void handleReach(const LinkPtr& link, const v1::WorkerReport& report) MR_REQUIRES(turn_);
     Status readMeasures(const v1::WorkerReport& report) MR_REQUIRES(turn_);
     void handStore(bool isNew) MR_REQUIRES(turn_);
     void chooseCodecs() MR_REQUIRES(turn_);
@@ -89,6 +94,7 @@ class Lead final : public loader::SegmentsElsewhere, private WorkerAdmission {
     const int workersLeast_, workersMost_;
     const bool isNetwork_;
     std::string streamHash_, planHash_;
+    ring::FrameLedger ledger_;
     std::unique_ptr<StoreWatch> store_;  ///< null: the stream reads no objects
     std::unique_ptr<DataPlaneServer> dataPlane_;
     std::unique_ptr<transport::Server> server_;
@@ -104,6 +110,7 @@ class Lead final : public loader::SegmentsElsewhere, private WorkerAdmission {
     std::unique_ptr<LedStream> stream_ MR_GUARDED_BY(turn_);
     std::map<LinkPtr, Member> members_ MR_GUARDED_BY(turn_);
     std::uint32_t firstGeneration_ MR_GUARDED_BY(turn_) = 0;  ///< of the next stream's orders
+    std::uint64_t numStreams_ MR_GUARDED_BY(turn_) = 0;       ///< attached so far
     LinkCodecs codecs_ MR_GUARDED_BY(turn_);
     Figures figures_ MR_GUARDED_BY(turn_);
     Account gone_ MR_GUARDED_BY(turn_);  ///< of workers and streams that have ended

@@ -48,6 +48,7 @@ class LedStream::Holder final : public segment::FrameHolder {
               const std::shared_ptr<segment::RemoteFrames>& to) override {
         link_->ask(known_, span, to);
     }
+    Place place() const override { return {link_->number, known_.generation}; }
     // No reader is left for its frames: the worker may reuse their memory.
     void release(const stream::SegmentOrder& order) override {
         link_->forget(known_);
@@ -96,10 +97,20 @@ void LedStream::lose(stream::WorkerId id, stream::StreamMaster::Loss loss) {
 
 // The frames that it held are lost. Claims the segments again before a local thread starts them.
 void LedStream::loseArrived(stream::WorkerId id) {
+    const stream::SegmentName foremost = queue_.state().foremost;
+    std::vector<std::int64_t> passed;  // delivered, and relays still fetched its frames
     for (auto& [number, segment] : segments_) {
-        if (segment.isArrived && segment.keeper.worker == id) {
+        if (!segment.isArrived || segment.keeper.worker != id) {
+            continue;
+        }
+        if (segment.order.name < foremost) {
+            passed.push_back(number);
+        } else {
             claimAgain(segment);
         }
+    }
+    for (const std::int64_t number : passed) {
+        forget(number);
     }
 }
 
@@ -227,17 +238,18 @@ void LedStream::forget(std::int64_t number) {
     }
 }
 
-// Segments that were computed here leave no other trace.
+// Segments that were computed here leave no other trace. One that arrived is kept, with its place
+// at the worker, until its frames are released: relays may still fetch them.
 void LedStream::forgetPassed() {
     const stream::SegmentName foremost = queue_.state().foremost;
-    while (!numbers_.empty() && numbers_.begin()->first < foremost) {
-        const std::int64_t number = numbers_.begin()->second;
-        const Segment& segment = segments_.at(number);
-        if (segment.isArrived) {
-            released(stream::SegmentOrder(segment.order));
-        } else {
-            forget(number);
+    std::vector<std::int64_t> passed;
+    for (auto at = numbers_.begin(); at != numbers_.end() && at->first < foremost; ++at) {
+        if (!segments_.at(at->second).isArrived) {
+            passed.push_back(at->second);
         }
+    }
+    for (const std::int64_t number : passed) {
+        forget(number);
     }
 }
 

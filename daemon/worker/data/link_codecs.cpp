@@ -18,7 +18,7 @@ bool LinkCodecs::measured(frame::CodecMeasures measures, std::size_t columns) {
     return isRight;
 }
 
-bool LinkCodecs::choose(const Traffic& traffic) {
+bool LinkCodecs::choose(const wire::Traffic& traffic) {
     const bool isKnown =
         traffic.bytes >= kLeastBytes || (traffic.bytes > 0 && traffic.waitNs >= kLeastNs);
     if (plan_ || measures_.empty() || !isKnown) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "backend/frame/codec.h"
+#include "daemon/worker/wire/owed_frames.h"
 
 namespace millrace::data {
 
@@ -17,12 +18,6 @@ class LinkCodecs {
     static constexpr std::uint64_t kLeastBytes = 8 << 20;
     static constexpr std::int64_t kLeastNs = 500'000'000;
 
-    /// Bytes that arrived, and the time spent waiting for them.
-    struct Traffic {
-        std::uint64_t bytes = 0;
-        std::int64_t waitNs = 0;
-    };
-
     /// Without `isMeasured`, nothing is measured or chosen.
     explicit LinkCodecs(bool isMeasured) : isMeasured_(isMeasured) {}
 
@@ -30,7 +25,7 @@ class LinkCodecs {
     /// `columns`: of the layout.
     bool measured(frame::CodecMeasures measures, std::size_t columns);
     /// Returns true if they are chosen now.
-    bool choose(const Traffic& traffic);
+    bool choose(const wire::Traffic& traffic);
 
     /// Nothing: no column is coded, as far as is known.
     const std::optional<frame::CodecPlan>& plan() const { return plan_; }

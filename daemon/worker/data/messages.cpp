@@ -84,12 +84,6 @@ Result<recipe::StepCount> stepOf(const v1::StepRows& message) {
 
 }  // namespace
 
-void toMessage(const stream::SegmentOrder& order, v1::OrderName& out) {
-    out.set_epoch(order.name.epoch);
-    out.set_segment(static_cast<std::uint64_t>(order.name.segment));
-    out.set_generation(order.generation);
-}
-
 void toMessage(const stream::SegmentOrder& order, v1::SegmentOrder& out) {
     toMessage(order, *out.mutable_name());
     out.set_last_rows(static_cast<std::uint64_t>(order.lastRows));
@@ -106,13 +100,6 @@ void toMessage(const segment::SegmentDone& done, v1::SegmentDone& out) {
     } else if (!done.isGivenUp) {
         toMessage(done.facts, *out.mutable_facts());
     }
-}
-
-stream::SegmentOrder orderOf(const v1::OrderName& name) {
-    stream::SegmentOrder order;
-    order.name = {name.epoch(), static_cast<std::int64_t>(name.segment())};
-    order.generation = name.generation();
-    return order;
 }
 
 stream::SegmentOrder orderOf(const v1::SegmentOrder& message) {

@@ -6,19 +6,18 @@
 #include "backend/segment/sequence/segment_report.h"
 #include "backend/segment/sequence/segment_server.h"
 #include "backend/stream/segment_order.h"
+#include "daemon/worker/wire/order_name.h"
 #include "millrace/v1/data.pb.h"
 
 namespace millrace::data {
 
-/// Metadata key for a worker's session.
-inline constexpr char kSessionKey[] = "millrace-session-bin";
+using wire::kSessionKey;
+using wire::orderOf;
+using wire::toMessage;
 
-void toMessage(const stream::SegmentOrder& order, v1::OrderName& out);
 void toMessage(const stream::SegmentOrder& order, v1::SegmentOrder& out);
 void toMessage(const segment::SegmentDone& done, v1::SegmentDone& out);
 
-/// Returns an order with only name and generation.
-stream::SegmentOrder orderOf(const v1::OrderName& name);
 stream::SegmentOrder orderOf(const v1::SegmentOrder& message);
 Status statusOf(const v1::SegmentDone& done);
 Result<segment::SegmentReport> factsOf(const v1::SegmentReport& message);

@@ -1,8 +1,5 @@
 #include "daemon/worker/data/worker_link.h"
 
-#include <new>
-
-#include "backend/core/clock.h"
 #include "daemon/transport/raw_buffer.h"
 #include "daemon/worker/data/messages.h"
 
@@ -65,8 +62,8 @@ void WorkerLink::close(const grpc::Status& status) {
         MutexLock lock(mutex_);
         work = std::move(work_);  // they hold this link: leaves no reference cycle
         frames = std::move(frames_);
-        owed_.clear();
     }
+    owed_.end(cancelled("the session is over"));
     if (work != nullptr) {
         work->close(status);
     }
@@ -81,15 +78,19 @@ void WorkerLink::ask(const stream::SegmentOrder& order, const segment::FrameSpan
     {
         MutexLock lock(mutex_);
         frames = frames_;
-        if (frames == nullptr) {
-            return;  // its loss is being reported
-        }
-        Owed& owed = owed_[nameOf(order)];
-        owed.to = to;
-        for (std::int64_t frame = span.first; frame < span.first + span.count; ++frame) {
-            owed.frames[frame].size = to->codedBytes(frame);
-        }
-        askedLocked(span.count);
+    }
+    if (frames == nullptr) {
+        return;  // its loss is being reported
+    }
+    const std::weak_ptr<segment::RemoteFrames> into = to;
+    for (std::int64_t frame = span.first; frame < span.first + span.count; ++frame) {
+        owed_.ask(order, frame, to->codedBytes(frame),
+                  [into](std::int64_t index, Result<segment::CodedFrame> coded) {
+                      // A frame that is no longer held belongs to an order that the worker gives
+                      // up, which it reports.
+                      const auto wanted = coded.ok() ? into.lock() : nullptr;
+                      return wanted == nullptr ? okStatus() : wanted->came(index, *std::move(coded));
+                  });
     }
     v1::FrameRequest request;
     toMessage(order, *request.mutable_name());
@@ -98,77 +99,18 @@ void WorkerLink::ask(const stream::SegmentOrder& order, const segment::FrameSpan
     frames->send(transport::bufferOf(request));
 }
 
-void WorkerLink::forget(const stream::SegmentOrder& order) {
-    MutexLock lock(mutex_);
-    const auto place = owed_.find(nameOf(order));
-    if (place != owed_.end()) {
-        cameLocked(std::ssize(place->second.frames));
-        owed_.erase(place);
-    }
-}
-
-void WorkerLink::askedLocked(std::int64_t frames) {
-    waitingSinceNs_ = numOwed_ == 0 ? SystemClock().steadyNs() : waitingSinceNs_;
-    numOwed_ += frames;
-}
-
-void WorkerLink::cameLocked(std::int64_t frames) {
-    numOwed_ -= frames;
-    if (frames > 0 && numOwed_ == 0) {
-        traffic_.waitNs += SystemClock().steadyNs() - waitingSinceNs_;
-    }
-}
-
-LinkCodecs::Traffic WorkerLink::traffic() const {
-    MutexLock lock(mutex_);
-    LinkCodecs::Traffic traffic = traffic_;
-    traffic.waitNs += numOwed_ > 0 ? SystemClock().steadyNs() - waitingSinceNs_ : 0;
-    return traffic;
-}
-
 void WorkerLink::came(const grpc::ByteBuffer& buffer) {
-    Result<FrameChunk> chunk = FrameChunk::read(buffer);
-    Whole whole;
-    Status status = chunk.ok() ? add(*chunk, whole) : chunk.status();
-    if (status.ok() && whole.to != nullptr) {
-        status = whole.to->came(whole.frame, std::move(whole.coded));
-    }
+    const Result<wire::FrameChunk> chunk = wire::FrameChunk::read(buffer);
+    const Status status =
+        chunk.ok() ? owed_.came(*chunk, [this](const auto& named) { return sharedFrame(named); })
+                   : chunk.status();
     if (!status.ok()) {
         onBroken_(shared_from_this(), status);
     }
 }
 
-// A frame of a withdrawn order may still have been on its way: it is ignored.
-Status WorkerLink::add(const FrameChunk& chunk, Whole& whole) {
-    const Name name = nameOf(orderOf(chunk.head.name()));
-    const auto index = static_cast<std::int64_t>(chunk.head.frame());
+Result<segment::CodedFrame> WorkerLink::sharedFrame(const wire::FrameChunk& chunk) {
     MutexLock lock(mutex_);
-    const auto place = owed_.find(name);
-    if (place == owed_.end()) {
-        return okStatus();
-    }
-    const auto frame = place->second.frames.find(index);
-    if (frame == place->second.frames.end()) {
-        return dataLoss("frame ", index, " of segment ", name.name.segment,
-                        " came without being asked for");
-    }
-    Owed::Partial& partial = frame->second;
-    if (chunk.head.coded_bytes() != partial.size) {
-        return dataLoss("frame ", index, " of segment ", name.name.segment, " came as ",
-                        chunk.head.coded_bytes(), " bytes; ", partial.size, " were announced");
-    }
-    RETURN_IF_ERROR(chunk.head.has_place() ? addSharedLocked(chunk, whole)
-                                           : addBytesLocked(chunk, partial, whole));
-    if (whole.coded.owner != nullptr) {
-        whole.to = place->second.to.lock();
-        whole.frame = index;
-        place->second.frames.erase(frame);
-        cameLocked(1);
-    }
-    return okStatus();
-}
-
-Status WorkerLink::addSharedLocked(const FrameChunk& chunk, Whole& whole) {
     if (!slabs_) {
         return dataLoss("a frame came in shared memory without a channel for it");
     }
@@ -180,31 +122,10 @@ Status WorkerLink::addSharedLocked(const FrameChunk& chunk, Whole& whole) {
         return dataLoss("a frame of ", chunk.head.coded_bytes(), " bytes at ", place.offset(),
                         " of a slab of ", size);
     }
-    whole.coded.bytes = slab->memory().bytes().subspan(place.offset(), chunk.head.coded_bytes());
-    whole.coded.owner = slab;
-    whole.coded.place = {slab, place.generation(), place.offset()};
-    return okStatus();
-}
-
-// The chunks of a frame arrive in order.
-Status WorkerLink::addBytesLocked(const FrameChunk& chunk, Owed::Partial& partial, Whole& whole) {
-    if (chunk.head.offset() != partial.come || chunk.bytes > partial.size - partial.come) {
-        return dataLoss("a chunk of ", chunk.bytes, " bytes came at ", chunk.head.offset(), " of ",
-                        partial.size, "; ", partial.come, " were there");
-    }
-    if (partial.bytes == nullptr) {
-        partial.bytes.reset(new (std::nothrow) std::byte[partial.size]);
-        if (partial.bytes == nullptr) {
-            return resourceExhausted("a frame of ", partial.size, " bytes: no memory for it");
-        }
-    }
-    chunk.copyTo(partial.bytes.get() + partial.come);
-    partial.come += chunk.bytes;
-    traffic_.bytes += chunk.bytes;
-    if (partial.come == partial.size) {
-        whole.coded = {partial.bytes, {partial.bytes.get(), partial.size}, {}};
-    }
-    return okStatus();
+    return segment::CodedFrame{
+        slab,
+        slab->memory().bytes().subspan(place.offset(), chunk.head.coded_bytes()),
+        {slab, place.generation(), place.offset()}};
 }
 
 }  // namespace millrace::data

@@ -17,6 +17,7 @@ constexpr std::int64_t kHeldShare = 3;
 
 Status readFirst(const v1::JoinPiece& piece, Joined& joined) {
     joined.session = piece.session();
+    joined.worker = piece.worker();
     joined.streamHash = piece.stream_hash();
     joined.planHash = piece.plan_hash();
     if (piece.has_store()) {
@@ -119,14 +120,14 @@ WorkerSession::WorkerSession(const transport::JoinFile& file, const Joined& join
         engine.input, std::move(options), engine.memory->segments(), engine.counters,
         [this](const stream::SegmentOrder& order) { begun(order); },
         [this](const segment::SegmentDone& answer) { done(answer); });
-    sender_ = std::make_unique<FrameSender>(
-        [this](const stream::SegmentOrder& order, std::int64_t frame) {
-            return server_->frame(order, frame);
-        },
-        [this] {
-            MutexLock lock(mutex_);
-            isOver_ = true;
-        });
+    const auto frameOf = [this](const stream::SegmentOrder& order, std::int64_t frame) {
+        return server_->frame(order, frame);
+    };
+    sender_ = std::make_unique<FrameSender>(frameOf, [this] {
+        MutexLock lock(mutex_);
+        isOver_ = true;
+    });
+    relays_ = std::make_unique<RelaySenders>(frameOf, joined.worker, [this] { report(); });
 }
 
 Result<std::unique_ptr<WorkerSession>> WorkerSession::begin(const transport::JoinFile& file,
@@ -157,6 +158,7 @@ Status WorkerSession::open(const transport::JoinFile& file) {
 
 // The calls end first, then the threads that use them.
 WorkerSession::~WorkerSession() {
+    relays_->close();
     sender_->close();
     work_->close();
     work_->waitDone();
@@ -171,6 +173,7 @@ v1::WorkerReport WorkerSession::newReport() {
     if (const auto measures = probe_.take()) {
         toMessage(*measures, report);
     }
+    relays_->report(report);
     if (engine_.store != nullptr) {
         report.set_refused_key(engine_.store->question().value_or(""));
     }
@@ -213,6 +216,7 @@ void WorkerSession::done(const segment::SegmentDone& done) {
 void WorkerSession::drop(const stream::SegmentOrder& order) {
     server_->withdraw(order);
     sender_->forget(order);
+    relays_->forget(order);
 }
 
 Status WorkerSession::setCodecs(const v1::WorkerOrders& orders) {
@@ -238,6 +242,9 @@ void WorkerSession::ordered(const v1::WorkerOrders& orders) {
     if (orders.has_store() && engine_.store != nullptr) {
         engine_.store->hand(accessOf(orders.store()).credentials);
     }
+    if (orders.has_relays()) {
+        relays_->set(orders.relays());
+    }
     std::set<std::pair<stream::SegmentName, std::uint32_t>> reset;
     {
         MutexLock lock(mutex_);
@@ -256,6 +263,7 @@ void WorkerSession::ordered(const v1::WorkerOrders& orders) {
         // Frames that the feed still reads from shared memory stay until it withdraws them by name.
         server_->withdrawUnread(order);
         sender_->forget(order);
+        relays_->forget(order);
     }
     for (const v1::OrderName& name : orders.withdrawn()) {
         const stream::SegmentOrder order = orderOf(name);

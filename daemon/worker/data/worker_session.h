@@ -19,6 +19,7 @@
 #include "daemon/transport/join_file.h"
 #include "daemon/worker/data/codec_probe.h"
 #include "daemon/worker/data/frame_sender.h"
+#include "daemon/worker/data/relay_senders.h"
 #include "daemon/worker/data/slab_channel.h"
 #include "daemon/worker/loader/memory.h"
 #include "daemon/worker/loader/process.h"
@@ -29,6 +30,7 @@ namespace millrace::data {
 /// The feed's description of its stream.
 struct Joined {
     std::string session;
+    std::uint64_t worker = 0;  ///< by which relays know this worker
     spec::RunSpec spec;
     stream::Plan plan;
     std::string streamHash, planHash;
@@ -95,6 +97,7 @@ class WorkerSession {
     std::set<std::pair<stream::SegmentName, std::uint32_t>> orders_ MR_GUARDED_BY(mutex_);
     std::unique_ptr<segment::SegmentServer> server_;
     std::unique_ptr<FrameSender> sender_;
+    std::unique_ptr<RelaySenders> relays_;
 };
 
 }  // namespace millrace::data

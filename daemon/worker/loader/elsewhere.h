@@ -13,6 +13,7 @@
 
 #include "backend/core/status.h"
 #include "backend/frame/codec.h"
+#include "backend/ring/frame_ledger.h"
 #include "backend/segment/sequence/remote_segment_queue.h"
 #include "backend/segment/stream_input.h"
 #include "backend/spec/run_spec.h"
@@ -32,6 +33,9 @@ class SegmentsElsewhere {
         std::int64_t segments = 0;  ///< computed elsewhere and delivered here
         double cpuSeconds = 0;      ///< of all workers that were ever connected
         std::uint64_t frameBytes = 0, networkBytes = 0;  ///< 0 over the network on one machine
+        /// Frames in memory for ranks on other nodes: fetched from the workers that computed them,
+        /// and sent by this feed.
+        std::uint64_t directBytes = 0, carriedBytes = 0;
         double linkBytesPerSecond = 0;  ///< for which the codecs were chosen; 0: they were not
         frame::CodecPlan codecs;        ///< by column of the layout; empty: nothing is coded
         bool operator==(const Account&) const = default;
@@ -44,6 +48,9 @@ class SegmentsElsewhere {
     /// Returns the values since the last call.
     virtual Figures figures() = 0;
     virtual Account account() = 0;
+    /// Where the frames that workers owe to ranks on other nodes are counted; null: such ranks get
+    /// all frames through this process. Lives as long as this object.
+    virtual ring::FrameLedger* ledger() = 0;
     /// Returns whether ranks on other nodes reach rank 0 through this process: it must not end
     /// then.
     virtual bool isCarrying() = 0;

@@ -27,7 +27,7 @@ v1::JoinRequest requestOf(const transport::JoinFile& file, const std::string& bu
 }
 
 Result<std::unique_ptr<FollowLink>> FollowLink::open(const transport::JoinFile& file,
-                                                     const std::string& buildId,
+                                                     const v1::JoinRequest& request,
                                                      std::function<void()> onChange) {
     ASSIGN_OR_RETURN(const auto channel, transport::openChannel(file));
     std::unique_ptr<FollowLink> link(new FollowLink());
@@ -44,7 +44,7 @@ Result<std::unique_ptr<FollowLink>> FollowLink::open(const transport::JoinFile& 
     link->call_->start([&stub](grpc::ClientContext* context, auto* reactor) {
         stub->async()->Follow(context, reactor);
     });
-    link->call_->send(requestOf(file, buildId));
+    link->call_->send(request);
     link->call_->readNext();
     return link;
 }

@@ -29,7 +29,7 @@ v1::JoinRequest requestOf(const transport::JoinFile& file, const std::string& bu
 class FollowLink {
  public:
     static Result<std::unique_ptr<FollowLink>> open(const transport::JoinFile& file,
-                                                    const std::string& buildId,
+                                                    const v1::JoinRequest& request,
                                                     std::function<void()> onChange);
     ~FollowLink();
 

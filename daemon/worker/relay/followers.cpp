@@ -1,5 +1,6 @@
 #include "daemon/worker/relay/followers.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "backend/core/log.h"
@@ -17,7 +18,7 @@ Result<std::unique_ptr<Followers>> Followers::open(FollowersOptions options) {
 }
 
 void Followers::end() {
-    std::list<std::shared_ptr<FollowCall>> relays;
+    std::list<Relay> relays;
     std::list<std::shared_ptr<RingPump>> rings;
     {
         MutexLock lock(mutex_);
@@ -28,8 +29,47 @@ void Followers::end() {
     for (const auto& ring : rings) {
         ring->finish();
     }
-    for (const auto& relay : relays) {
-        relay->close(grpc::Status::OK);
+    for (const Relay& relay : relays) {
+        relay.call->close(grpc::Status::OK);
+    }
+}
+
+v1::Relays Followers::places() {
+    v1::Relays places;
+    MutexLock lock(mutex_);
+    for (const Relay& relay : relays_) {
+        if (relay.number != 0) {
+            v1::RelayPlace& place = *places.add_relays();
+            place.set_number(relay.number);
+            place.set_join(relay.join);
+        }
+    }
+    return places;
+}
+
+/// 0: no such relay fetches frames.
+std::uint64_t Followers::numberOf(const std::string& session) {
+    MutexLock lock(mutex_);
+    for (const Relay& relay : relays_) {
+        if (!session.empty() && relay.session == session) {
+            return relay.number;
+        }
+    }
+    return 0;
+}
+
+// A relay's call has ended.
+void Followers::went() {
+    std::size_t fetching = 0;
+    {
+        MutexLock lock(mutex_);
+        relays_.remove_if([](const Relay& relay) { return relay.call->isOver(); });
+        fetching = static_cast<std::size_t>(
+            std::ranges::count_if(relays_, [](const Relay& relay) { return relay.number != 0; }));
+    }
+    if (options_.ledger != nullptr) {
+        options_.ledger->setRelays(fetching);
+        options_.relaysChanged();
     }
 }
 
@@ -51,7 +91,7 @@ Followers::FollowReactor* Followers::follow() {
                                    came(self, request);
                                }
                            },
-                           [] {}});
+                           [this] { went(); }});
     *place = call;
     call->readNext();
     return call.get();
@@ -68,9 +108,11 @@ void Followers::came(const std::shared_ptr<FollowCall>& call, const v1::JoinRequ
     {
         MutexLock lock(mutex_);
         isEnded = isEnded_;
-        relays_.remove_if([](const auto& relay) { return relay->isOver(); });
-        relays_.push_back(call);
+        const bool isFetching = options_.ledger != nullptr && !request.relay_join().empty();
+        relays_.push_back({call, isFetching ? nextNumber_++ : 0, request.relay(),
+                           request.relay_join()});
     }
+    went();  // forgets those that have ended, and counts this one
     if (isEnded) {
         call->close(grpc::Status::OK);
         return;
@@ -85,8 +127,9 @@ void Followers::came(const std::shared_ptr<FollowCall>& call, const v1::JoinRequ
 }
 
 Followers::RingReactor* Followers::ring() {
-    const std::shared_ptr<RingPump> pump =
-        RingPump::start({options_.feedSocket, options_.isNetwork, options_.admits});
+    const std::shared_ptr<RingPump> pump = RingPump::start(
+        {options_.feedSocket, options_.isNetwork, options_.admits, options_.ledger,
+         [this](const std::string& session) { return numberOf(session); }, options_.badFrame});
     std::list<std::shared_ptr<RingPump>> over;  // their threads end outside of the lock
     const char* refused = nullptr;
     {

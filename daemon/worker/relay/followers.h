@@ -13,6 +13,7 @@
 
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
+#include "backend/ring/frame_ledger.h"
 #include "daemon/transport/duplex.h"
 #include "daemon/worker/relay/group_tunnel.h"
 #include "daemon/worker/relay/ring_pump.h"
@@ -27,6 +28,13 @@ struct FollowersOptions {
     std::string spec;  ///< JSON
     std::string streamHash, planHash;
     std::function<Status(const v1::JoinRequest&)> admits;  ///< names the relay it refuses
+    /// Where the frames that workers owe to ranks behind relays are counted; null: relays fetch
+    /// none. Outlives the followers.
+    ring::FrameLedger* ledger = nullptr;
+    std::function<void()> relaysChanged = [] {};
+    /// A worker's frame differs from the reference to it.
+    std::function<void(std::uint64_t worker, const std::string& why)> badFrame =
+        [](std::uint64_t, const std::string&) {};
 };
 
 class Followers {
@@ -45,19 +53,30 @@ class Followers {
     GroupReactor* group();
     /// Whether ranks behind relays are connected to rank 0.
     bool isCarrying() { return group_ != nullptr && group_->numOpen() > 0; }
+    /// The relays that fetch frames from workers.
+    v1::Relays places();
 
     static constexpr std::size_t kRingsMost = 8192;
 
  private:
     explicit Followers(FollowersOptions options) : options_(std::move(options)) {}
     using FollowCall = transport::ServerDuplex<v1::JoinRequest, v1::FollowAnswer>;
+    /// A relay that follows; `number` is 0 if it fetches no frames.
+    struct Relay {
+        std::shared_ptr<FollowCall> call;
+        std::uint64_t number = 0;
+        std::string session, join;
+    };
     void came(const std::shared_ptr<FollowCall>& call, const v1::JoinRequest& request);
+    void went();
+    std::uint64_t numberOf(const std::string& session);
 
     const FollowersOptions options_;
     std::unique_ptr<GroupExit> group_;  ///< null: no group is carried
     Mutex mutex_;
     bool isEnded_ MR_GUARDED_BY(mutex_) = false;
-    std::list<std::shared_ptr<FollowCall>> relays_ MR_GUARDED_BY(mutex_);
+    std::uint64_t nextNumber_ MR_GUARDED_BY(mutex_) = 1;
+    std::list<Relay> relays_ MR_GUARDED_BY(mutex_);
     std::list<std::shared_ptr<RingPump>> rings_ MR_GUARDED_BY(mutex_);
 };
 

@@ -10,13 +10,17 @@
 #include <unistd.h>
 
 #include "backend/core/clock.h"
+#include "backend/core/ids.h"
 #include "backend/core/log.h"
+#include "backend/filesystem/paths.h"
 #include "backend/ring/feed_server.h"
+#include "backend/system/network_interface.h"
 #include "backend/values/metric_names.h"
 #include "daemon/transport/join_file.h"
 #include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/process.h"
 #include "daemon/worker/relay/follow_link.h"
+#include "daemon/worker/relay/frame_fetcher.h"
 #include "daemon/worker/relay/group_tunnel.h"
 #include "daemon/worker/relay/relay_ring.h"
 
@@ -71,6 +75,7 @@ class Relay {
     bool isEndWanted() { return events_.isSignalled() || owner_.wantsEnd(); }
     Status awaitLead();
     Status openLink();
+    Status openFetcher(const transport::JoinFile& file);
     Status checkLink();
     Status open(const v1::FollowAnswer& answer);
     Status admits(const ring::FeedHello& hello) const;
@@ -85,6 +90,8 @@ class Relay {
     /// budget_ holds rings as large as they must be, spareBudget_ wider ones.
     std::unique_ptr<MemoryBudget> budget_, spareBudget_;
     RelayCounters counters_;
+    const std::string session_ = randomBytes(16);
+    std::unique_ptr<FrameFetcher> fetcher_;  ///< null: data workers are on this machine
     std::unique_ptr<FollowLink> link_;
     SteadyClock::time_point lastSeen_ = SteadyClock::now(), lastTry_;
     Status away_ = unavailable("it did not answer");  ///< why the lead cannot be reached
@@ -104,9 +111,31 @@ Status Relay::openLink() {
         return failedPrecondition(job_.follow, ": of attempt ", file.attempt, ", this is attempt ",
                                   job_.attempt);
     }
-    ASSIGN_OR_RETURN(link_, FollowLink::open(file, buildId_, [this] {
+    RETURN_IF_ERROR(openFetcher(file));
+    v1::JoinRequest request = requestOf(file, buildId_);
+    request.set_relay(session_);
+    request.set_relay_join(fetcher_ != nullptr ? fetcher_->join() : "");
+    ASSIGN_OR_RETURN(link_, FollowLink::open(file, request, [this] {
                          events_.push({loader::FeedEvent::Kind::kWake});
                      }));
+    return okStatus();
+}
+
+/// Workers of a stream over TCP send frames straight to this relay. On one machine the leading feed
+/// shares memory with them, which is faster.
+Status Relay::openFetcher(const transport::JoinFile& file) {
+    if (file.isUnix() || fetcher_ != nullptr) {
+        return okStatus();
+    }
+    ASSIGN_OR_RETURN(const Address lead, Address::parse(file.address));
+    const std::string host = addressFacing(lead.host);
+    auto fetcher = FrameFetcher::start(host);
+    if (fetcher.ok()) {
+        fetcher_ = *std::move(fetcher);
+    } else {
+        logWarn("relay: data workers cannot connect; all frames come from the leading feed",
+                {{"host", host}, {"why", messageOf(fetcher.status())}});
+    }
     return okStatus();
 }
 
@@ -203,10 +232,13 @@ void Relay::handle(const loader::FeedEvent& event) {
         Reader& reader = readers_[key];
         reader.ring.reset();  // the lead must see the earlier ring end first
         reader.writer = event.writer;
-        std::string hello = ring::helloLine(event.hello);
+        ring::FeedHello asRank = event.hello;
+        asRank.ledgerRing = 0;  // the leading feed's own number
+        std::string hello = ring::helloLine(asRank);
         hello.pop_back();
         reader.ring = std::make_unique<RelayRing>(
-            RelayRingOptions{job_.follow, buildId_, std::move(hello), reader.writer, &counters_});
+            RelayRingOptions{job_.follow, buildId_, session_, fetcher_.get(), std::move(hello),
+                             reader.writer, &counters_});
         logDebug("relay: reader", {{"stream", key.first}, {"rank", key.second}});
     } else if (event.kind == loader::FeedEvent::Kind::kClosed) {
         const auto reader = readers_.find(key);

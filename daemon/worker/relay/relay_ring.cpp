@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <optional>
+#include <stop_token>
 #include <utility>
 
 #include <grpcpp/generic/generic_stub.h>
@@ -17,8 +18,29 @@
 namespace millrace::relay {
 namespace {
 
-// For the feed to confirm that the rank has taken the end.
+// For the feed to confirm that the rank has taken the end, or to end the call.
 constexpr std::chrono::seconds kEndTime{5};
+
+/// The first failure of a ring's frames; ends the waits of its thread.
+struct Breakage {
+    std::stop_source stop;
+    Mutex mutex;
+    Status why MR_GUARDED_BY(mutex);
+    std::uint64_t worker MR_GUARDED_BY(mutex) = 0;
+
+    void tell(const Status& of, std::uint64_t from) {
+        {
+            MutexLock lock(mutex);
+            why = of;
+            worker = from;
+        }
+        stop.request_stop();
+    }
+    std::pair<Status, std::uint64_t> seen() {
+        MutexLock lock(mutex);
+        return {why, worker};
+    }
+};
 
 /// Waits until the time is over or a stop is requested.
 void rest(const std::stop_token& stop, std::chrono::milliseconds time) {
@@ -99,6 +121,14 @@ class RelayRing::Call {
         }
         return message_.has_value();
     }
+    /// Blocks until the call's end, at most for this time.
+    void awaitEndFor(std::chrono::milliseconds time) {
+        const auto end = std::chrono::steady_clock::now() + time;
+        MutexLock lock(mutex_);
+        while (!isClosed_ && std::chrono::steady_clock::now() < end) {
+            changed_.waitFor(mutex_, time);
+        }
+    }
     /// Blocks until the call's end, or a stop.
     void awaitEnd(const std::stop_token& stop) {
         const std::stop_callback wake(stop, [this] {
@@ -162,18 +192,51 @@ Status RelayRing::copy(RingCopy& to, const std::stop_token& stop) {
     ASSIGN_OR_RETURN(const transport::JoinFile file, transport::JoinFile::read(options_.joinPath));
     v1::RingWord first;
     *first.mutable_join() = requestOf(file, options_.buildId);
+    first.mutable_join()->set_relay(options_.session);
     first.set_hello(options_.hello);
     Call call;
     RETURN_IF_ERROR(call.start(file, first));
+    Breakage breakage;
+    const std::stop_callback outer(stop, [&breakage] { breakage.stop.request_stop(); });
+    PartsFiller filler(*options_.writer, options_.fetcher,
+                       {[&call](std::uint64_t frames) {
+                            v1::RingWord written;
+                            written.set_written_frames(frames);
+                            call.send(written);
+                        },
+                        [&breakage](const Status& why, std::uint64_t worker) {
+                            breakage.tell(why, worker);
+                        }});
+    const Status status = copy(to, call, filler, breakage.stop.get_token());
+    const auto [why, worker] = breakage.seen();
+    return why.ok() || stop.stop_requested() ? status : report(call, why, worker);
+}
+
+Status RelayRing::copy(RingCopy& to, Call& call, PartsFiller& filler, const std::stop_token& stop) {
     while (!to.hasEnd()) {
         const std::optional<grpc::ByteBuffer> message = call.take(stop);
         if (!message) {
             return stop.stop_requested() ? cancelled("the rank is gone") : call.status();
         }
         options_.counters->bytes += message->Length();
-        RETURN_IF_ERROR(to.take(*message, stop));
+        RETURN_IF_ERROR(to.take(*message, filler, stop));
     }
     return tellEnd(call, stop);
+}
+
+/// Tells the leading feed from which worker a frame cannot be had; the feed then ends the call.
+Status RelayRing::report(Call& call, const Status& why, std::uint64_t worker) {
+    if (worker == 0) {
+        return why;
+    }
+    v1::RingWord lost;
+    lost.set_lost_worker(worker);
+    if (why.code() == absl::StatusCode::kDataLoss) {
+        lost.set_bad_frame(std::string(messageOf(why)));
+    }
+    call.send(lost);
+    call.awaitEndFor(kEndTime);
+    return unavailable(messageOf(why));
 }
 
 /// A rank leaves when it has taken the end: the feed must be told despite the stop that follows.

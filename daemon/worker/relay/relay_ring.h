@@ -4,8 +4,8 @@
 //
 // A call that breaks before anything arrived is retried. Later, the relay hangs up on the rank,
 // which reconnects and sends its position. Refusals of the feed, and entries that do not fit into
-// memory, are reported to the rank as an error of its stream. Threads: one of its own
-// ("relay-ring"). Owns: its call. The destructor ends both; if the rank has taken the end, only
+// memory, are reported to the rank as an error of its stream. A frame that cannot be fetched from
+// its data worker counts as a call that breaks. Threads: one of its own ("relay-ring"). Owns: its call. The destructor ends both; if the rank has taken the end, only
 // after the feed knows it. Failure: reported to the rank and to the log.
 #include <atomic>
 #include <cstdint>
@@ -18,6 +18,7 @@
 #include "backend/ring/feed_hello.h"
 #include "backend/ring/ring_writer.h"
 #include "daemon/transport/join_file.h"
+#include "daemon/worker/relay/frame_fetcher.h"
 #include "daemon/worker/relay/ring_copy.h"
 
 namespace millrace::relay {
@@ -29,7 +30,9 @@ struct RelayCounters {
 
 struct RelayRingOptions {
     std::string joinPath, buildId;
-    std::string hello;  ///< one line without a line feed
+    std::string session;              ///< of the relay
+    FrameFetcher* fetcher = nullptr;  ///< null: no frames are fetched from data workers
+    std::string hello;                ///< one line without a line feed
     std::shared_ptr<ring::RingWriter> writer;
     RelayCounters* counters = nullptr;
 };
@@ -43,6 +46,8 @@ class RelayRing {
     class Call;
     void run(const std::stop_token& stop);
     Status copy(RingCopy& to, const std::stop_token& stop);
+    Status copy(RingCopy& to, Call& call, PartsFiller& filler, const std::stop_token& stop);
+    static Status report(Call& call, const Status& why, std::uint64_t worker);
     Status tellEnd(Call& call, const std::stop_token& stop);
 
     const RelayRingOptions options_;

@@ -10,6 +10,7 @@
 
 #include "backend/core/log.h"
 #include "backend/core/thread.h"
+#include "backend/ring/feed_hello.h"
 #include "daemon/transport/raw_buffer.h"
 #include "daemon/transport/transport.h"
 
@@ -93,7 +94,7 @@ void RingPump::heard(const grpc::ByteBuffer& buffer) {
                         ? okStatus()
                         : invalidArgument("ring: a word of no relay of this build");
     if (status.ok()) {
-        status = word.has_join() ? begin(word) : okStatus();
+        status = word.has_join() ? begin(word) : heardOfFrames(word);
     }
     if (!status.ok()) {
         close(transport::toGrpc(status));
@@ -107,17 +108,55 @@ void RingPump::heard(const grpc::ByteBuffer& buffer) {
     call_->readNext();
 }
 
+Status RingPump::heardOfFrames(const v1::RingWord& word) {
+    if (ledgerRing_ == 0) {
+        return okStatus();
+    }
+    if (word.written_frames() > 0) {
+        RETURN_IF_ERROR(options_.ledger->acknowledged(ledgerRing_, word.written_frames()));
+    }
+    if (word.lost_worker() == 0) {
+        return okStatus();
+    }
+    options_.ledger->block(word.lost_worker(), ledgerRing_);
+    if (!word.bad_frame().empty()) {
+        options_.badFrame(word.lost_worker(), word.bad_frame());
+    }
+    return unavailable("the relay cannot fetch a frame from its data worker");
+}
+
+/// Tells the feed that this ring takes references, if its relay can fetch frames.
+Status RingPump::openLedger(const v1::RingWord& word) {
+    ASSIGN_OR_RETURN(ring::FeedHello hello, ring::parseHello(word.hello()));
+    const std::uint64_t relay =
+        options_.ledger != nullptr ? options_.relayOf(word.join().relay()) : 0;
+    if (relay != 0 && hello.stream == "train") {
+        ledgerRing_ = options_.ledger->open(relay, [self = weak_from_this()] {
+            if (const auto pump = self.lock()) {
+                pump->close({grpc::StatusCode::UNAVAILABLE,
+                             "a data worker that owed frames to this ring is gone"});
+            }
+        });
+    }
+    hello.ledgerRing = ledgerRing_;
+    hello_ = ring::helloLine(hello);
+    return okStatus();
+}
+
 Status RingPump::begin(const v1::RingWord& word) {
     RETURN_IF_ERROR(options_.admits(word.join()));
     MutexLock lock(mutex_);
     if (isBegun_ || isClosed_) {
         return invalidArgument("ring: a second hello on one call");
     }
+    RETURN_IF_ERROR(openLedger(word));
     isBegun_ = true;
-    hello_ = word.hello() + "\n";
     thread_ = startThread("ring-pump", [this](std::stop_token) {
         const Status status = pump();
         link_.reset();  // the feed sees the rank's end
+        if (ledgerRing_ != 0) {
+            options_.ledger->close(ledgerRing_);
+        }
         call_->close(transport::toGrpc(status));
         isOver_ = true;
     });

@@ -16,6 +16,7 @@
 #include "backend/core/mutex.h"
 #include "backend/core/unique_fd.h"
 #include "backend/feed/feed_link.h"
+#include "backend/ring/frame_ledger.h"
 #include "daemon/transport/duplex.h"
 #include "daemon/worker/relay/ring_entries.h"
 
@@ -27,6 +28,10 @@ struct PumpOptions {
     std::string feedSocket;
     bool isHashed = false;
     std::function<Status(const v1::JoinRequest&)> admits;
+    ring::FrameLedger* ledger = nullptr;  ///< as FollowersOptions
+    /// The number of a relay that fetches frames, by its session; 0: it is not one.
+    std::function<std::uint64_t(const std::string& session)> relayOf;
+    std::function<void(std::uint64_t worker, const std::string& why)> badFrame;
 };
 
 class RingPump final : public std::enable_shared_from_this<RingPump> {
@@ -47,6 +52,8 @@ class RingPump final : public std::enable_shared_from_this<RingPump> {
     explicit RingPump(PumpOptions options);
     void heard(const grpc::ByteBuffer& buffer);
     Status begin(const v1::RingWord& word);
+    Status openLedger(const v1::RingWord& word);
+    Status heardOfFrames(const v1::RingWord& word);
     void ended();
     Status pump();
     Status openLink();
@@ -60,6 +67,7 @@ class RingPump final : public std::enable_shared_from_this<RingPump> {
     std::shared_ptr<RingCall> call_;
     UniqueFd abort_;  ///< readable: the call is over
     std::string hello_;
+    ring::FrameLedger::RingId ledgerRing_ = 0;  ///< 0: the relay fetches no frames for it
     std::unique_ptr<ring::FeedLink> link_;  ///< used by its thread only
     EntriesWriter writer_;                  ///< likewise
     std::atomic<bool> isOver_{false};

@@ -37,17 +37,20 @@ class DataRelay : public DataProgram {
         }
     }
     /// Compares every value of the stream.
-    void expectSameStream(const std::vector<std::string>& feedArguments, std::size_t workers) {
-        startLead(feedArguments, workers == 0 ? "{min: 0, max: 4}" : "{min: 1, max: 4}");
-        std::vector<std::unique_ptr<Subprocess>> all;
+    void expectSameStream(const std::vector<std::string>& feedArguments, std::size_t workers,
+                          const std::vector<std::string>& changes = {}) {
+        std::vector<std::string> all = feedArguments;
+        all.insert(all.end(), changes.begin(), changes.end());
+        startLead(all, workers == 0 ? "{min: 0, max: 4}" : "{min: 1, max: 4}");
+        std::vector<std::unique_ptr<Subprocess>> processes;
         for (std::size_t w = 0; w < workers; ++w) {
-            all.push_back(startWorker(strCat("worker-", w)));
+            processes.push_back(startWorker(strCat("worker-", w)));
         }
         awaitJoined(workers);
         auto relay = startRelay();
-        expectSame(readStream({"--socket", relaySocket(1), "--ranks", "2"}), report());
+        expectSame(readStream({"--socket", relaySocket(1), "--ranks", "2"}), report(changes));
         expectBothEnd(relay);
-        for (auto& worker : all) {
+        for (auto& worker : processes) {
             expectEnd(worker, 0);
         }
     }
@@ -63,6 +66,27 @@ TEST_F(DataRelay, WithDataWorkersItIsTheSame) {
 
 TEST_F(DataRelay, OverTcpAndTlsItIsTheSame) {
     expectSameStream({"--listen", "127.0.0.1"}, 0);
+}
+
+// Workers send the frames of a rank on another node straight to its relay.
+class DataRelayDirect : public DataRelay {
+ protected:
+    /// A figure of the feed's last line on its workers.
+    double figure(const std::string& name) const {
+        const std::string log = said("feed");
+        const std::size_t line = log.rfind("feed: data workers");
+        const std::size_t at = line == std::string::npos ? line : log.find(name + "=", line);
+        return at == std::string::npos ? -1 : std::stod(log.substr(at + name.size() + 1));
+    }
+    double leadShare() const {
+        const double direct = figure("directBytes"), carried = figure("carriedBytes");
+        return carried / (direct + carried);
+    }
+};
+
+TEST_F(DataRelayDirect, OverTcpTheLeadCarriesLittle) {
+    expectSameStream({"--listen", "127.0.0.1"}, 2, {"--set", "batch.epochs=20"});
+    EXPECT_LT(leadShare(), 0.05) << said("feed");
 }
 
 // Joined steps and incomplete last steps are the same as with all ranks at the leading feed.

@@ -20,7 +20,7 @@ frame::CodecMeasures measures(std::size_t columns) {
             {{kNone, 1'000'000, 1'000'000, 1e5, 1e5}, {kZstd, 1'000'000, 100'000, 7e6, 3e6}}};
 }
 
-constexpr LinkCodecs::Traffic kSlow{20'000'000, 1'000'000'000}, kFast{2'000'000'000, 1'000'000'000};
+constexpr wire::Traffic kSlow{20'000'000, 1'000'000'000}, kFast{2'000'000'000, 1'000'000'000};
 
 TEST(LinkCodecs, AreChosenOnceForTheLinkAsItWasSeen) {
     LinkCodecs slow(true), fast(true);

@@ -50,13 +50,16 @@ class RingCopyTest : public ::testing::Test {
         ASSERT_TRUE(writer.ok()) << writer.status();
         writer_ = std::move(*writer);
         copy_.emplace(*writer_);
+        filler_.emplace(*writer_, nullptr,
+                        PartsFiller::Handlers{[](std::uint64_t) {},
+                                              [](const Status&, std::uint64_t) {}});
     }
     static grpc::ByteBuffer messageOf(const Entry& entry) {
         EntriesWriter writer(true);
         writer.add(entry.head, 0, entry.payload, std::make_shared<int>());
         return writer.take();
     }
-    Status take(const grpc::ByteBuffer& message) { return copy_->take(message, {}); }
+    Status take(const grpc::ByteBuffer& message) { return copy_->take(message, *filler_, {}); }
     Status take(const v1::RingEntries& message) { return take(transport::bufferOf(message)); }
     static v1::RingEntries parsed(const grpc::ByteBuffer& buffer) {
         v1::RingEntries message;
@@ -82,6 +85,7 @@ class RingCopyTest : public ::testing::Test {
     std::shared_ptr<ring::ReaderRing> ring_;
     std::unique_ptr<ring::RingWriter> writer_;
     std::optional<RingCopy> copy_;
+    std::optional<PartsFiller> filler_;
 };
 
 TEST_F(RingCopyTest, EveryEntryIsAsItWas) {

@@ -177,6 +177,12 @@ Status Feed::admits(const ring::FeedHello& hello) const {
     if (hello.stream == "eval" && !job_.spec.eval) {
         return invalidArgument("hello: the spec has no eval section");
     }
+    if (hello.ledgerRing != 0) {
+        const ring::FrameLedger* ledger = elsewhere_ != nullptr ? elsewhere_->ledger() : nullptr;
+        if (ledger == nullptr || !ledger->isOpen(hello.ledgerRing)) {
+            return invalidArgument("hello: only the ring of a relay takes references to frames");
+        }
+    }
     return okStatus();
 }
 
@@ -384,6 +390,7 @@ ring::RingSink::Options Feed::dealing(const segment::StreamInput& input) {
     options.microRows = job_.spec.batch.microRows;
     options.layout = &input.layout();
     options.budget = &memory_.budget();
+    options.ledger = elsewhere_ != nullptr ? elsewhere_->ledger() : nullptr;
     return options;
 }
 
@@ -392,8 +399,8 @@ Status Feed::addRank(Producer::Request& request, const Reader& reader) const {
         RETURN_IF_ERROR(memory_.admittedJoined());
     }
     request.dealing.last = reader.hello.last;  // the server only takes ranks that agree on it
-    request.ranks.push_back(
-        {reader.hello.rank, reader.writer, reader.hello.next, reader.hello.join});
+    request.ranks.push_back({reader.hello.rank, reader.writer, reader.hello.next,
+                             reader.hello.join, reader.hello.ledgerRing});
     return okStatus();
 }
 

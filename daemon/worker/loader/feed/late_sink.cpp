@@ -58,6 +58,24 @@ Status LateSink::leftOut(std::uint32_t epoch, std::int64_t number, std::int64_t 
     });
 }
 
+bool LateSink::takesParts() const {
+    MutexLock lock(mutex_);
+    return sink_ != nullptr ? sink_->takesParts() : ledger_ != nullptr && ledger_->hasRelays();
+}
+
+bool LateSink::takesPart(std::uint64_t worker, std::uint32_t epoch, std::int64_t number) const {
+    MutexLock lock(mutex_);
+    return sink_ != nullptr ? sink_->takesPart(worker, epoch, number)
+                            : ledger_ != nullptr && ledger_->hasRelays();
+}
+
+Status LateSink::part(const stream::FramePart& part, std::shared_ptr<const void> owner,
+                      std::uint32_t epoch, std::int64_t number, std::stop_token stop) {
+    return with([&](ring::RingSink& sink) {
+        return sink.part(part, std::move(owner), epoch, number, std::move(stop));
+    });
+}
+
 Result<ring::FrameSlot> LateSink::reserve(std::uint64_t bytes, std::uint32_t epoch,
                                           std::int64_t number, std::stop_token stop) {
     return with(

@@ -15,6 +15,9 @@ namespace millrace::loader {
 
 class LateSink final : public ring::FrameSink {
  public:
+    /// `ledger`: as RingSink::Options. While relays follow and no rank has come, no frame that a
+    /// worker holds is fetched.
+    explicit LateSink(const ring::FrameLedger* ledger) : ledger_(ledger) {}
     /// Call it once.
     void deliverTo(std::vector<ring::RingSink::Rank> ranks, const ring::RingSink::Options& options);
     bool hasRanks() const;
@@ -26,6 +29,10 @@ class LateSink final : public ring::FrameSink {
     bool wants(std::uint32_t epoch, std::int64_t number) const override;
     Status leftOut(std::uint32_t epoch, std::int64_t number, std::int64_t rows,
                    const Sum128& rowIds, std::stop_token stop) override;
+    bool takesParts() const override;
+    bool takesPart(std::uint64_t worker, std::uint32_t epoch, std::int64_t number) const override;
+    Status part(const stream::FramePart& part, std::shared_ptr<const void> owner,
+                std::uint32_t epoch, std::int64_t number, std::stop_token stop) override;
     Result<ring::FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
                                     std::stop_token stop) override;
     Status commit(const ring::FrameSlot& slot, std::uint32_t epoch, std::int64_t number) override;
@@ -39,6 +46,7 @@ class LateSink final : public ring::FrameSink {
     template <class Call>
     auto with(Call call) const -> decltype(call(std::declval<ring::RingSink&>()));
 
+    const ring::FrameLedger* const ledger_;
     mutable Mutex mutex_;
     mutable CondVar news_;
     std::unique_ptr<ring::RingSink> sink_ MR_GUARDED_BY(mutex_);  ///< set once, then kept

@@ -14,7 +14,8 @@ void Producer::Request::shareWithElsewhere(std::int64_t limitBytes) {
 
 Result<std::unique_ptr<Producer>> Producer::start(Request request, segment::BufferPool& pool,
                                                   segment::StageCounters& counters, OnEnd onEnd) {
-    std::unique_ptr<Producer> producer(new Producer);
+    std::unique_ptr<Producer> producer(new Producer(request.dealing.ledger));
+    request.sequencer.readersFetch = request.dealing.ledger != nullptr;
     if (!request.ranks.empty()) {
         producer->deliverTo(std::move(request.ranks), request.dealing);
     }

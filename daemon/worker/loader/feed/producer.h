@@ -45,7 +45,7 @@ class Producer {
     segment::RemoteSegmentQueue& queue() { return sequencer_->queue(); }
 
  private:
-    Producer() = default;
+    explicit Producer(const ring::FrameLedger* ledger) : sink_(ledger) {}
     LateSink sink_;
     std::unique_ptr<segment::Sequencer> sequencer_;
     std::jthread thread_;

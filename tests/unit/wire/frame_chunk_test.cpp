@@ -1,4 +1,4 @@
-#include "daemon/worker/data/frame_chunk.h"
+#include "daemon/worker/wire/frame_chunk.h"
 
 #include <random>
 
@@ -6,7 +6,7 @@
 
 #include "daemon/transport/raw_buffer.h"
 
-namespace millrace::data {
+namespace millrace::wire {
 namespace {
 
 stream::SegmentOrder order() {
@@ -112,4 +112,4 @@ TEST(FrameChunk, BytesThatAreNoneAreRefused) {
 }
 
 }  // namespace
-}  // namespace millrace::data
+}  // namespace millrace::wire

@@ -1,7 +1,7 @@
 #pragma once
 // FrameChunk: v1::FrameChunk as a raw buffer. The sender does not copy the frame's bytes into a
 // message; the receiver copies them once, to where the frame is assembled. Used by FrameSender and
-// WorkerLink.
+// OwedFrames.
 //
 // Threads: any. Failure: kDataLoss for bytes that are not a chunk.
 #include <cstddef>
@@ -16,7 +16,7 @@
 #include "backend/stream/segment_order.h"
 #include "millrace/v1/data.pb.h"
 
-namespace millrace::data {
+namespace millrace::wire {
 
 inline constexpr std::uint64_t kChunkBytesMost = 4 << 20;
 
@@ -24,6 +24,9 @@ inline constexpr std::uint64_t kChunkBytesMost = 4 << 20;
 /// it. For a frame in shared memory the message has only its position.
 grpc::ByteBuffer makeChunk(const stream::SegmentOrder& order, std::int64_t frame,
                            const segment::CodedFrame& coded, std::uint64_t offset);
+
+/// A message that says that the frame is no longer held.
+grpc::ByteBuffer missingChunk(const stream::SegmentOrder& order, std::int64_t frame);
 
 struct FrameChunk {
     v1::FrameChunk head;      ///< all but `bytes`
@@ -38,4 +41,4 @@ struct FrameChunk {
     std::size_t skipped_ = 0;  ///< bytes of the slices before the payload
 };
 
-}  // namespace millrace::data
+}  // namespace millrace::wire

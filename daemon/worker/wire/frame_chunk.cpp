@@ -1,4 +1,4 @@
-#include "daemon/worker/data/frame_chunk.h"
+#include "daemon/worker/wire/frame_chunk.h"
 
 #include <algorithm>
 #include <array>
@@ -7,9 +7,9 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
-#include "daemon/worker/data/messages.h"
+#include "daemon/worker/wire/order_name.h"
 
-namespace millrace::data {
+namespace millrace::wire {
 namespace {
 
 using google::protobuf::io::ArrayOutputStream;
@@ -20,6 +20,28 @@ constexpr std::uint32_t kLengthDelimited = 2;
 constexpr std::uint32_t kBytesTag = v1::FrameChunk::kBytesFieldNumber << 3 | kLengthDelimited;
 // Upper bound for all fields except `bytes`; they are numbers.
 constexpr std::size_t kHeadMost = 128;
+
+/// `bytes` are sent from where they are, which `owner` keeps in place.
+grpc::ByteBuffer messageOf(const v1::FrameChunk& head, std::span<const std::byte> bytes,
+                           const std::shared_ptr<const void>& owner) {
+    std::string text = head.SerializeAsString();
+    std::array<std::uint8_t, 16> field{};
+    std::uint8_t* end = CodedOutputStream::WriteVarint32ToArray(kBytesTag, field.data());
+    end = CodedOutputStream::WriteVarint32ToArray(static_cast<std::uint32_t>(bytes.size()), end);
+    text.append(reinterpret_cast<const char*>(field.data()),
+                static_cast<std::size_t>(end - field.data()));
+    if (bytes.empty()) {
+        const grpc::Slice all(text);
+        return grpc::ByteBuffer(&all, 1);
+    }
+    using Owner = std::shared_ptr<const void>;
+    const grpc::Slice slices[] = {
+        grpc::Slice(text),
+        grpc::Slice(
+            const_cast<std::byte*>(bytes.data()), bytes.size(),
+            [](void* kept) { delete static_cast<Owner*>(kept); }, new Owner(owner))};
+    return grpc::ByteBuffer(slices, 2);
+}
 
 }  // namespace
 
@@ -38,23 +60,17 @@ grpc::ByteBuffer makeChunk(const stream::SegmentOrder& order, std::int64_t frame
         head.mutable_place()->set_generation(coded.place.generation);
         head.mutable_place()->set_offset(coded.place.offset);
     }
-    std::string text = head.SerializeAsString();
-    std::array<std::uint8_t, 16> field{};
-    std::uint8_t* end = CodedOutputStream::WriteVarint32ToArray(kBytesTag, field.data());
-    end = CodedOutputStream::WriteVarint32ToArray(static_cast<std::uint32_t>(bytes), end);
-    text.append(reinterpret_cast<const char*>(field.data()),
-                static_cast<std::size_t>(end - field.data()));
-    if (bytes == 0) {
-        const grpc::Slice all(text);
-        return grpc::ByteBuffer(&all, 1);
-    }
-    using Owner = std::shared_ptr<const void>;
-    const grpc::Slice slices[] = {
-        grpc::Slice(text),
-        grpc::Slice(
-            const_cast<std::byte*>(coded.bytes.data()) + offset, bytes,
-            [](void* owner) { delete static_cast<Owner*>(owner); }, new Owner(coded.owner))};
-    return grpc::ByteBuffer(slices, 2);
+    return messageOf(head, coded.isShared() ? std::span<const std::byte>()
+                                            : coded.bytes.subspan(offset, bytes),
+                     coded.owner);
+}
+
+grpc::ByteBuffer missingChunk(const stream::SegmentOrder& order, std::int64_t frame) {
+    v1::FrameChunk head;
+    toMessage(order, *head.mutable_name());
+    head.set_frame(static_cast<std::uint64_t>(frame));
+    head.set_is_missing(true);
+    return messageOf(head, {}, nullptr);
 }
 
 Result<FrameChunk> FrameChunk::read(const grpc::ByteBuffer& buffer) {
@@ -103,4 +119,4 @@ void FrameChunk::copyTo(std::byte* to) const {
     }
 }
 
-}  // namespace millrace::data
+}  // namespace millrace::wire

@@ -1,0 +1,108 @@
+#include "backend/ring/frame_ledger.h"
+
+namespace millrace::ring {
+
+FrameLedger::Debt::~Debt() {
+    if (ledger_ != nullptr) {
+        ledger_->cancel(ring_, id_);
+    }
+}
+
+FrameLedger::RingId FrameLedger::open(std::uint64_t relay, std::function<void()> onLost) {
+    MutexLock lock(mutex_);
+    const RingId ring = book_.open(relay);
+    onLost_.emplace(ring, std::move(onLost));
+    return ring;
+}
+
+void FrameLedger::close(RingId ring) {
+    std::vector<stream::FrameBook::Owner> owners;
+    MutexLock lock(mutex_);
+    owners = book_.close(ring);
+    onLost_.erase(ring);
+    changed_.notifyAll();
+}
+
+bool FrameLedger::isOpen(RingId ring) const {
+    MutexLock lock(mutex_);
+    return book_.isOpen(ring);
+}
+
+bool FrameLedger::setReached(std::uint64_t worker,
+                             const std::vector<stream::FrameBook::Reach>& reached) {
+    MutexLock lock(mutex_);
+    return book_.setReached(worker, reached);
+}
+
+void FrameLedger::block(std::uint64_t worker, RingId ring) {
+    MutexLock lock(mutex_);
+    book_.block(worker, ring);
+}
+
+bool FrameLedger::mayRefer(RingId ring, std::uint64_t worker) const {
+    MutexLock lock(mutex_);
+    return book_.mayRefer(ring, worker);
+}
+
+Result<FrameLedger::Debt> FrameLedger::owe(RingId ring, const stream::FramePart& part,
+                                           stream::FrameBook::Owner owner, std::size_t kept,
+                                           const std::stop_token& stop) {
+    const std::stop_callback wake(stop, [this] {
+        MutexLock lock(mutex_);
+        changed_.notifyAll();
+    });
+    MutexLock lock(mutex_);
+    while (!book_.hasRoom(ring, part.bytes, kept) && !stop.stop_requested()) {
+        changed_.wait(mutex_);
+    }
+    if (stop.stop_requested()) {
+        return cancelled("ring: stopped");
+    }
+    if (!book_.isOpen(ring)) {
+        return unavailable("ring: the reader is gone");
+    }
+    return Debt(this, ring, book_.owe(ring, part, std::move(owner)));
+}
+
+void FrameLedger::cancel(RingId ring, stream::FrameBook::DebtId debt) {
+    stream::FrameBook::Owner owner;
+    MutexLock lock(mutex_);
+    owner = book_.cancel(ring, debt);
+    changed_.notifyAll();
+}
+
+Status FrameLedger::acknowledged(RingId ring, std::uint64_t count) {
+    std::vector<stream::FrameBook::Owner> owners;
+    MutexLock lock(mutex_);
+    ASSIGN_OR_RETURN(owners, book_.acknowledged(ring, count));
+    changed_.notifyAll();
+    return okStatus();
+}
+
+void FrameLedger::lose(std::uint64_t worker) {
+    std::vector<std::function<void()>> tell;
+    {
+        MutexLock lock(mutex_);
+        for (const RingId ring : book_.lose(worker)) {
+            tell.push_back(onLost_.at(ring));
+        }
+    }
+    for (const auto& lost : tell) {
+        lost();
+    }
+}
+
+void FrameLedger::carried(std::uint64_t bytes) {
+    MutexLock lock(mutex_);
+    carriedBytes_ += bytes;
+}
+
+FrameLedger::Totals FrameLedger::totals() const {
+    MutexLock lock(mutex_);
+    Totals totals;
+    static_cast<stream::FrameBook::Totals&>(totals) = book_.totals();
+    totals.carriedBytes = carriedBytes_;
+    return totals;
+}
+
+}  // namespace millrace::ring

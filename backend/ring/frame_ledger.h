@@ -1,0 +1,87 @@
+#pragma once
+// FrameLedger: a stream::FrameBook that threads share. RingSink adds debts and waits for credit;
+// the pumps of ranks on other nodes pass on acknowledgements.
+//
+// Threads: any. Owners are released, and callbacks called, without the lock. Outlives its debts.
+// Failure: kUnavailable when the ring has ended, kCancelled on stop.
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+#include "backend/core/mutex.h"
+#include "backend/core/status.h"
+#include "backend/stream/frame_book.h"
+
+namespace millrace::ring {
+
+class FrameLedger {
+ public:
+    using RingId = stream::FrameBook::RingId;
+    /// Bytes of frames in memory that may be owed to one rank.
+    static constexpr std::uint64_t kCreditBytes = std::uint64_t{64} << 20;
+
+    /// A frame that is owed. Destroying it cancels the debt unless keep() was called.
+    class Debt {
+     public:
+        Debt() = default;
+        Debt(FrameLedger* ledger, RingId ring, stream::FrameBook::DebtId id)
+            : ledger_(ledger), ring_(ring), id_(id) {}
+        Debt(Debt&& other) noexcept
+            : ledger_(std::exchange(other.ledger_, nullptr)), ring_(other.ring_), id_(other.id_) {}
+        Debt& operator=(Debt&&) = delete;
+        ~Debt();
+        /// The reference is in the ring.
+        void keep() { ledger_ = nullptr; }
+
+     private:
+        FrameLedger* ledger_ = nullptr;
+        RingId ring_ = 0;
+        stream::FrameBook::DebtId id_ = 0;
+    };
+
+    explicit FrameLedger(std::uint64_t creditBytes = kCreditBytes) : book_(creditBytes) {}
+
+    /// `onLost`: a worker that owes frames to the ring is gone. Called from any thread; must not
+    /// block.
+    RingId open(std::uint64_t relay, std::function<void()> onLost);
+    void close(RingId ring);
+    bool isOpen(RingId ring) const;
+
+    /// Relays that follow the feed: ranks behind them may come, and take references.
+    void setRelays(std::size_t relays) { numRelays_ = relays; }
+    bool hasRelays() const { return numRelays_ > 0; }
+
+    /// Returns whether something changed.
+    bool setReached(std::uint64_t worker, const std::vector<stream::FrameBook::Reach>& reached);
+    void block(std::uint64_t worker, RingId ring);
+    bool mayRefer(RingId ring, std::uint64_t worker) const;
+    /// Waits for credit; `kept` as FrameBook::hasRoom().
+    Result<Debt> owe(RingId ring, const stream::FramePart& part, stream::FrameBook::Owner owner,
+                     std::size_t kept, const std::stop_token& stop);
+    Status acknowledged(RingId ring, std::uint64_t count);
+    void lose(std::uint64_t worker);
+
+    /// A frame for a rank behind a relay goes through the leading feed.
+    void carried(std::uint64_t bytes);
+    struct Totals : stream::FrameBook::Totals {
+        std::uint64_t carriedBytes = 0;  ///< of frames in memory
+    };
+    Totals totals() const;
+
+ private:
+    void cancel(RingId ring, stream::FrameBook::DebtId debt);
+
+    mutable Mutex mutex_;
+    CondVar changed_;
+    stream::FrameBook book_ MR_GUARDED_BY(mutex_);
+    std::map<RingId, std::function<void()>> onLost_ MR_GUARDED_BY(mutex_);
+    std::uint64_t carriedBytes_ MR_GUARDED_BY(mutex_) = 0;
+    std::atomic<std::size_t> numRelays_{0};
+};
+
+}  // namespace millrace::ring

@@ -1,0 +1,95 @@
+#pragma once
+// FrameBook: the frames that data workers owe to ranks on other nodes.
+//
+// The leading feed passes a reference through a rank's ring. The rank's relay fetches the frame
+// from its worker, writes it into the rank's ring, and acknowledges it. Until then the book keeps
+// the frame's owner, which keeps the frame at its worker, and counts it against the ring's credit.
+// It also knows which worker has a connection to which relay: only such pairs get references.
+//
+// It is pure: no I/O, no lock, no time. Owners that it returns are to be released without a lock.
+// Threads: one owner. Bounds: creditBytes per ring, or what the caller keeps out. Failure: an
+// acknowledgement of frames that nobody owes.
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "backend/core/status.h"
+#include "backend/stream/frame_part.h"
+
+namespace millrace::stream {
+
+class FrameBook {
+ public:
+    using Owner = std::shared_ptr<const void>;
+    using RingId = std::uint64_t;
+    using DebtId = std::uint64_t;
+    /// A worker's connection to a relay. `connection` grows each time that the worker connects.
+    struct Reach {
+        std::uint64_t relay = 0;
+        std::uint32_t connection = 0;
+    };
+    /// Acknowledged frames since the start.
+    struct Totals {
+        std::uint64_t frames = 0;
+        std::uint64_t bytes = 0, codedBytes = 0;  ///< in memory; as they were sent
+    };
+
+    /// `creditBytes`: most bytes of frames in memory that are owed to one ring; one frame is always
+    /// allowed.
+    explicit FrameBook(std::uint64_t creditBytes) : creditBytes_(creditBytes) {}
+
+    /// Returns a new ring of a rank behind `relay`.
+    RingId open(std::uint64_t relay);
+    /// The ring has ended: nothing is owed to it any more.
+    std::vector<Owner> close(RingId ring);
+    bool isOpen(RingId ring) const { return rings_.contains(ring); }
+
+    /// The worker's open connections, all of them. Returns whether something changed.
+    bool setReached(std::uint64_t worker, const std::vector<Reach>& reached);
+    /// The relay could not fetch a frame over the worker's present connection: it counts as closed.
+    void block(std::uint64_t worker, RingId ring);
+    /// Whether the ring's relay can fetch a frame from the worker.
+    bool mayRefer(RingId ring, std::uint64_t worker) const;
+
+    /// Whether `bytes` more may be owed. `kept`: the last debts, which cannot be acknowledged
+    /// before the caller's next ones are made.
+    bool hasRoom(RingId ring, std::uint64_t bytes, std::size_t kept) const;
+    /// Adds a debt; nothing is added if the ring has ended.
+    DebtId owe(RingId ring, const FramePart& part, Owner owner);
+    /// The reference was not given.
+    Owner cancel(RingId ring, DebtId debt);
+    /// The relay has written the frames of the first `count` references since the ring was opened.
+    Result<std::vector<Owner>> acknowledged(RingId ring, std::uint64_t count);
+
+    /// The worker is gone. Returns the rings to which it owes frames; their relays cannot get them.
+    std::vector<RingId> lose(std::uint64_t worker);
+    const Totals& totals() const { return totals_; }
+
+ private:
+    struct Debt {
+        DebtId id = 0;
+        std::uint64_t worker = 0, bytes = 0, codedBytes = 0;
+        Owner owner;
+    };
+    struct Ring {
+        std::uint64_t relay = 0;
+        std::deque<Debt> debts;
+        std::uint64_t bytes = 0;         ///< of the debts
+        std::uint64_t acknowledged = 0;  ///< references since it was opened
+    };
+    /// Worker, relay.
+    using Pair = std::pair<std::uint64_t, std::uint64_t>;
+
+    const std::uint64_t creditBytes_;
+    std::map<RingId, Ring> rings_;
+    std::map<Pair, std::uint32_t> reached_;  ///< the connection
+    std::map<Pair, std::uint32_t> blocked_;  ///< connections up to this one
+    std::uint64_t nextRing_ = 1, nextDebt_ = 1;
+    Totals totals_;
+};
+
+}  // namespace millrace::stream

@@ -1,0 +1,84 @@
+#pragma once
+// OwedFrames: the frames that one data worker owes to this process over one connection. Used by
+// WorkerLink and FrameFetcher.
+//
+// Threads: any. Callbacks are called without the lock. Owns: the received parts of incomplete
+// frames. Bounds: the requests. Failure: kDataLoss for a chunk that was not requested, or differs
+// from its announcement.
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "backend/core/mutex.h"
+#include "backend/segment/sequence/remote_frames.h"
+#include "backend/stream/segment_order.h"
+#include "daemon/worker/wire/frame_chunk.h"
+
+namespace millrace::wire {
+
+/// Bytes that arrived, and the time spent waiting for them.
+struct Traffic {
+    std::uint64_t bytes = 0;
+    std::int64_t waitNs = 0;
+
+    void add(const Traffic& other) {
+        bytes += other.bytes;
+        waitNs += other.waitNs;
+    }
+};
+
+class OwedFrames {
+ public:
+    /// Gets a whole frame, or the reason why none comes; an error ends the connection.
+    using Deliver = std::function<Status(std::int64_t frame, Result<segment::CodedFrame> coded)>;
+    /// The frame that a chunk names in memory shared with the worker.
+    using Shared = std::function<Result<segment::CodedFrame>(const FrameChunk&)>;
+
+    /// Call before the request is sent. `codedBytes`: of the frame, as announced.
+    void ask(const stream::SegmentOrder& order, std::int64_t frame, std::uint64_t codedBytes,
+             Deliver to);
+    /// Waits for none of the order's frames any more.
+    void forget(const stream::SegmentOrder& order);
+    /// Does not deliver the frame when it arrives.
+    void forget(const stream::SegmentOrder& order, std::int64_t frame);
+    /// The connection is over: delivers `why` for all frames that are still owed.
+    void end(const Status& why);
+
+    /// A chunk has arrived; delivers its frame if it is whole. `shared` null: frames in shared
+    /// memory are an error. A frame of a forgotten order is ignored.
+    Status came(const FrameChunk& chunk, const Shared& shared);
+    Traffic traffic() const;
+
+ private:
+    struct Name {
+        stream::SegmentName name;
+        std::uint32_t generation = 0;
+        auto operator<=>(const Name&) const = default;
+    };
+    struct Partial {
+        std::shared_ptr<std::byte[]> bytes;
+        std::uint64_t size = 0, come = 0;
+        Deliver to;
+    };
+    using Frames = std::map<std::int64_t, Partial>;
+    struct Whole {
+        Deliver to;
+        Result<segment::CodedFrame> coded = segment::CodedFrame();
+    };
+    static Name nameOf(const stream::SegmentOrder& order) { return {order.name, order.generation}; }
+    Status addLocked(const FrameChunk& chunk, const Shared& shared, Whole& whole)
+        MR_REQUIRES(mutex_);
+    Status addBytesLocked(const FrameChunk& chunk, Partial& partial, Whole& whole)
+        MR_REQUIRES(mutex_);
+    void gotLocked(std::size_t frames) MR_REQUIRES(mutex_);
+
+    mutable Mutex mutex_;
+    std::map<Name, Frames> owed_ MR_GUARDED_BY(mutex_);
+    std::size_t numOwed_ MR_GUARDED_BY(mutex_) = 0;          ///< frames that were requested
+    std::int64_t waitingSinceNs_ MR_GUARDED_BY(mutex_) = 0;  ///< valid while frames are owed
+    Traffic traffic_ MR_GUARDED_BY(mutex_);
+};
+
+}  // namespace millrace::wire
