@@ -121,12 +121,25 @@ class RelayRing::Call {
         }
         return message_.has_value();
     }
-    /// Blocks until the call's end, at most for this time.
+    /// Blocks until the call's end, at most for this time; drops what still arrives, behind which
+    /// the end comes.
     void awaitEndFor(std::chrono::milliseconds time) {
         const auto end = std::chrono::steady_clock::now() + time;
-        MutexLock lock(mutex_);
-        while (!isClosed_ && std::chrono::steady_clock::now() < end) {
-            changed_.waitFor(mutex_, time);
+        while (std::chrono::steady_clock::now() < end) {
+            {
+                MutexLock lock(mutex_);
+                if (!message_ && !isClosed_) {
+                    changed_.waitFor(mutex_, time);
+                }
+                if (isClosed_) {
+                    return;
+                }
+                if (!message_) {
+                    continue;
+                }
+                message_.reset();
+            }
+            duplex_->readNext();
         }
     }
     /// Blocks until the call's end, or a stop.

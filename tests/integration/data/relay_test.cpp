@@ -89,6 +89,32 @@ TEST_F(DataRelayDirect, OverTcpTheLeadCarriesLittle) {
     EXPECT_LT(leadShare(), 0.05) << said("feed");
 }
 
+TEST_F(DataRelayDirect, JoinedStepsAndDroppedOnesAreThoseOfOneMachine) {
+    for (const bool join : {false, true}) {
+        for (const bool dropsLast : {false, true}) {
+            const RankOptions options{"train", join, dropsLast};
+            const std::vector<std::string> changes = {
+                "--world", "3", "--listen", "127.0.0.1", "--set", "batch.epochs=8",
+                "--set",   "batch.rows=1152"};
+            startFeed("{min: 0, max: 4}", changes);
+            const std::string expected =
+                RankReaders({socket(), socket(), socket()}, options).readState();
+            expectEnd(feed_, 0);
+            startFeed("{min: 1, max: 4}", changes);
+            auto worker = startWorker(), other = startWorker("other");
+            auto first = startRelay(1), second = startRelay(2);
+            EXPECT_EQ(RankReaders({socket(), relaySocket(1), relaySocket(2)}, options).readState(),
+                      expected)
+                << join << dropsLast << said("relay-1");
+            expectEnd(first, 0);
+            expectBothEnd(second);
+            expectEnd(worker, 0);
+            expectEnd(other, 0);
+            EXPECT_GT(figure("directBytes"), figure("carriedBytes")) << said("feed");
+        }
+    }
+}
+
 // Joined steps and incomplete last steps are the same as with all ranks at the leading feed.
 TEST_F(DataRelay, JoinedStepsAndDroppedOnesAreThoseOfOneMachine) {
     for (const bool join : {false, true}) {
@@ -187,6 +213,25 @@ TEST_F(DataRelayChaos, OverTlsToo) {
 
 TEST_F(DataRelayChaos, DataWorkersThatAreKilledChangeNothing) {
     startLead({"--set", kEpochs}, "{min: 1, max: 4}");
+    int number = 0;
+    std::vector<std::unique_ptr<Subprocess>> workers;
+    const auto add = [&] { workers.push_back(startWorker(strCat("worker-", number++))); };
+    add();
+    add();
+    awaitJoined(2);
+    auto relay = startRelay();
+    read(sockets(), 4, [&] {
+        workers[workers.size() - 2]->signal(SIGKILL);
+        add();
+        awaitJoined(static_cast<std::size_t>(number));
+    });
+    expectBothEnd(relay);
+    expectEnd(workers.back(), 0);
+}
+
+// The frames that a killed worker owed come from others.
+TEST_F(DataRelayChaos, DataWorkersThatOweFramesAreKilled) {
+    startLead({"--set", kEpochs, "--listen", "127.0.0.1"}, "{min: 1, max: 4}");
     int number = 0;
     std::vector<std::unique_ptr<Subprocess>> workers;
     const auto add = [&] { workers.push_back(startWorker(strCat("worker-", number++))); };
