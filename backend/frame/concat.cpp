@@ -71,9 +71,8 @@ Result<FrameLayout> FrameLayout::of(const FrameView& frame) {
     }
     ASSIGN_OR_RETURN(FrameLayout layout, make(std::move(columns), ""));
     std::memcpy(layout.streamHash_, frame.header().streamHash, sizeof layout.streamHash_);
-    return layout.isOf(frame)
-               ? Result<FrameLayout>(std::move(layout))
-               : Result<FrameLayout>(dataLoss("frame: columns that no layout has"));
+    return layout.isOf(frame) ? Result<FrameLayout>(std::move(layout))
+                              : Result<FrameLayout>(dataLoss("frame: columns that no layout has"));
 }
 
 bool FrameLayout::isOf(const FrameView& frame) const {

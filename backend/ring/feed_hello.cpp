@@ -35,7 +35,8 @@ Result<FeedHello> parseHello(std::string_view line) {
     hello.last = last == kDropName ? stream::LastStep::kDrop : stream::LastStep::kKeep;
     hello.numaNode =
         static_cast<int>(std::clamp<std::int64_t>(jsonInt(json, "numa_node", -1), -1, 1 << 20));
-    hello.ledgerRing = static_cast<std::uint64_t>(std::max<std::int64_t>(jsonInt(json, kRingKey), 0));
+    hello.ledgerRing =
+        static_cast<std::uint64_t>(std::max<std::int64_t>(jsonInt(json, kRingKey), 0));
     if (const Json& state = jsonMember(json, "state"); state.is_object()) {
         const std::string wrong = hello.state.emplace().read(dumpJson(state));
         if (!wrong.empty()) {

@@ -28,15 +28,18 @@ bool FrameLedger::isOpen(RingId ring) const {
     return book_.isOpen(ring);
 }
 
-bool FrameLedger::setReached(std::uint64_t worker,
+void FrameLedger::setReached(std::uint64_t worker,
                              const std::vector<stream::FrameBook::Reach>& reached) {
     MutexLock lock(mutex_);
-    return book_.setReached(worker, reached);
+    if (book_.setReached(worker, reached)) {
+        isChanged_ = true;
+    }
 }
 
 void FrameLedger::block(std::uint64_t worker, RingId ring) {
     MutexLock lock(mutex_);
     book_.block(worker, ring);
+    isChanged_ = true;
 }
 
 bool FrameLedger::mayRefer(RingId ring, std::uint64_t worker) const {
@@ -83,6 +86,7 @@ void FrameLedger::lose(std::uint64_t worker) {
     std::vector<std::function<void()>> tell;
     {
         MutexLock lock(mutex_);
+        isChanged_ = true;
         for (const RingId ring : book_.lose(worker)) {
             tell.push_back(onLost_.at(ring));
         }

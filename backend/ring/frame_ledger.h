@@ -56,8 +56,7 @@ class FrameLedger {
     void setRelays(std::size_t relays) { numRelays_ = relays; }
     bool hasRelays() const { return numRelays_ > 0; }
 
-    /// Returns whether something changed.
-    bool setReached(std::uint64_t worker, const std::vector<stream::FrameBook::Reach>& reached);
+    void setReached(std::uint64_t worker, const std::vector<stream::FrameBook::Reach>& reached);
     void block(std::uint64_t worker, RingId ring);
     bool mayRefer(RingId ring, std::uint64_t worker) const;
     /// Waits for credit; `kept` as FrameBook::hasRoom().
@@ -68,6 +67,8 @@ class FrameLedger {
 
     /// A frame for a rank behind a relay goes through the leading feed.
     void carried(std::uint64_t bytes);
+    /// Whether a pair of worker and relay came or went since the last call.
+    bool takeChange() { return isChanged_.exchange(false); }
     struct Totals : stream::FrameBook::Totals {
         std::uint64_t carriedBytes = 0;  ///< of frames in memory
     };
@@ -82,6 +83,7 @@ class FrameLedger {
     std::map<RingId, std::function<void()>> onLost_ MR_GUARDED_BY(mutex_);
     std::uint64_t carriedBytes_ MR_GUARDED_BY(mutex_) = 0;
     std::atomic<std::size_t> numRelays_{0};
+    std::atomic<bool> isChanged_{false};
 };
 
 }  // namespace millrace::ring

@@ -131,8 +131,7 @@ Result<std::vector<RingPart>> readParts(std::span<const std::byte> payload) {
 }
 
 Result<std::uint64_t> joinFrames(const frame::FrameLayout& layout,
-                                 std::span<const frame::RowRange> ranges,
-                                 std::span<std::byte> to) {
+                                 std::span<const frame::RowRange> ranges, std::span<std::byte> to) {
     ASSIGN_OR_RETURN(frame::FrameConcat all, frame::FrameConcat::make(layout, ranges));
     if (all.totalBytes() > to.size()) {
         return dataLoss("ring: a joined frame that is larger than its place");

@@ -18,8 +18,8 @@ namespace millrace::ring {
 
 /// One of the two.
 struct RingPart {
-    stream::FramePart reference;           ///< worker 0: it is inline
-    std::span<const std::byte> frame{};    ///< inline
+    stream::FramePart reference;         ///< worker 0: it is inline
+    std::span<const std::byte> frame{};  ///< inline
     bool isInline() const { return reference.worker == 0; }
 };
 
@@ -33,7 +33,6 @@ Result<std::vector<RingPart>> readParts(std::span<const std::byte> payload);
 /// Joins row ranges of frames into one frame, named after the first of them; returns its bytes.
 /// `to`: at least the bytes of all frames together.
 Result<std::uint64_t> joinFrames(const frame::FrameLayout& layout,
-                                 std::span<const frame::RowRange> ranges,
-                                 std::span<std::byte> to);
+                                 std::span<const frame::RowRange> ranges, std::span<std::byte> to);
 
 }  // namespace millrace::ring

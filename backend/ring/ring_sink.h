@@ -106,11 +106,11 @@ class RingSink final : public FrameSink {
     struct Joint {
         std::size_t ring = 0;
         FrameNumbers numbers;
-        std::vector<Part> parts;     ///< empty: filled in the ring itself
-        std::uint64_t bytes = 0;     ///< of the frames of all parts
-        bool hasReferences = false;  ///< its relay joins the parts
-        std::int64_t missing = 0;    ///< parts that are not committed
-        std::optional<FrameSlot> slot;          ///< in the ring
+        std::vector<Part> parts;        ///< empty: filled in the ring itself
+        std::uint64_t bytes = 0;        ///< of the frames of all parts
+        bool hasReferences = false;     ///< its relay joins the parts
+        std::int64_t missing = 0;       ///< parts that are not committed
+        std::optional<FrameSlot> slot;  ///< in the ring
         FrameState fate = FrameState::kOpen;
         bool isTaken = false;    ///< a thread is joining the parts
         bool isWritten = false;  ///< the slot has its content, of `bytes`

@@ -180,8 +180,8 @@ bool Flight::askFor(FlightItem& item, bool isFront, std::int64_t most,
                     std::vector<FrameAsk>& asks) {
     const std::int64_t end = item.remote->numFrames();
     // A frame that was to be fetched by its reader is waited for here: the reader cannot.
-    const bool isBack = isFront && item.nextFrame < std::min(item.askedEnd, end) &&
-                        !askedAt(item, item.nextFrame);
+    const bool isBack =
+        isFront && item.nextFrame < std::min(item.askedEnd, end) && !askedAt(item, item.nextFrame);
     item.askedEnd = isBack ? item.nextFrame : std::max(item.askedEnd, item.nextFrame);
     for (; item.askedEnd < end; ++item.askedEnd) {
         const std::int64_t frame = item.askedEnd;

@@ -48,8 +48,8 @@ struct FlightItem {
     std::vector<std::uint32_t> out;        ///< generations that are being computed elsewhere
     std::shared_ptr<RemoteFrames> remote;  ///< same as `frames`, if they come from elsewhere
     std::int64_t nextFrame = 0;            ///< next frame to deliver, as FrameSpan counts
-    std::int64_t askedEnd = 0;  ///< frames before this one were requested, or passed on
-    std::vector<bool> asked;    ///< by frame of `remote`: it was requested
+    std::int64_t askedEnd = 0;             ///< frames before this one were requested, or passed on
+    std::vector<bool> asked;               ///< by frame of `remote`: it was requested
     /// Number of its first full micro-batch, once known and if others may fetch its frames.
     std::optional<std::int64_t> firstNumber;
     std::int64_t codedBytes = 0;           ///< of the requested frames that are not written yet

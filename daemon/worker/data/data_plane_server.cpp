@@ -77,15 +77,15 @@ Result<std::unique_ptr<DataPlaneServer>> DataPlaneServer::open(DataPlaneOptions 
     const DataPlaneOptions& of = made->options_;
     ASSIGN_OR_RETURN(
         made->followers_,
-        relay::Followers::open(
-            {of.feedSocket, of.groupSocket, of.isNetwork, of.spec, of.streamHash, of.planHash,
-             [self = made.get()](const v1::JoinRequest& request) {
-                 return self->admits(request, self->options_.relayToken);
-             },
-             of.ledger, [&keeper] { keeper.relaysChanged(); },
-             [self = made.get()](std::uint64_t worker, const std::string& why) {
-                 self->sentBadFrame(worker, why);
-             }}));
+        relay::Followers::open({of.feedSocket, of.groupSocket, of.isNetwork, of.spec, of.streamHash,
+                                of.planHash,
+                                [self = made.get()](const v1::JoinRequest& request) {
+                                    return self->admits(request, self->options_.relayToken);
+                                },
+                                of.ledger, [&keeper] { keeper.relaysChanged(); },
+                                [self = made.get()](std::uint64_t worker, const std::string& why) {
+                                    self->sentBadFrame(worker, why);
+                                }}));
     return made;
 }
 

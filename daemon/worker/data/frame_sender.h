@@ -1,7 +1,7 @@
 #pragma once
-// FrameSender: the worker's side of the frames. Sends the frames that a feed or a relay requests, in
-// the order of the requests, a few chunks ahead of what the connection takes. Used by WorkerSession
-// and RelaySenders.
+// FrameSender: the worker's side of the frames. Sends the frames that a feed or a relay requests,
+// in the order of the requests, a few chunks ahead of what the connection takes. Used by
+// WorkerSession and RelaySenders.
 //
 // Threads: any. Owns: its call. Failure: for a frame that is no longer held, a message says so.
 #include <deque>
@@ -21,8 +21,8 @@ class FrameSender {
     using FrameOf = std::function<std::optional<segment::CodedFrame>(const stream::SegmentOrder&,
                                                                      std::int64_t frame)>;
     /// Both are called once, on one of gRPC's threads. `onOpen`: a relay has accepted the call.
-    FrameSender(FrameOf frameOf, std::function<void()> onClosed,
-                std::function<void()> onOpen = [] {});
+    FrameSender(
+        FrameOf frameOf, std::function<void()> onClosed, std::function<void()> onOpen = [] {});
     ~FrameSender();
 
     void start(const std::shared_ptr<grpc::Channel>& channel, const std::string& session);

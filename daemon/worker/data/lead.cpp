@@ -322,22 +322,14 @@ void Lead::tellRelays() {
     for (auto& [link, member] : members_) {
         link->send(message);
     }
-    if (stream_) {
-        stream_->queue().lookAgain();
-    }
 }
 
-// Frames may have to be fetched here that a relay fetched so far, or not any more.
 void Lead::handleReach(const LinkPtr& link, const v1::WorkerReport& report) {
     std::vector<stream::FrameBook::Reach> reached;
     for (const v1::RelayReach& reach : report.reached()) {
         reached.push_back({reach.relay(), reach.connection()});
     }
-    if (ledger_.setReached(link->number, reached) && stream_) {
-        logDebug("data: a worker reaches relays",
-                 {{"worker", link->name}, {"relays", reached.size()}});
-        stream_->queue().lookAgain();
-    }
+    ledger_.setReached(link->number, reached);
 }
 
 // Workers use it from their next request on.
@@ -482,6 +474,10 @@ void Lead::lose(const LinkPtr& link, stream::StreamMaster::Loss loss) {
 }
 
 void Lead::turn() {
+    // Frames may have to be fetched here that relays fetched so far, or not any more.
+    if (ledger_.takeChange()) {
+        stream_->queue().lookAgain();
+    }
     for (const LedStream::Refusal& refusal : stream_->turn()) {
         if (const LinkPtr link = linkOf(refusal.worker)) {
             refuse(link, refusal.why);

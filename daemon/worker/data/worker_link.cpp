@@ -89,7 +89,8 @@ void WorkerLink::ask(const stream::SegmentOrder& order, const segment::FrameSpan
                       // A frame that is no longer held belongs to an order that the worker gives
                       // up, which it reports.
                       const auto wanted = coded.ok() ? into.lock() : nullptr;
-                      return wanted == nullptr ? okStatus() : wanted->came(index, *std::move(coded));
+                      return wanted == nullptr ? okStatus()
+                                               : wanted->came(index, *std::move(coded));
                   });
     }
     v1::FrameRequest request;

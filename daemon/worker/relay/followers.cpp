@@ -109,8 +109,8 @@ void Followers::came(const std::shared_ptr<FollowCall>& call, const v1::JoinRequ
         MutexLock lock(mutex_);
         isEnded = isEnded_;
         const bool isFetching = options_.ledger != nullptr && !request.relay_join().empty();
-        relays_.push_back({call, isFetching ? nextNumber_++ : 0, request.relay(),
-                           request.relay_join()});
+        relays_.push_back(
+            {call, isFetching ? nextNumber_++ : 0, request.relay(), request.relay_join()});
     }
     went();  // forgets those that have ended, and counts this one
     if (isEnded) {

@@ -43,10 +43,11 @@ void FrameFetcher::Fetch::done(Result<segment::CodedFrame> coded) {
 Result<std::unique_ptr<FrameFetcher>> FrameFetcher::start(const std::string& host) {
     std::unique_ptr<FrameFetcher> fetcher(new FrameFetcher());
     ASSIGN_OR_RETURN(transport::JoinFile file, transport::JoinFile::make(host, ""));
-    ASSIGN_OR_RETURN(fetcher->server_,
-                     transport::Server::start(file, *fetcher, [token = file.token](std::string_view given) {
-                         return transport::isSameToken(given, token);
-                     }));
+    ASSIGN_OR_RETURN(
+        fetcher->server_,
+        transport::Server::start(file, *fetcher, [token = file.token](std::string_view given) {
+            return transport::isSameToken(given, token);
+        }));
     fetcher->join_ = file.toText();
     logInfo("relay: data workers may connect", {{"address", file.address}});
     return fetcher;
@@ -69,20 +70,21 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* FrameFetcher::Frame
     const std::uint64_t number = workerOf(*context);
     const auto owed = std::make_shared<wire::OwedFrames>();
     const auto place = std::make_shared<std::weak_ptr<FrameStream>>();
-    const std::shared_ptr<FrameStream> call = FrameStream::start(
-        {[owed, place, number](grpc::ByteBuffer& buffer) {
-             const auto self = place->lock();
-             const auto chunk = wire::FrameChunk::read(buffer);
-             const Status status = chunk.ok() ? owed->came(*chunk, nullptr) : chunk.status();
-             if (self != nullptr && status.ok()) {
-                 self->readNext();
-             } else if (self != nullptr) {
-                 logWarn("relay: a data worker's connection is broken",
-                         {{"worker", number}, {"why", messageOf(status)}});
-                 self->close(transport::toGrpc(status));
-             }
-         },
-         [this, number, owed] { closed(number, owed); }});
+    const std::shared_ptr<FrameStream> call =
+        FrameStream::start({[owed, place, number](grpc::ByteBuffer& buffer) {
+                                const auto self = place->lock();
+                                const auto chunk = wire::FrameChunk::read(buffer);
+                                const Status status =
+                                    chunk.ok() ? owed->came(*chunk, nullptr) : chunk.status();
+                                if (self != nullptr && status.ok()) {
+                                    self->readNext();
+                                } else if (self != nullptr) {
+                                    logWarn("relay: a data worker's connection is broken",
+                                            {{"worker", number}, {"why", messageOf(status)}});
+                                    self->close(transport::toGrpc(status));
+                                }
+                            },
+                            [this, number, owed] { closed(number, owed); }});
     *place = call;
     if (number == 0) {
         call->close({grpc::StatusCode::INVALID_ARGUMENT, "frames: the call names no data worker"});
@@ -132,15 +134,15 @@ std::shared_ptr<FrameFetcher::Fetch> FrameFetcher::fetch(const stream::FramePart
     }
     const stream::SegmentOrder order = wire::orderOf(part);
     const std::weak_ptr<Fetch> into = fetch;
-    from.owed->ask(order, part.frame, part.codedBytes,
-                   [into, onDone = std::move(onDone)](std::int64_t,
-                                                      Result<segment::CodedFrame> coded) {
-                       if (const auto wanted = into.lock()) {
-                           wanted->done(std::move(coded));
-                           onDone();
-                       }
-                       return okStatus();
-                   });
+    from.owed->ask(
+        order, part.frame, part.codedBytes,
+        [into, onDone = std::move(onDone)](std::int64_t, Result<segment::CodedFrame> coded) {
+            if (const auto wanted = into.lock()) {
+                wanted->done(std::move(coded));
+                onDone();
+            }
+            return okStatus();
+        });
     if (from.call->isOver()) {  // it may have ended before ask()
         from.owed->end(unavailable("the connection of data worker ", part.worker, " has ended"));
         return fetch;

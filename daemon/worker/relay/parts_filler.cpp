@@ -42,9 +42,8 @@ Status PartsFiller::add(const ring::FrameSlot& slot, const ring::FrameNumbers& n
     Filling filling{slot, numbers, std::move(parts), std::move(payload), {}};
     for (const ring::RingPart& part : filling.parts) {
         filling.fetches.push_back(
-            part.isInline()
-                ? nullptr
-                : fetcher_->fetch(part.reference, [inbox = inbox_] { inbox->tell(); }));
+            part.isInline() ? nullptr
+                            : fetcher_->fetch(part.reference, [inbox = inbox_] { inbox->tell(); }));
     }
     MutexLock lock(inbox_->mutex);
     inbox_->waiting.push_back(std::move(filling));
@@ -139,8 +138,8 @@ Status PartsFiller::fill(Filling& filling, const std::stop_token& stop) {
         if (!part.isInline()) {
             ASSIGN_OR_RETURN(const segment::CodedFrame coded, await(*filling.fetches[p], stop));
             bytes = part.reference.bytes;
-            const std::span<std::byte> to = isWhole ? filling.slot.bytes.first(bytes)
-                                                    : memory.emplace_back(bytes).bytes();
+            const std::span<std::byte> to =
+                isWhole ? filling.slot.bytes.first(bytes) : memory.emplace_back(bytes).bytes();
             RETURN_IF_ERROR(decode(part.reference, coded, to));
             frame = to;
             filling.fetches[p].reset();

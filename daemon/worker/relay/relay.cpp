@@ -236,9 +236,9 @@ void Relay::handle(const loader::FeedEvent& event) {
         asRank.ledgerRing = 0;  // the leading feed's own number
         std::string hello = ring::helloLine(asRank);
         hello.pop_back();
-        reader.ring = std::make_unique<RelayRing>(
-            RelayRingOptions{job_.follow, buildId_, session_, fetcher_.get(), std::move(hello),
-                             reader.writer, &counters_});
+        reader.ring = std::make_unique<RelayRing>(RelayRingOptions{job_.follow, buildId_, session_,
+                                                                   fetcher_.get(), std::move(hello),
+                                                                   reader.writer, &counters_});
         logDebug("relay: reader", {{"stream", key.first}, {"rank", key.second}});
     } else if (event.kind == loader::FeedEvent::Kind::kClosed) {
         const auto reader = readers_.find(key);

@@ -211,15 +211,14 @@ Status RelayRing::copy(RingCopy& to, const std::stop_token& stop) {
     RETURN_IF_ERROR(call.start(file, first));
     Breakage breakage;
     const std::stop_callback outer(stop, [&breakage] { breakage.stop.request_stop(); });
-    PartsFiller filler(*options_.writer, options_.fetcher,
-                       {[&call](std::uint64_t frames) {
-                            v1::RingWord written;
-                            written.set_written_frames(frames);
-                            call.send(written);
-                        },
-                        [&breakage](const Status& why, std::uint64_t worker) {
-                            breakage.tell(why, worker);
-                        }});
+    PartsFiller filler(
+        *options_.writer, options_.fetcher,
+        {[&call](std::uint64_t frames) {
+             v1::RingWord written;
+             written.set_written_frames(frames);
+             call.send(written);
+         },
+         [&breakage](const Status& why, std::uint64_t worker) { breakage.tell(why, worker); }});
     const Status status = copy(to, call, filler, breakage.stop.get_token());
     const auto [why, worker] = breakage.seen();
     return why.ok() || stop.stop_requested() ? status : report(call, why, worker);

@@ -30,7 +30,7 @@ class RingCopy {
  private:
     struct Open {
         ring::RingEntry entry{};
-        ring::FrameSlot slot;       ///< in the ring; of kParts: in `payload`
+        ring::FrameSlot slot;  ///< in the ring; of kParts: in `payload`
         frame::FrameBuffer payload;
         std::uint64_t come = 0;
     };

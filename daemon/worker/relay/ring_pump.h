@@ -68,8 +68,8 @@ class RingPump final : public std::enable_shared_from_this<RingPump> {
     UniqueFd abort_;  ///< readable: the call is over
     std::string hello_;
     ring::FrameLedger::RingId ledgerRing_ = 0;  ///< 0: the relay fetches no frames for it
-    std::unique_ptr<ring::FeedLink> link_;  ///< used by its thread only
-    EntriesWriter writer_;                  ///< likewise
+    std::unique_ptr<ring::FeedLink> link_;      ///< used by its thread only
+    EntriesWriter writer_;                      ///< likewise
     std::atomic<bool> isOver_{false};
 
     Mutex mutex_;

@@ -60,9 +60,9 @@ grpc::ByteBuffer makeChunk(const stream::SegmentOrder& order, std::int64_t frame
         head.mutable_place()->set_generation(coded.place.generation);
         head.mutable_place()->set_offset(coded.place.offset);
     }
-    return messageOf(head, coded.isShared() ? std::span<const std::byte>()
-                                            : coded.bytes.subspan(offset, bytes),
-                     coded.owner);
+    return messageOf(
+        head, coded.isShared() ? std::span<const std::byte>() : coded.bytes.subspan(offset, bytes),
+        coded.owner);
 }
 
 grpc::ByteBuffer missingChunk(const stream::SegmentOrder& order, std::int64_t frame) {

@@ -73,9 +73,9 @@ Status OwedFrames::came(const FrameChunk& chunk, const Shared& shared) {
         MutexLock lock(mutex_);
         RETURN_IF_ERROR(addLocked(chunk, shared, whole));
     }
-    return whole.to ? whole.to(static_cast<std::int64_t>(chunk.head.frame()),
-                               std::move(whole.coded))
-                    : okStatus();
+    return whole.to
+               ? whole.to(static_cast<std::int64_t>(chunk.head.frame()), std::move(whole.coded))
+               : okStatus();
 }
 
 // A frame of an order that was forgotten may still have been on its way: it is ignored.
@@ -131,8 +131,7 @@ Status OwedFrames::addBytesLocked(const FrameChunk& chunk, Partial& partial, Who
     partial.come += chunk.bytes;
     traffic_.bytes += chunk.bytes;
     if (partial.come == partial.size) {
-        whole.coded =
-            segment::CodedFrame{partial.bytes, {partial.bytes.get(), partial.size}, {}};
+        whole.coded = segment::CodedFrame{partial.bytes, {partial.bytes.get(), partial.size}, {}};
     }
     return okStatus();
 }

@@ -94,8 +94,8 @@ TEST_F(DataRelayDirect, JoinedStepsAndDroppedOnesAreThoseOfOneMachine) {
         for (const bool dropsLast : {false, true}) {
             const RankOptions options{"train", join, dropsLast};
             const std::vector<std::string> changes = {
-                "--world", "3", "--listen", "127.0.0.1", "--set", "batch.epochs=8",
-                "--set",   "batch.rows=1152"};
+                "--world",        "3",     "--listen",       "127.0.0.1", "--set",
+                "batch.epochs=8", "--set", "batch.rows=1152"};
             startFeed("{min: 0, max: 4}", changes);
             const std::string expected =
                 RankReaders({socket(), socket(), socket()}, options).readState();

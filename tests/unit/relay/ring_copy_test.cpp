@@ -39,6 +39,19 @@ Entry entryOf(ring::EntryKind kind, std::uint64_t number, std::size_t bytes) {
     return entry;
 }
 
+/// The entry with the columns of a stream's frames.
+Entry columnsEntry() {
+    const auto layout = frame::FrameLayout::make(
+        {frame::ColumnSpec::fixed(frame::Role::kId, frame::DType::kInt64, "id")},
+        std::string(32, 'a'));
+    frame::FrameWriter writer(*layout);
+    frame::FrameBuffer frame(*writer.declare(0, std::vector<std::uint64_t>(3)));
+    EXPECT_TRUE(writer.bind(frame.bytes(), {}).ok());
+    Entry entry = entryOf(ring::EntryKind::kColumns, 0, frame.size());
+    std::ranges::copy(frame.bytes(), entry.payload.begin());
+    return entry;
+}
+
 class RingCopyTest : public ::testing::Test {
  protected:
     void SetUp() override {
@@ -50,9 +63,9 @@ class RingCopyTest : public ::testing::Test {
         ASSERT_TRUE(writer.ok()) << writer.status();
         writer_ = std::move(*writer);
         copy_.emplace(*writer_);
-        filler_.emplace(*writer_, nullptr,
-                        PartsFiller::Handlers{[](std::uint64_t) {},
-                                              [](const Status&, std::uint64_t) {}});
+        filler_.emplace(
+            *writer_, nullptr,
+            PartsFiller::Handlers{[](std::uint64_t) {}, [](const Status&, std::uint64_t) {}});
     }
     static grpc::ByteBuffer messageOf(const Entry& entry) {
         EntriesWriter writer(true);
@@ -89,11 +102,14 @@ class RingCopyTest : public ::testing::Test {
 };
 
 TEST_F(RingCopyTest, EveryEntryIsAsItWas) {
-    std::vector<Entry> entries = {
-        entryOf(ring::EntryKind::kColumns, 0, 300),  entryOf(ring::EntryKind::kFrame, 5, 70'000),
-        entryOf(ring::EntryKind::kSegment, 1, 96),   entryOf(ring::EntryKind::kFrame, 6, 4096),
-        entryOf(ring::EntryKind::kFrame, 7, 4097),   entryOf(ring::EntryKind::kStep, 8, 128),
-        entryOf(ring::EntryKind::kEndOfEpoch, 9, 0), entryOf(ring::EntryKind::kEndOfStream, 0, 0)};
+    std::vector<Entry> entries = {columnsEntry(),
+                                  entryOf(ring::EntryKind::kFrame, 5, 70'000),
+                                  entryOf(ring::EntryKind::kSegment, 1, 96),
+                                  entryOf(ring::EntryKind::kFrame, 6, 4096),
+                                  entryOf(ring::EntryKind::kFrame, 7, 4097),
+                                  entryOf(ring::EntryKind::kStep, 8, 128),
+                                  entryOf(ring::EntryKind::kEndOfEpoch, 9, 0),
+                                  entryOf(ring::EntryKind::kEndOfStream, 0, 0)};
     entries[1].head.stride = 2;
     entries[1].head.count = 4;
     EntriesWriter writer(true);

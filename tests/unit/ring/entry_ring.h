@@ -81,6 +81,39 @@ class EntryRing final : public StepSink {
         entry.numbers = of;
         return done;
     }
+    /// Joins the parts as a relay does, which has fetched the references.
+    Status commitParts(const FrameSlot& slot, const FrameNumbers& of,
+                       std::uint64_t bytes) override {
+        ASSIGN_OR_RETURN(const std::vector<RingPart> parts, readParts(slot.bytes.first(bytes)));
+        std::vector<frame::FrameBuffer> memory;
+        std::vector<frame::FrameView> views;
+        std::vector<frame::RowRange> ranges;
+        views.reserve(parts.size());
+        std::uint64_t all = 0;
+        for (const RingPart& part : parts) {
+            std::span<const std::byte> frame = part.frame;
+            if (!part.isInline()) {
+                const auto number = static_cast<std::uint64_t>(part.reference.frame);
+                frame = memory
+                            .emplace_back(makeFrame(part.reference.name.epoch, number,
+                                                    part.reference.rows, number % 7))
+                            .bytes();
+                ++numReferences;
+            }
+            ASSIGN_OR_RETURN(const frame::FrameView view, frame::FrameView::open(frame));
+            views.push_back(view);
+            ranges.push_back({&views.back(), 0, view.rows()});
+            all += frame.size();
+        }
+        Entry& entry = entries[slot.ticket];
+        const frame::FrameBuffer listed = std::exchange(entry.frame, frame::FrameBuffer(all));
+        ASSIGN_OR_RETURN(entry.bytes, joinFrames(testLayout(), ranges, entry.frame.bytes()));
+        entry.epoch = of.epoch;
+        entry.number = of.first;
+        entry.numbers = of;
+        entry.isCommitted = true;
+        return okStatus();
+    }
     Status commitNothing(const FrameSlot& slot) override {
         entries[slot.ticket].kind = EntryKind::kNothing;
         entries[slot.ticket].isCommitted = true;
@@ -92,6 +125,7 @@ class EntryRing final : public StepSink {
     }
 
     std::deque<Entry> entries;
+    std::size_t numReferences = 0;
 
  private:
     Entry& add(EntryKind kind) {
@@ -114,6 +148,8 @@ class TestFeed {
     };
     TestFeed(const Plan& plan, const StreamState& start, const std::vector<Reader>& readers) {
         RingSink::Options options{plan.worldSize, plan.perStep};
+        options.ledger = &ledger_;
+        ledger_.setReached(kWorker, {{kRelay, 1}});
         options.beginAt(start);
         options.last = plan.last;
         options.microRows = plan.microRows;
@@ -123,6 +159,9 @@ class TestFeed {
             rings[reader.rank] = std::make_shared<EntryRing>();
             ranks.push_back(
                 {reader.rank, rings[reader.rank], reader.next, plan.joined.count(reader.rank) > 0});
+            if (plan.fetching.contains(reader.rank)) {
+                ranks.back().ledgerRing = ledger_.open(kRelay, [] {});
+            }
         }
         sink_ = std::make_unique<RingSink>(std::move(ranks), options);
     }
@@ -137,7 +176,9 @@ class TestFeed {
             } else if (p.kind == Piece::Kind::kEpochEnd) {
                 isFine = isFine && sink_->endOfEpoch(p.epoch, p.number, {}).ok();
             } else if (sink_->wants(p.epoch, p.number)) {
-                isFine = isFine && reserve(p);
+                const bool isPart =
+                    sink_->takesPart(kWorker, p.epoch, p.number) && random() % 4 != 0;
+                isFine = isFine && (isPart ? refer(p) : reserve(p));
             } else {
                 const auto number = static_cast<std::uint64_t>(p.number);
                 const Sum128 ids = idsOf(p.epoch, number, static_cast<std::uint32_t>(p.rows));
@@ -154,13 +195,33 @@ class TestFeed {
     }
 
     std::map<int, std::shared_ptr<EntryRing>> rings;
+    const FrameLedger& ledger() const { return ledger_; }
+    /// References that were given, of which some may be in a step that was left out.
+    std::size_t numGiven = 0;
+    /// Frames that are still kept at their worker.
+    std::size_t numKept() const { return owners_.use_count() - 1; }
 
  private:
+    static constexpr std::uint64_t kWorker = 7, kRelay = 3;
     struct Open {
         FrameSlot slot;
         std::uint32_t epoch;
         std::int64_t number;
     };
+    /// The frame's number is its index at the worker.
+    bool refer(const Piece& p) {
+        const auto rows = static_cast<std::uint32_t>(p.rows);
+        const auto number = static_cast<std::uint64_t>(p.number);
+        stream::FramePart part;
+        part.worker = kWorker;
+        part.name = {p.epoch, p.number / 3};
+        part.frame = p.number;
+        part.rows = part.to = rows;
+        part.bytes = makeFrame(p.epoch, number, rows, valuesOf(p.number)).size();
+        part.rowIds = idsOf(p.epoch, number, rows);
+        ++numGiven;
+        return sink_->part(part, owners_, p.epoch, p.number, {}).ok();
+    }
     bool reserve(const Piece& p) {
         const frame::FrameBuffer frame =
             makeFrame(p.epoch, static_cast<std::uint64_t>(p.number),
@@ -179,6 +240,8 @@ class TestFeed {
         return sink_->commit(open.slot, open.epoch, open.number).ok();
     }
 
+    const std::shared_ptr<int> owners_ = std::make_shared<int>();
+    FrameLedger ledger_{std::uint64_t{1} << 40};
     std::unique_ptr<RingSink> sink_;
     std::vector<Open> open_;
 };

@@ -27,7 +27,8 @@ struct Plan {
     std::vector<std::int64_t> kept, partitionStart;
     std::int64_t headBatches = 0;  ///< of the first segment, given before its record
     stream::LastStep last = stream::LastStep::kKeep;
-    std::set<int> joined;  ///< ranks
+    std::set<int> joined;    ///< ranks
+    std::set<int> fetching;  ///< ranks that take references
 
     static Plan random(std::mt19937_64& random) {
         const auto upTo = [&](std::uint64_t most) {
@@ -52,6 +53,12 @@ struct Plan {
         for (int rank = 0; rank < plan.worldSize; ++rank) {
             if (joins == 1 || (joins == 2 && random() % 2 == 0)) {
                 plan.joined.insert(rank);
+            }
+        }
+        const std::uint64_t fetches = random() % 3;
+        for (int rank = 0; rank < plan.worldSize; ++rank) {
+            if (fetches == 1 || (fetches == 2 && random() % 2 == 0)) {
+                plan.fetching.insert(rank);
             }
         }
         return plan;

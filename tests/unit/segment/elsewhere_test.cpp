@@ -1,5 +1,6 @@
 // Segments computed by data workers have the same bytes as segments computed here, whichever worker
 // computes them and whichever is lost.
+#include <atomic>
 #include <filesystem>
 
 #include "backend/stream/read_state.h"
@@ -34,6 +35,42 @@ class TellingSink final : public RememberingSink {
     const int rank_, ranks_;
 };
 
+/// Takes references to some micro-batches, and fetches their frames. Which ones it takes changes
+/// as if connections broke and came back.
+class FetchingSink final : public RememberingSink {
+ public:
+    FetchingSink(FetchSource& source, std::uint64_t seed) : source_(source), seed_(seed) {}
+    bool takesParts() const override { return true; }
+    bool takesPart(std::uint64_t worker, std::uint32_t, std::int64_t number) const override {
+        const auto at = static_cast<std::uint64_t>(number);
+        const std::uint64_t broken = seed_ + ++numAsked_ / 50;  // changes now and then
+        return at % 3 != 0 && (at / 5 + worker + broken) % 4 != 0;
+    }
+    Status part(const stream::FramePart& part, std::shared_ptr<const void> owner,
+                std::uint32_t epoch, std::int64_t number, std::stop_token stop) override {
+        EXPECT_NE(owner, nullptr);
+        const auto coded = source_(part);
+        if (!coded) {
+            return dataLoss("the frame was let go of");
+        }
+        ASSIGN_OR_RETURN(const ring::FrameSlot slot,
+                         reserve(part.bytes, epoch, number, std::move(stop)));
+        frame::FrameDecoder decoder;
+        RETURN_IF_ERROR(decoder.decode(coded->bytes, slot.bytes));
+        ASSIGN_OR_RETURN(const auto view, frame::FrameView::open(slot.bytes));
+        EXPECT_EQ(stream::rowIdsHash(view.rowFiles(), view.rowNumbers()), part.rowIds);
+        EXPECT_EQ(view.rows(), part.rows);
+        ++numParts;
+        return commit(slot, epoch, number);
+    }
+    std::int64_t numParts = 0;
+
+ private:
+    FetchSource& source_;
+    const std::uint64_t seed_;
+    mutable std::atomic<std::uint64_t> numAsked_{0};
+};
+
 class Elsewhere : public StreamTest {
  protected:
     static constexpr std::int64_t kManyBytes = std::int64_t{1} << 30;
@@ -61,6 +98,31 @@ class Elsewhere : public StreamTest {
         EXPECT_EQ(got.totals, want.totals);
     }
 };
+
+// Readers elsewhere that fetch frames themselves, and of which some lose the way to a worker.
+TEST_F(Elsewhere, FramesThatReadersFetchAreThoseOfHere) {
+    writeCsv();
+    for (const char* shuffle : {"rows", "none"}) {
+        const auto input = open(specText(batchText(shuffle)));
+        const Delivered here = deliverHere(input);
+        for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+            SCOPED_TRACE(strCat(shuffle, ", seed ", seed));
+            const std::int64_t most = seed % 3 == 0 ? 4096 : kManyBytes;
+            elsewhere_ = {static_cast<std::int64_t>(2 + seed % 5), most};
+            FetchSource source;
+            workers_ = {};
+            workers_.workers = static_cast<int>(1 + seed % 3);
+            workers_.seed = seed;
+            workers_.computesHere = seed % 4 == 0;
+            workers_.fetched = &source;
+            FetchingSink sink(source, seed);
+            const Status status = run(input, sink, 1 + static_cast<int>(seed % 3), 2);
+            EXPECT_TRUE(status.ok()) << status;
+            expectSame({sink.batches(), sink.records, sink.totals, sink.orderHash()}, here);
+            EXPECT_TRUE(workers_.computesHere || sink.numParts > 0);
+        }
+    }
+}
 
 TEST_F(Elsewhere, AnyNumberOfWorkersGivesTheBytesOfHere) {
     writeCsv();

@@ -173,6 +173,7 @@ class StreamTest : public ::testing::Test {
         options.valuesToShare = valuesToShare_;
         options.pieceRows = pieceRows_;
         options.elsewhere = elsewhere_;
+        options.readersFetch = workers_.fetched != nullptr;
         auto sequencer = Sequencer::make(input, options, pool_, counters_, sink);
         if (!sequencer.ok()) {
             return sequencer.status();

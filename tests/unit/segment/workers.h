@@ -2,6 +2,7 @@
 // Data workers in this process: they compute a queue's segments, answer in random order and fail.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <random>
@@ -39,6 +40,14 @@ class Workers {
                 });
             worker->holder = std::make_shared<Holder>(*this, w);
         }
+        if (options_.fetched != nullptr) {
+            *options_.fetched = [this](const stream::FramePart& part) {
+                Order order;
+                order.name = part.name;
+                order.generation = part.generation;
+                return workers_[part.worker - 1]->server->frame(order, part.frame);
+            };
+        }
         queue_.onChange([this] { wake(); });
         thread_ = startThread("workers", [this](std::stop_token stop) { attend(stop); });
     }
@@ -62,6 +71,8 @@ class Workers {
 
  private:
     using Order = stream::SegmentOrder;
+    /// How often it looks again without an event, as a lead does.
+    static constexpr std::chrono::milliseconds kTurn{1};
     class Holder final : public FrameHolder {
      public:
         Holder(Workers& workers, int worker) : workers_(workers), worker_(worker) {}
@@ -74,6 +85,7 @@ class Workers {
         void release(const Order& order) override {
             workers_.post([this, order] { workers_.drop(worker_, order); });
         }
+        Place place() const override { return {static_cast<std::uint64_t>(worker_) + 1, 0}; }
 
      private:
         Workers& workers_;
@@ -114,7 +126,11 @@ class Workers {
             {
                 MutexLock lock(mutex_);
                 while (events_.empty() && !isChanged_ && !stop.stop_requested()) {
-                    changed_.wait(mutex_);
+                    if (options_.fetched == nullptr) {
+                        changed_.wait(mutex_);
+                    } else if (!changed_.waitFor(mutex_, kTurn)) {
+                        break;
+                    }
                 }
                 isChanged_ = false;
                 if (!events_.empty()) {
@@ -125,6 +141,8 @@ class Workers {
             }
             if (event) {
                 event();
+            }
+            if (event || options_.fetched != nullptr) {
                 disturb();
             }
         }
@@ -207,6 +225,9 @@ class Workers {
         std::erase_if(orders, [&](const Order& other) { return other.isSame(order); });
     }
     void disturb() {
+        if (options_.fetched != nullptr) {
+            queue_.lookAgain();  // readers may have lost, or got, the way to a worker
+        }
         Worker& worker = *workers_[upTo(workers_.size())];
         if (chance(options_.lost)) {
             ++numLost;

@@ -1,10 +1,15 @@
 #pragma once
 // How many data workers a test has, and how they fail.
 #include <cstdint>
+#include <functional>
+#include <optional>
 
 #include "backend/frame/codec.h"
+#include "backend/segment/sequence/remote_frames.h"
 
 namespace millrace::segment {
+
+using FetchSource = std::function<std::optional<CodedFrame>(const stream::FramePart&)>;
 
 struct WorkersOptions {
     int workers = 2, threads = 1;
@@ -17,6 +22,8 @@ struct WorkersOptions {
     bool computesHere = false;
     std::int64_t heldBytesMax = std::int64_t{1} << 30, poolBytes = 0;
     frame::CodecPlan codecs;
+    /// Set by the workers: the frame of a reference, as a reader elsewhere fetches it. Null: none.
+    FetchSource* fetched = nullptr;
 };
 
 }  // namespace millrace::segment

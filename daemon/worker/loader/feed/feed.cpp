@@ -399,8 +399,8 @@ Status Feed::addRank(Producer::Request& request, const Reader& reader) const {
         RETURN_IF_ERROR(memory_.admittedJoined());
     }
     request.dealing.last = reader.hello.last;  // the server only takes ranks that agree on it
-    request.ranks.push_back({reader.hello.rank, reader.writer, reader.hello.next,
-                             reader.hello.join, reader.hello.ledgerRing});
+    request.ranks.push_back({reader.hello.rank, reader.writer, reader.hello.next, reader.hello.join,
+                             reader.hello.ledgerRing});
     return okStatus();
 }
 

@@ -1,0 +1,192 @@
+// References to frames in rings: what is owed, for how long, and what a relay reads.
+#include "backend/ring/frame_ledger.h"
+
+#include <random>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "backend/core/thread.h"
+#include "tests/unit/ring/entry_ring.h"
+
+namespace millrace::ring {
+namespace {
+
+stream::FramePart partOf(std::uint64_t worker, std::uint64_t bytes) {
+    stream::FramePart part;
+    part.worker = worker;
+    part.name = {2, 9};
+    part.generation = 4;
+    part.frame = 17;
+    part.from = 1;
+    part.to = 5;
+    part.rows = 8;
+    part.bytes = bytes;
+    part.codedBytes = bytes / 2;
+    part.rowIds = {11, 12};
+    return part;
+}
+
+TEST(FrameParts, AreReadAsTheyWereWritten) {
+    const frame::FrameBuffer frame = makeFrame(0, 5, 8, 16);
+    const std::vector<RingPart> parts = {
+        {partOf(1, 100), {}}, {{}, frame.bytes()}, {partOf(3, 64), {}}, {{}, frame.bytes()}};
+    frame::FrameBuffer payload(partsBytes(parts));
+    writeParts(parts, payload.bytes());
+    const auto read = readParts(payload.bytes());
+    ASSERT_TRUE(read.ok()) << read.status();
+    ASSERT_EQ(read->size(), parts.size());
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+        EXPECT_EQ((*read)[p].isInline(), parts[p].isInline());
+        EXPECT_EQ((*read)[p].reference, parts[p].reference);
+        EXPECT_TRUE(std::ranges::equal((*read)[p].frame, parts[p].frame));
+    }
+}
+
+// Any bytes give parts that lie inside of the payload, or an error.
+TEST(FrameParts, OfOtherBytesAreAnError) {
+    const frame::FrameBuffer frame = makeFrame(0, 5, 8, 16);
+    const std::vector<RingPart> parts = {{partOf(1, 100), {}}, {{}, frame.bytes()}};
+    frame::FrameBuffer payload(partsBytes(parts));
+    std::mt19937_64 random(5);
+    int refused = 0;
+    for (int round = 0; round < 4000; ++round) {
+        writeParts(parts, payload.bytes());
+        for (int changes = 0; changes < 3; ++changes) {
+            payload.bytes()[random() % 256] = static_cast<std::byte>(random());
+        }
+        const std::span<const std::byte> cut =
+            payload.bytes().first(random() % 4 == 0 ? random() % payload.size() : payload.size());
+        const auto read = readParts(cut);
+        refused += read.ok() ? 0 : 1;
+        for (const RingPart& part : read.ok() ? *read : std::vector<RingPart>()) {
+            if (part.isInline()) {
+                EXPECT_GE(part.frame.data(), cut.data());
+                EXPECT_LE(part.frame.data() + part.frame.size(), cut.data() + cut.size());
+            } else {
+                EXPECT_LE(part.reference.from, part.reference.to);
+                EXPECT_LE(part.reference.to, part.reference.rows);
+            }
+        }
+    }
+    EXPECT_GT(refused, 100);
+}
+
+// A frame stays at its worker until its relay has written it, or its ring has ended.
+TEST(FrameLedger, KeepsAFrameUntilItIsAcknowledged) {
+    FrameLedger ledger;
+    const auto ring = ledger.open(3, [] {});
+    EXPECT_FALSE(ledger.mayRefer(ring, 7));
+    for (const bool isNew : {true, false}) {
+        ledger.setReached(7, {{3, 1}, {4, 1}});
+        EXPECT_EQ(ledger.takeChange(), isNew);
+    }
+    EXPECT_TRUE(ledger.mayRefer(ring, 7));
+    std::vector<std::weak_ptr<const void>> frames;
+    for (int f = 0; f < 4; ++f) {
+        const auto owner = std::make_shared<int>(f);
+        frames.push_back(owner);
+        auto debt = ledger.owe(ring, partOf(7, 10), owner, 0, {});
+        ASSERT_TRUE(debt.ok()) << debt.status();
+        if (f != 1) {  // that one is not given
+            debt->keep();
+        }
+    }
+    EXPECT_TRUE(frames[1].expired());
+    EXPECT_TRUE(ledger.acknowledged(ring, 2).ok());
+    EXPECT_TRUE(frames[0].expired() && frames[2].expired());
+    EXPECT_FALSE(frames[3].expired());
+    EXPECT_FALSE(ledger.acknowledged(ring, 1).ok());
+    EXPECT_FALSE(ledger.acknowledged(ring, 4).ok());
+    ledger.close(ring);
+    EXPECT_TRUE(frames[3].expired());
+    EXPECT_EQ(ledger.owe(ring, partOf(7, 10), nullptr, 0, {}).status().code(),
+              absl::StatusCode::kUnavailable);
+    EXPECT_EQ(ledger.totals().frames, 2U);
+    EXPECT_EQ(ledger.totals().bytes, 20U);
+}
+
+TEST(FrameLedger, ABlockedConnectionCountsOnceTheWorkerConnectsAgain) {
+    FrameLedger ledger;
+    const auto ring = ledger.open(3, [] {});
+    ledger.setReached(7, {{3, 1}});
+    ledger.block(7, ring);
+    EXPECT_FALSE(ledger.mayRefer(ring, 7));
+    ledger.setReached(7, {{3, 1}});  // its report was on its way
+    EXPECT_FALSE(ledger.mayRefer(ring, 7));
+    ledger.setReached(7, {{3, 2}});
+    EXPECT_TRUE(ledger.mayRefer(ring, 7));
+}
+
+TEST(FrameLedger, TellsTheRingsToWhichALostWorkerOwes) {
+    FrameLedger ledger;
+    int lost = 0;
+    const auto owed = ledger.open(3, [&] { lost += 1; });
+    const auto other = ledger.open(3, [&] { lost += 100; });
+    ledger.setReached(7, {{3, 1}});
+    ledger.owe(owed, partOf(7, 10), nullptr, 0, {})->keep();
+    ledger.owe(other, partOf(8, 10), nullptr, 0, {})->keep();
+    ledger.lose(7);
+    EXPECT_EQ(lost, 1);
+    EXPECT_FALSE(ledger.mayRefer(owed, 7));
+}
+
+// A slow rank holds at most its credit; a step whose parts are still collected may pass it.
+TEST(FrameLedger, WaitsForCredit) {
+    FrameLedger ledger(100);
+    const auto ring = ledger.open(3, [] {});
+    for (int f = 0; f < 3; ++f) {
+        ledger.owe(ring, partOf(7, 50), nullptr, static_cast<std::size_t>(f), {})->keep();
+    }
+    std::atomic<bool> isOwed{false};
+    std::jthread waiting = startThread("waiting", [&](const std::stop_token& stop) {
+        auto debt = ledger.owe(ring, partOf(7, 50), nullptr, 0, stop);
+        isOwed = debt.ok();
+        if (debt.ok()) {
+            debt->keep();
+        }
+    });
+    EXPECT_TRUE(ledger.acknowledged(ring, 1).ok());
+    EXPECT_FALSE(isOwed);  // 100 bytes are owed
+    EXPECT_TRUE(ledger.acknowledged(ring, 2).ok());
+    waiting.join();
+    EXPECT_TRUE(isOwed);
+    std::jthread stopped = startThread("stopped", [&](const std::stop_token& stop) {
+        EXPECT_EQ(ledger.owe(ring, partOf(7, 500), nullptr, 0, stop).status().code(),
+                  absl::StatusCode::kCancelled);
+    });
+    stopped.request_stop();
+}
+
+// Frames of a step that is left out are not owed.
+TEST(FrameLedger, OwesNothingOfASequenceThatIsLeftOut) {
+    std::mt19937_64 random(8);
+    std::size_t given = 0, dropped = 0;
+    for (int round = 0; round < 300; ++round) {
+        Plan plan = Plan::random(random);
+        plan.fetching.clear();
+        for (int rank = 0; rank < plan.worldSize; ++rank) {
+            plan.fetching.insert(rank);
+            plan.joined.insert(rank);
+        }
+        std::vector<TestFeed::Reader> readers;
+        for (int rank = 0; rank < plan.worldSize; ++rank) {
+            readers.push_back({rank, {}});
+        }
+        TestFeed feed(plan, startState(), readers);
+        const auto pieces = sequenceOf(plan, startState().cursor);
+        ASSERT_TRUE(feed.give(pieces, pieces.size(), random));
+        std::size_t inRings = 0;
+        for (const auto& [rank, ring] : feed.rings) {
+            inRings += ring->numReferences;
+        }
+        EXPECT_EQ(feed.numKept(), inRings);
+        given += feed.numGiven;
+        dropped += feed.numGiven - inRings;
+    }
+    EXPECT_GT(given, 1000U);
+    EXPECT_GT(dropped, 50U);
+}
+
+}  // namespace
+}  // namespace millrace::ring
