@@ -295,6 +295,13 @@ void showDataWorkers(Page& page, const values::DataWorkersReceipt& workers) {
     if (workers.networkBytes > 0) {
         page.field("network", formatBytes(static_cast<double>(workers.networkBytes)));
     }
+    if (const auto share = workers.leadShare()) {
+        page.field("other nodes",
+                   strCat(formatBytes(static_cast<double>(workers.directBytes)),
+                          " directly from data workers, ",
+                          formatBytes(static_cast<double>(workers.carriedBytes)),
+                          " through the leading feed (", session::percentText(100 * *share), ")"));
+    }
     if (!workers.codecs.empty()) {
         page.field("codecs", strCat("columns by codec: ", codecsText(workers)));
     }

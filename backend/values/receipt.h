@@ -2,6 +2,7 @@
 // The data that a run actually read, for user interfaces: files, rows by step, unknown ids, hashes.
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,11 +50,20 @@ struct DataWorkersReceipt {
     double cpuSeconds = 0;
     std::uint64_t frameBytes = 0;    ///< of these segments, as read by the ranks
     std::uint64_t networkBytes = 0;  ///< of frames sent between machines
+    /// Of frames for ranks on other nodes, as the ranks read them: fetched from the workers that
+    /// computed them, and sent by the leading feed.
+    std::uint64_t directBytes = 0, carriedBytes = 0;
     double linkMbPerSecond = 0;      ///< link speed for which codecs were chosen; 0: not chosen
     std::vector<std::string> columns, codecs;  ///< of the last attempt: each column's name, and its
                                                ///< codec
 
     bool isEmpty() const { return segments == 0 && cpuSeconds == 0; }
+    /// The part of them that the leading feed sent; nothing: no rank was on another node.
+    std::optional<double> leadShare() const {
+        const std::uint64_t all = directBytes + carriedBytes;
+        return all > 0 ? std::optional(static_cast<double>(carriedBytes) / static_cast<double>(all))
+                       : std::nullopt;
+    }
     bool operator==(const DataWorkersReceipt&) const = default;
 };
 /// Resources used by workers of a role, over all attempts of a run.

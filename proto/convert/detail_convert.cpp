@@ -43,6 +43,8 @@ MR_BOTH_WAYS(DataWorkersReceipt, DataWorkersReceipt) {
     MR_FIELD(cpuSeconds, cpu_seconds);
     MR_FIELD(frameBytes, frame_bytes);
     MR_FIELD(networkBytes, network_bytes);
+    MR_FIELD(directBytes, direct_bytes);
+    MR_FIELD(carriedBytes, carried_bytes);
     MR_FIELD(linkMbPerSecond, link_mb_per_second);
     MR_LIST(columns, columns);
     MR_LIST(codecs, codecs);

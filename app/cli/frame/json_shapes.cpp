@@ -186,6 +186,9 @@ Json jsonOf(const values::DataWorkersReceipt& workers) {
             {"cpu_seconds", workers.cpuSeconds},
             {"frame_bytes", workers.frameBytes},
             {"network_bytes", workers.networkBytes},
+            {"direct_bytes", workers.directBytes},
+            {"carried_bytes", workers.carriedBytes},
+            {"lead_share", workers.leadShare() ? Json(*workers.leadShare()) : Json()},
             {"link_mb_per_second",
              workers.linkMbPerSecond > 0 ? Json(workers.linkMbPerSecond) : Json()},
             {"codecs", codecs}};

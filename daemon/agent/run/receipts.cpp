@@ -54,6 +54,8 @@ values::DataWorkersReceipt dataWorkersOf(const Json& json) {
     workers.cpuSeconds = jsonReal(json, "cpu_seconds");
     workers.frameBytes = static_cast<std::uint64_t>(jsonInt(json, "frame_bytes"));
     workers.networkBytes = static_cast<std::uint64_t>(jsonInt(json, "network_bytes"));
+    workers.directBytes = static_cast<std::uint64_t>(jsonInt(json, "direct_bytes"));
+    workers.carriedBytes = static_cast<std::uint64_t>(jsonInt(json, "carried_bytes"));
     const Json& link = jsonMember(json, "link");
     workers.linkMbPerSecond = jsonReal(link, "mb_per_second");
     for (const Json& column : jsonMember(link, "columns")) {

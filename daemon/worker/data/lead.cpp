@@ -208,6 +208,7 @@ Lead::Account Lead::account() {
         account.frameBytes += stream_->frameBytes();
     }
     const ring::FrameLedger::Totals totals = ledger_.totals();
+    account.networkBytes += totals.codedBytes;
     account.directBytes = totals.bytes;
     account.carriedBytes = totals.carriedBytes;
     account.codecs = codecs_.plan().value_or(frame::CodecPlan());
@@ -365,6 +366,7 @@ void Lead::chooseCodecs() {
     for (const auto& [link, member] : members_) {
         traffic.add(link->traffic());
     }
+    traffic.add(dataPlane_->relayTraffic());
     if (!codecs_.choose(traffic)) {
         return;
     }

@@ -44,7 +44,9 @@ Result<std::unique_ptr<FollowLink>> FollowLink::open(const transport::JoinFile& 
     link->call_->start([&stub](grpc::ClientContext* context, auto* reactor) {
         stub->async()->Follow(context, reactor);
     });
-    link->call_->send(request);
+    v1::FollowWord first;
+    *first.mutable_join() = request;
+    link->call_->send(first);
     link->call_->readNext();
     return link;
 }

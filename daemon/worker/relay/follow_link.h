@@ -33,6 +33,7 @@ class FollowLink {
                                                     std::function<void()> onChange);
     ~FollowLink();
 
+    void report(const v1::FollowWord& word) { call_->send(word); }
     /// Nothing: it has not arrived yet.
     std::optional<v1::FollowAnswer> answer() const;
     bool isOver() const { return call_->isOver(); }
@@ -40,7 +41,7 @@ class FollowLink {
     Status end() const;
 
  private:
-    using Call = transport::ClientDuplex<v1::FollowAnswer, v1::JoinRequest>;
+    using Call = transport::ClientDuplex<v1::FollowAnswer, v1::FollowWord>;
     FollowLink() = default;
     std::shared_ptr<Call> call_;
     mutable Mutex mutex_;

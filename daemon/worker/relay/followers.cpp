@@ -58,6 +58,31 @@ std::uint64_t Followers::numberOf(const std::string& session) {
     return 0;
 }
 
+wire::Traffic Followers::traffic() {
+    wire::Traffic all;
+    MutexLock lock(mutex_);
+    for (const Relay& relay : relays_) {
+        all.add(relay.traffic);
+    }
+    return all;
+}
+
+void Followers::reported(const std::shared_ptr<FollowCall>& call, const v1::FollowWord& word) {
+    wire::Traffic traffic;
+    for (const v1::LinkTraffic& link : word.links()) {
+        traffic.add({link.bytes(), static_cast<std::int64_t>(1000 * link.wait_us())});
+    }
+    {
+        MutexLock lock(mutex_);
+        for (Relay& relay : relays_) {
+            if (relay.call == call) {
+                relay.traffic = traffic;
+            }
+        }
+    }
+    call->readNext();
+}
+
 // A relay's call has ended.
 void Followers::went() {
     std::size_t fetching = 0;
@@ -86,9 +111,12 @@ Followers::GroupReactor* Followers::group() {
 Followers::FollowReactor* Followers::follow() {
     const auto place = std::make_shared<std::weak_ptr<FollowCall>>();
     const std::shared_ptr<FollowCall> call =
-        FollowCall::start({[this, place](const v1::JoinRequest& request) {
-                               if (const auto self = place->lock()) {
-                                   came(self, request);
+        FollowCall::start({[this, place](const v1::FollowWord& word) {
+                               const auto self = place->lock();
+                               if (self != nullptr && word.has_join()) {
+                                   came(self, word.join());
+                               } else if (self != nullptr) {
+                                   reported(self, word);
                                }
                            },
                            [this] { went(); }});
@@ -110,7 +138,7 @@ void Followers::came(const std::shared_ptr<FollowCall>& call, const v1::JoinRequ
         isEnded = isEnded_;
         const bool isFetching = options_.ledger != nullptr && !request.relay_join().empty();
         relays_.push_back(
-            {call, isFetching ? nextNumber_++ : 0, request.relay(), request.relay_join()});
+            {call, isFetching ? nextNumber_++ : 0, request.relay(), request.relay_join(), {}});
     }
     went();  // forgets those that have ended, and counts this one
     if (isEnded) {
@@ -123,7 +151,7 @@ void Followers::came(const std::shared_ptr<FollowCall>& call, const v1::JoinRequ
     answer.set_stream_hash(options_.streamHash);
     answer.set_plan_hash(options_.planHash);
     call->send(std::move(answer));
-    call->readNext();  // notices the relay's end
+    call->readNext();
 }
 
 Followers::RingReactor* Followers::ring() {

@@ -17,6 +17,7 @@
 #include "daemon/transport/duplex.h"
 #include "daemon/worker/relay/group_tunnel.h"
 #include "daemon/worker/relay/ring_pump.h"
+#include "daemon/worker/wire/owed_frames.h"
 #include "millrace/v1/data.pb.h"
 
 namespace millrace::relay {
@@ -39,7 +40,7 @@ struct FollowersOptions {
 
 class Followers {
  public:
-    using FollowReactor = grpc::ServerBidiReactor<v1::JoinRequest, v1::FollowAnswer>;
+    using FollowReactor = grpc::ServerBidiReactor<v1::FollowWord, v1::FollowAnswer>;
     using RingReactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
     using GroupReactor = grpc::ServerBidiReactor<v1::GroupBytes, v1::GroupBytes>;
 
@@ -55,18 +56,22 @@ class Followers {
     bool isCarrying() { return group_ != nullptr && group_->numOpen() > 0; }
     /// The relays that fetch frames from workers.
     v1::Relays places();
+    /// Frames that they fetched, over all connections.
+    wire::Traffic traffic();
 
     static constexpr std::size_t kRingsMost = 8192;
 
  private:
     explicit Followers(FollowersOptions options) : options_(std::move(options)) {}
-    using FollowCall = transport::ServerDuplex<v1::JoinRequest, v1::FollowAnswer>;
+    using FollowCall = transport::ServerDuplex<v1::FollowWord, v1::FollowAnswer>;
     /// A relay that follows; `number` is 0 if it fetches no frames.
     struct Relay {
         std::shared_ptr<FollowCall> call;
         std::uint64_t number = 0;
         std::string session, join;
+        wire::Traffic traffic;  ///< of its connections to workers
     };
+    void reported(const std::shared_ptr<FollowCall>& call, const v1::FollowWord& word);
     void came(const std::shared_ptr<FollowCall>& call, const v1::JoinRequest& request);
     void went();
     std::uint64_t numberOf(const std::string& session);

@@ -116,6 +116,19 @@ void FrameFetcher::closed(std::uint64_t number, const std::shared_ptr<wire::Owed
     owed->end(unavailable("the connection of data worker ", number, " has ended"));
 }
 
+v1::FollowWord FrameFetcher::traffic() {
+    v1::FollowWord word;
+    MutexLock lock(mutex_);
+    for (const auto& [number, worker] : workers_) {
+        const wire::Traffic traffic = worker.owed->traffic();
+        v1::LinkTraffic& link = *word.add_links();
+        link.set_worker(number);
+        link.set_bytes(traffic.bytes);
+        link.set_wait_us(static_cast<std::uint64_t>(traffic.waitNs / 1000));
+    }
+    return word;
+}
+
 std::shared_ptr<FrameFetcher::Fetch> FrameFetcher::fetch(const stream::FramePart& part,
                                                          std::function<void()> onDone) {
     Worker from;

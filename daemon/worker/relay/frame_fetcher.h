@@ -52,6 +52,8 @@ class FrameFetcher final : private v1::Data::WithRawCallbackMethod_Frames<v1::Da
 
     /// The join file for workers, without the key.
     const std::string& join() const { return join_; }
+    /// What came over the open connections.
+    v1::FollowWord traffic();
     /// Requests the frame. `onDone` is called once, when take() has something, on any thread; also
     /// from inside this call.
     std::shared_ptr<Fetch> fetch(const stream::FramePart& part, std::function<void()> onDone);

@@ -275,6 +275,9 @@ void Relay::sendMetrics() {
     lastMetrics_ = now;
     lastBytes_ = bytes;
     owner_.figures(std::move(metrics));
+    if (fetcher_ != nullptr && link_ != nullptr && !link_->isOver()) {
+        link_->report(fetcher_->traffic());
+    }
 }
 
 Status Relay::awaitLead() {

@@ -465,6 +465,8 @@ TEST_F(AgentTest, WhatDataWorkersDidIsSummedOverTheAttempts) {
                               {"cpu_seconds", seconds},
                               {"frame_bytes", 1000 * segments},
                               {"network_bytes", 100 * segments},
+                              {"direct_bytes", 60 * segments},
+                              {"carried_bytes", 20 * segments},
                               {"link", {{"mb_per_second", 90.0}, {"columns", columns}}}};
         return Json{{"data_workers", workers}};
     };
@@ -489,6 +491,8 @@ TEST_F(AgentTest, WhatDataWorkersDidIsSummedOverTheAttempts) {
     EXPECT_EQ(all["cpu_seconds"], 1.5);
     EXPECT_EQ(all["frame_bytes"], 3000);
     EXPECT_EQ(all["network_bytes"], 300);
+    EXPECT_EQ(all["direct_bytes"], 180);
+    EXPECT_EQ(all["carried_bytes"], 60);
     EXPECT_EQ(all["link"]["columns"][0]["codec"], "zstd:-5");
 }
 

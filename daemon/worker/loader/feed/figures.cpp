@@ -28,7 +28,6 @@ Json accountJson(const SegmentsElsewhere::Account& account, const frame::FrameLa
         columns.push_back(
             {{"name", layout.columns()[c].name}, {"codec", account.codecs[c].text()}});
     }
-    const auto forOthers = static_cast<double>(account.directBytes + account.carriedBytes);
     return {
         {"segments", account.segments},
         {"cpu_seconds", account.cpuSeconds},
@@ -36,8 +35,6 @@ Json accountJson(const SegmentsElsewhere::Account& account, const frame::FrameLa
         {"network_bytes", account.networkBytes},
         {"direct_bytes", account.directBytes},
         {"carried_bytes", account.carriedBytes},
-        {"lead_share",
-         forOthers > 0 ? Json(static_cast<double>(account.carriedBytes) / forOthers) : Json()},
         {"link",
          {{"mb_per_second", account.linkBytesPerSecond / 1e6}, {"columns", std::move(columns)}}}};
 }
