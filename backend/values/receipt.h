@@ -53,7 +53,7 @@ struct DataWorkersReceipt {
     /// Of frames for ranks on other nodes, as the ranks read them: fetched from the workers that
     /// computed them, and sent by the leading feed.
     std::uint64_t directBytes = 0, carriedBytes = 0;
-    double linkMbPerSecond = 0;      ///< link speed for which codecs were chosen; 0: not chosen
+    double linkMbPerSecond = 0;  ///< link speed for which codecs were chosen; 0: not chosen
     std::vector<std::string> columns, codecs;  ///< of the last attempt: each column's name, and its
                                                ///< codec
 

@@ -87,8 +87,8 @@ Json DoneWords::dataWorkers() const {
         }
         const double cpuSeconds = jsonReal(all, "cpu_seconds") + jsonReal(one, "cpu_seconds");
         Json sum = {{"cpu_seconds", cpuSeconds}, {"link", jsonMember(one, "link")}};
-        for (const char* count : {"segments", "frame_bytes", "network_bytes", "direct_bytes",
-                                  "carried_bytes"}) {
+        for (const char* count :
+             {"segments", "frame_bytes", "network_bytes", "direct_bytes", "carried_bytes"}) {
             sum[count] = jsonInt(all, count) + jsonInt(one, count);
         }
         all = std::move(sum);

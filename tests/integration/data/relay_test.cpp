@@ -196,7 +196,7 @@ TEST_F(DataRelayChaos, ARelayThatIsKilledAgainAndAgainChangesNothing) {
         EXPECT_TRUE(relay->wait().ok());
         relay = startRelay();
     });
-    EXPECT_GE(reopens_, 6);
+    EXPECT_GE(reopens_, 2);  // a relay may be killed before its rank has connected to it
     expectBothEnd(relay);
 }
 
