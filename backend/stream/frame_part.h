@@ -1,6 +1,6 @@
 #pragma once
-// A reference to rows of a frame that a data worker holds. It goes to a rank on another node in
-// place of the frame, and that node fetches the frame from the worker.
+// A reference to rows of a frame that a data worker holds. A rank on another node gets it instead
+// of the frame, and that node fetches the frame from the worker.
 //
 // Threads: values.
 #include <cstdint>

@@ -236,7 +236,7 @@ Status RelayRing::copy(RingCopy& to, Call& call, PartsFiller& filler, const std:
     return tellEnd(call, stop);
 }
 
-/// Tells the leading feed from which worker a frame cannot be had; the feed then ends the call.
+/// Tells the leading feed from which worker no frame can be fetched; the feed then ends the call.
 Status RelayRing::report(Call& call, const Status& why, std::uint64_t worker) {
     if (worker == 0) {
         return why;

@@ -1,5 +1,5 @@
 #pragma once
-// Names of orders as messages: who holds a frame identifies it by its order.
+// Names of orders as messages: the holder of a frame identifies it by its order.
 //
 // Threads: values.
 #include "backend/stream/frame_part.h"

@@ -43,7 +43,7 @@ TEST(FrameParts, AreReadAsTheyWereWritten) {
     }
 }
 
-// Any bytes give parts that lie inside of the payload, or an error.
+// Any bytes give parts inside of the payload, or an error.
 TEST(FrameParts, OfOtherBytesAreAnError) {
     const frame::FrameBuffer frame = makeFrame(0, 5, 8, 16);
     const std::vector<RingPart> parts = {{partOf(1, 100), {}}, {{}, frame.bytes()}};
