@@ -15,35 +15,54 @@ namespace {
 
 constexpr double kLeastConsistency = 0.999;
 constexpr std::int64_t kLeastRepeats = 20;
+// Among rows whose value is not the one of the row before: the share whose lists differ, too. Where
+// nearly all lists are equal, every column would be consistent.
+constexpr double kLeastDifferent = 0.01;
 
 bool isListColumn(const arrow::Array& array) {
     return array.type_id() == arrow::Type::LIST || array.type_id() == arrow::Type::FIXED_SIZE_LIST;
 }
 
-// Width of elements that can be compared bytewise; 0: texts and bools, which are skipped.
-std::int64_t elementBytes(const arrow::DataType& type) {
-    return arrow::is_fixed_width(type.id()) && type.bit_width() % 8 == 0 ? type.bit_width() / 8 : 0;
+// The bytes of elements that are adjacent in memory; nothing for types that are not compared.
+std::optional<std::string_view> bytesOf(const arrow::Array& elements, std::int64_t begin,
+                                        std::int64_t length) {
+    const arrow::DataType& type = *elements.type();
+    const auto& buffer = elements.data()->buffers[1];
+    if (arrow::is_fixed_width(type.id()) && type.bit_width() % 8 == 0) {
+        const std::int64_t width = type.bit_width() / 8;
+        return buffer == nullptr || length == 0
+                   ? std::string_view()
+                   : std::string_view(reinterpret_cast<const char*>(buffer->data()) +
+                                          (elements.offset() + begin) * width,
+                                      static_cast<std::size_t>(length * width));
+    }
+    if (const auto* texts = dynamic_cast<const arrow::BinaryArray*>(&elements)) {
+        const std::int32_t first = length == 0 ? 0 : texts->value_offset(begin);
+        const std::int32_t end = length == 0 ? 0 : texts->value_offset(begin + length);
+        return end == first
+                   ? std::string_view()
+                   : std::string_view(reinterpret_cast<const char*>(texts->raw_data()) + first,
+                                      static_cast<std::size_t>(end - first));
+    }
+    return std::nullopt;
 }
 
-// Adds the hash of each row's list.
+// Adds the hash of each row's list. Lists of other types change nothing.
 void mixLists(const arrow::Array& array, std::vector<std::uint64_t>& hashes) {
     const auto* lists = dynamic_cast<const arrow::ListArray*>(&array);
     const auto* fixed = dynamic_cast<const arrow::FixedSizeListArray*>(&array);
     const bool isFixed = fixed != nullptr;
     const auto& elements = isFixed ? *fixed->values() : *lists->values();
-    const std::int64_t width = elementBytes(*elements.type());
-    if (width == 0 || elements.data()->buffers[1] == nullptr) {
+    if (!bytesOf(elements, 0, 0)) {
         return;
     }
-    const auto* bytes = reinterpret_cast<const char*>(elements.data()->buffers[1]->data()) +
-                        elements.offset() * width;
+    hashes.resize(static_cast<std::size_t>(array.length()), 0);
     for (std::int64_t r = 0; r < array.length(); ++r) {
         std::uint64_t hash = 0;
         if (!array.IsNull(r)) {
             const std::int64_t begin = isFixed ? fixed->value_offset(r) : lists->value_offset(r);
             const std::int64_t length = isFixed ? fixed->value_length(r) : lists->value_length(r);
-            hash = hashOf(
-                std::string_view(bytes + begin * width, static_cast<std::size_t>(length * width)));
+            hash = hashOf(*bytesOf(elements, begin, length));
         }
         auto& mixed = hashes[static_cast<std::size_t>(r)];
         mixed = hashOf(mixed * 3 + hash + 1);
@@ -62,7 +81,8 @@ bool keysOf(const arrow::Array& array, std::vector<std::uint64_t>& keys) {
         return false;
     }
     keys.resize(static_cast<std::size_t>(array.length()));
-    const auto width = isNumber ? static_cast<std::size_t>(elementBytes(*array.type())) : 0;
+    const auto width =
+        isNumber ? static_cast<std::size_t>(array.type()->bit_width()) / 8 : std::size_t{0};
     for (std::int64_t r = 0; r < array.length(); ++r) {
         const auto at = static_cast<std::size_t>(r);
         if (isText) {
@@ -79,6 +99,15 @@ bool keysOf(const arrow::Array& array, std::vector<std::uint64_t>& keys) {
 struct Score {
     std::int64_t repeats = 0, consistent = 0, adjacent = 0;
     std::int64_t distinct = 0;
+    std::int64_t changes = 0, different = 0;  // rows with another value than the row before
+
+    bool isRequest() const {
+        const auto isShare = [](std::int64_t part, double least, std::int64_t of) {
+            return static_cast<double>(part) >= least * static_cast<double>(of);
+        };
+        return repeats >= kLeastRepeats && isShare(consistent, kLeastConsistency, repeats) &&
+               isShare(different, kLeastDifferent, changes);
+    }
 };
 
 Score scoreOf(const arrow::Array& column, const std::vector<std::uint64_t>& keys,
@@ -89,6 +118,10 @@ Score scoreOf(const arrow::Array& column, const std::vector<std::uint64_t>& keys
         const auto at = static_cast<std::size_t>(r);
         if (column.IsNull(r)) {
             continue;
+        }
+        if (!lists.empty() && r > 0 && keys[at] != keys[at - 1]) {
+            ++score.changes;
+            score.different += lists[at] != lists[at - 1] ? 1 : 0;
         }
         const auto [found, isNew] = first.emplace(keys[at], lists.empty() ? 0 : lists[at]);
         if (isNew) {
@@ -108,7 +141,6 @@ std::optional<RequestGuess> findRequest(const arrow::RecordBatch& rows, const st
     std::vector<std::uint64_t> lists;
     for (int c = 0; c < rows.num_columns(); ++c) {
         if (isListColumn(*rows.column(c))) {
-            lists.resize(static_cast<std::size_t>(rows.num_rows()), 0);
             mixLists(*rows.column(c), lists);
         }
     }
@@ -123,10 +155,7 @@ std::optional<RequestGuess> findRequest(const arrow::RecordBatch& rows, const st
             continue;
         }
         const Score score = scoreOf(*rows.column(c), keys, lists);
-        const bool isRequest = score.repeats >= kLeastRepeats &&
-                               static_cast<double>(score.consistent) >=
-                                   kLeastConsistency * static_cast<double>(score.repeats);
-        if (!given.empty() || (isRequest && (!best || score.repeats > best->repeats))) {
+        if (!given.empty() || (score.isRequest() && (!best || score.repeats > best->repeats))) {
             best = {name, score.repeats, score.adjacent,
                     static_cast<double>(score.repeats + score.distinct) /
                         static_cast<double>(std::max<std::int64_t>(1, score.distinct))};

@@ -2,8 +2,9 @@
 // Finds the column that groups rows into requests: rows with the same value have the same lists.
 //
 // A column qualifies if, among the rows whose value occurred earlier in the sample, at least 99.9 %
-// have the same lists as the value's first row (every list column counts). Among several such
-// columns, the column that explains most repeated lists wins. Private to profile. Threads: pure.
+// have the same lists as the value's first row (every list column counts). Lists must also differ
+// between values: if nearly all lists are equal, no column qualifies. Among several such columns,
+// the column that explains most repeated lists wins. Private to profile. Threads: pure.
 #include <cstdint>
 #include <memory>
 #include <optional>

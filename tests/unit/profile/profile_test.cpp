@@ -216,6 +216,33 @@ TEST_F(ProfileTest, FindsTheRequestAlsoWhereItsRowsAreScattered) {
     EXPECT_EQ(findRequest(**without, "user_id")->column, "user_id");
 }
 
+// A shop, a session of four rows, and lists of texts: each row's own, the session's, or all equal.
+TEST_F(ProfileTest, TakesNoColumnForTheRequestWhoseRowsDoNotShareTheirLists) {
+    enum class Lists : std::uint8_t { kOfRow, kOfSession, kEqual };
+    const auto batch = [](Lists kind) {
+        arrow::StringBuilder shop;
+        arrow::Int64Builder session;
+        auto item = std::make_shared<arrow::StringBuilder>();
+        arrow::ListBuilder items(arrow::default_memory_pool(), item);
+        for (int i = 0; i < 400; ++i) {
+            const int text = kind == Lists::kOfRow ? i : kind == Lists::kOfSession ? i / 4 : 0;
+            EXPECT_TRUE(shop.Append(i % 3 == 0 ? "Bonn" : "Trier").ok() &&
+                        session.Append(i / 4).ok() && items.Append().ok() &&
+                        item->Append(strCat("item", text)).ok());
+        }
+        return arrow::RecordBatch::Make(
+            arrow::schema({arrow::field("shop", arrow::utf8()),
+                           arrow::field("session", arrow::int64()),
+                           arrow::field("items", arrow::list(arrow::utf8()))}),
+            400, {*shop.Finish(), *session.Finish(), *items.Finish()});
+    };
+    EXPECT_FALSE(findRequest(*batch(Lists::kOfRow), ""));
+    EXPECT_FALSE(findRequest(*batch(Lists::kEqual), "")) << "every column shares equal lists";
+    const auto shared = findRequest(*batch(Lists::kOfSession), "");
+    ASSERT_TRUE(shared);
+    EXPECT_EQ(shared->column, "session");
+}
+
 TEST_F(ProfileTest, AdvisesOnScatteredRequestsWithTheCommandThatSortsThem) {
     const DatasetProfile bad = profileOf(write(*rows(true), true, 4000));
     const Advice* scattered = find(bad, "scattered_requests");
