@@ -138,14 +138,18 @@ TEST(SpecReader, CsvOptionsOfTheCommandLineAreKeysOfDatasetCsv) {
 }
 
 TEST(SpecForms, ALabelThatIsAFeatureIsWarnedOf) {
-    const auto warningsOf = [](const std::string& label) {
+    const auto warningsOf = [](const std::string& label, const std::string& dense = "delay") {
         return readSpec("dataset: {path: a.csv}\nlabels: {late: '" + label +
-                        "'}\nfeatures: {dense: [delay]}\n")
+                        "'}\nfeatures: {dense: [\"" + dense + "\"]}\n")
             .warnings;
     };
     EXPECT_THAT(warningsOf("delay > 6"),
                 testing::ElementsAre(testing::HasSubstr("'late' is computed from 'delay' alone")));
     EXPECT_THAT(warningsOf("arrived - delay > 6"), testing::IsEmpty());
+    EXPECT_THAT(warningsOf("delay > 6", "de*"),
+                testing::ElementsAre(testing::AllOf(testing::HasSubstr("from 'delay' alone"),
+                                                    testing::HasSubstr("'de*' matches"))));
+    EXPECT_THAT(warningsOf("delay > 6", "ar*"), testing::IsEmpty());
 }
 
 }  // namespace
