@@ -1,6 +1,7 @@
 #include "backend/expr/expression.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <set>
 
@@ -114,6 +115,17 @@ std::string caseText(const ExprNode& node) {
 std::string negationText(const std::string& operand) {
     const bool isDigit = operand[0] >= '0' && operand[0] <= '9';
     return isDigit ? strCat("(- (", operand, "))") : strCat("(- ", operand, ")");
+}
+
+// Words such as `end` and `like` are names in some places and none in others: all uses are tried.
+bool isReadAsName(const std::string& name) {
+    const auto whole = tryParseExpression(name);
+    const auto* tree = std::get_if<Expr>(&whole);
+    const auto used =
+        tryParseExpression(strCat("not (", name, " is not null and ", name, " < 1) or hash01(",
+                                  name, ", ", name, ") >= 0.9 or ", name, " = 'x'"));
+    return tree != nullptr && (*tree)->op == ExprOp::kColumn && (*tree)->name == name &&
+           std::holds_alternative<Expr>(used);
 }
 
 }  // namespace
@@ -287,13 +299,28 @@ Position positionAt(std::string_view text, std::size_t offset) {
     return at;
 }
 
+std::string sqlName(const std::string& name) {
+    const bool isPlain = !name.empty() && !std::isdigit(static_cast<unsigned char>(name.front())) &&
+                         std::all_of(name.begin(), name.end(),
+                                     [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+    if (isPlain && isReadAsName(name)) {
+        return name;
+    }
+    std::string quoted = "\"";
+    for (const char c : name) {
+        quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+    }
+    return quoted + "\"";
+}
+
 bool isJoinExpression(const std::string& text, const Schema& schema) {
     if (schema.find(text) != nullptr) {
         return false;
     }
     const auto parsed = tryParseExpression(text);
     const auto* tree = std::get_if<Expr>(&parsed);
-    return tree != nullptr && ((*tree)->op != ExprOp::kColumn || (*tree)->name != text);
+    return tree == nullptr ? text.find('(') != std::string::npos
+                           : (*tree)->op != ExprOp::kColumn || (*tree)->name != text;
 }
 
 }  // namespace millrace::expr

@@ -114,8 +114,10 @@ std::string expressionText(const Expr& expr);
 /// Line and column of a byte of `text`.
 Position positionAt(std::string_view text, std::size_t offset);
 
-/// Whether a join's left side is an expression over the columns rather than a column's name: it
-/// does not name a column, and it parses to more than a single column.
+/// A column's name inside of an expression, in quotes unless it is read as a name there.
+std::string sqlName(const std::string& name);
+/// Whether a join's side is an expression over the columns rather than a column's name: it does not
+/// name a column, and it parses to more than a single column, or has a bracket and does not parse.
 bool isJoinExpression(const std::string& text, const Schema& schema);
 
 /// The common type of two types, as in DuckDB; false if there is none.

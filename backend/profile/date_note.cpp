@@ -2,7 +2,7 @@
 
 #include <absl/strings/str_join.h>
 
-#include "backend/profile/spec_split.h"
+#include "backend/expr/expression.h"
 
 namespace millrace::profile {
 namespace {
@@ -22,7 +22,7 @@ std::string timeOfTexts(const ColumnProfile& column) {
     const std::vector<std::string> formats = column.dateFormats();
     const bool isText = column.type().isString() && !column.type().isList;
     return isText && formats.size() == 1
-               ? strCat("strptime(", sqlName(column.name()), ", '", formats.front(), "')")
+               ? strCat("strptime(", expr::sqlName(column.name()), ", '", formats.front(), "')")
                : "";
 }
 
@@ -31,7 +31,7 @@ std::string dateNote(const ColumnProfile& column) {
     if (type.isList || (!type.isString() && !type.isInteger()) || !timeOfTexts(column).empty()) {
         return "";
     }
-    const std::string name = sqlName(column.name());
+    const std::string name = expr::sqlName(column.name());
     std::vector<std::string> formats = column.dateFormats();
     if (formats.empty()) {
         const bool areMs = type.isInteger() && column.hasNumbers() && column.min() >= kLeastMs &&

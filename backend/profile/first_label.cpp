@@ -56,7 +56,7 @@ std::string yesNoOption(const ColumnProfile& column) {
     }
     const auto most =
         std::ranges::max_element(texts, {}, [](const auto& text) { return text.second; });
-    return labelOption(strCat(sqlName(column.name()), " = ", sqlText(most->first)));
+    return labelOption(strCat(expr::sqlName(column.name()), " = ", sqlText(most->first)));
 }
 
 // " (its texts are 'a', 'b', 'c')", of a label with few texts.
@@ -97,7 +97,7 @@ std::string yesNoColumns(const DatasetProfile& profile) {
 // The condition for a label that is a value. NaN is greater than every number and would be
 // positive; a text such as NA would be negative.
 std::string knownOf(const ColumnProfile& column) {
-    const std::string name = sqlName(column.name());
+    const std::string name = expr::sqlName(column.name());
     if (column.nans() > 0) {
         return strCat("not isnan(", name, ")");
     }
@@ -109,7 +109,7 @@ std::string knownOf(const ColumnProfile& column) {
 }
 
 std::string positiveOf(const ColumnProfile& column) {
-    const std::string name = sqlName(column.name());
+    const std::string name = expr::sqlName(column.name());
     if (column.type().isBool()) {
         return name;
     }
@@ -234,7 +234,7 @@ Status FirstLabel::check() const {
                : invalidArgument("--label: column '", name, "' is ", shortNumber(column().min()),
                                  " or null (in ", formatCount(nulls), " of ",
                                  formatCount(column().rows()), " rows that were read); ",
-                                 labelOption(strCat(sqlName(name), " is not null")),
+                                 labelOption(strCat(expr::sqlName(name), " is not null")),
                                  " predicts whether it has a value");
 }
 
@@ -309,7 +309,7 @@ std::string FirstLabel::labelled() const {
     const bool hasNone = std::ranges::any_of(
         columns_, [](const ColumnProfile* column) { return column->nulls() > 0; });
     const bool hasNan = isColumn_ && column().nans() > 0;
-    const std::string value = isColumn_ ? sqlName(text_) : strCat("(", expression_, ")");
+    const std::string value = isColumn_ ? expr::sqlName(text_) : strCat("(", expression_, ")");
     std::string condition = hasNone || hasNan ? strCat(value, " is not null") : std::string();
     strAppend(&condition, condition.empty() || known_.empty() ? "" : " and ", known_);
     return condition;

@@ -10,6 +10,7 @@
 
 #include <absl/strings/str_join.h>
 
+#include "backend/expr/expression.h"
 #include "backend/profile/date_note.h"
 #include "backend/profile/first_label.h"
 #include "backend/profile/first_training.h"
@@ -311,7 +312,7 @@ class Writer {
     // The column's name in SQL; for a text, what makes a time of it.
     static std::string timeExpression(const ColumnProfile& column) {
         const std::string read = timeOfTexts(column);
-        return read.empty() ? sqlName(column.name()) : read;
+        return read.empty() ? expr::sqlName(column.name()) : read;
     }
 
     void addTime(const ColumnProfile& column, std::vector<SplitTime>& times) {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/profile/spec_split.h"
+#include "backend/expr/expression.h"
 #include "backend/text/text.h"
 
 namespace millrace::profile {
@@ -43,7 +43,7 @@ class NumberTexts {
         if ((marks_.empty() && !hasComma_) || (hasGroups_ && hasDecimalComma_)) {
             return "";
         }
-        std::string text = sqlName(column);
+        std::string text = expr::sqlName(column);
         const auto replace = [&text](std::string_view from, std::string_view to) {
             text = strCat("replace(", text, ", '", from, "', '", to, "')");
         };

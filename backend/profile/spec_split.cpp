@@ -89,7 +89,7 @@ Hash hashOf(const DatasetProfile& profile, const std::vector<const ColumnProfile
             profile.columns.begin(), profile.columns.end(),
             [&](const ColumnProfile& column) { return column.name() == profile.request->column; });
         if (request != profile.columns.end() && request->distinct() >= kFewestKeys) {
-            return {strCat("hash01(", sqlName(request->name()), ")"), request->name()};
+            return {strCat("hash01(", expr::sqlName(request->name()), ")"), request->name()};
         }
     }
     const double enough = kEnoughShare * static_cast<double>(profile.rowsRead);
@@ -120,38 +120,13 @@ Hash hashOf(const DatasetProfile& profile, const std::vector<const ColumnProfile
     }
     std::string names;
     for (const ColumnProfile* column : used) {
-        strAppend(&names, names.empty() ? "" : ", ", sqlName(column->name()));
+        strAppend(&names, names.empty() ? "" : ", ", expr::sqlName(column->name()));
     }
     return {strCat("hash01(", names, ")"), used.size() == 1 ? used.front()->name() : "",
             values < std::min(enough, kRoughKeys) || std::ranges::none_of(used, hasFewNulls)};
 }
 
-// Words such as `end` and `like` are names in some places and none in others: all uses are tried.
-bool isReadAsName(const std::string& name) {
-    const auto whole = expr::tryParseExpression(name);
-    const auto* tree = std::get_if<expr::Expr>(&whole);
-    const auto used = expr::tryParseExpression(strCat("not (", name, " is not null and ", name,
-                                                      " < 1) or hash01(", name, ", ", name,
-                                                      ") >= 0.9 or ", name, " = 'x'"));
-    return tree != nullptr && (*tree)->op == expr::ExprOp::kColumn && (*tree)->name == name &&
-           std::holds_alternative<expr::Expr>(used);
-}
-
 }  // namespace
-
-std::string sqlName(const std::string& name) {
-    const bool isPlain = !name.empty() && !std::isdigit(static_cast<unsigned char>(name.front())) &&
-                         std::all_of(name.begin(), name.end(),
-                                     [](unsigned char c) { return std::isalnum(c) || c == '_'; });
-    if (isPlain && isReadAsName(name)) {
-        return name;
-    }
-    std::string quoted = "\"";
-    for (const char c : name) {
-        quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-    }
-    return quoted + "\"";
-}
 
 Result<SpecSplit> chooseSplit(const DatasetProfile& profile, const std::vector<SplitTime>& times,
                               const std::vector<const ColumnProfile*>& keys, double evalShare) {

@@ -11,9 +11,6 @@
 
 namespace millrace::profile {
 
-/// A column's name inside of an expression, in quotes unless it is read as a name there.
-std::string sqlName(const std::string& name);
-
 struct SpecSplit {
     std::string train, eval;  ///< conditions
     std::string why;          ///< sentence for a comment

@@ -3,6 +3,7 @@
 #include <utility>
 #include <variant>
 
+#include "backend/expr/expression.h"
 #include "backend/spec/bind.h"
 #include "backend/text/text.h"
 
@@ -215,11 +216,14 @@ void StepTyper::checkAsOf(const AsOf& asOf, const std::string& table, const expr
     }
     if (left && (!isTime(*left) || !isTime(*other) || left->isTemporal() != other->isTemporal())) {
         sink_("as_of", "expression", 0,
-              strCat("cannot compare ", asOf.left, " (", left->name(), ") with ", asOf.right,
-                     " of ", table, " (", other->name(), "); both must be times, or both integers",
-                     other->isString()
-                         ? strCat("; strptime(", asOf.right, ", '%d/%m/%Y') reads a text as a time")
-                         : ""));
+              strCat(
+                  "cannot compare ", asOf.left, " (", left->name(), ") with ", asOf.right, " of ",
+                  table, " (", other->name(), "); both must be times, or both integers",
+                  other->isString()
+                      ? strCat("; strptime(", isExpression ? asOf.right : expr::sqlName(asOf.right),
+                               ", FORMAT) reads a text as a time, with a format such as "
+                               "'%d/%m/%Y'")
+                      : ""));
     }
 }
 

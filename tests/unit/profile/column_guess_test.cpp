@@ -370,7 +370,7 @@ TEST(ColumnGuess, AffirmativeTextsArePositiveHoweverOften) {
 TEST(ColumnGuess, NamesThatAnExpressionReadsOtherwiseAreQuoted) {
     for (const char* name : {"end", "case", "When", "not", "like", "between", "null", "true",
                              "from", "date", "a b", "1st"}) {
-        const std::string quoted = sqlName(name);
+        const std::string quoted = expr::sqlName(name);
         const auto read = expr::tryParseExpression(strCat(quoted, " < 1"));
         EXPECT_TRUE(std::holds_alternative<expr::Expr>(read)) << name;
         const auto spec =
@@ -378,8 +378,8 @@ TEST(ColumnGuess, NamesThatAnExpressionReadsOtherwiseAreQuoted) {
         ASSERT_TRUE(spec.ok()) << name << ": " << spec.status();
         EXPECT_THAT(spec->text, HasSubstr(strCat("hash01(", quoted, ")"))) << name;
     }
-    EXPECT_EQ(sqlName("end"), "\"end\"");
-    EXPECT_EQ(sqlName("user_id"), "user_id");
+    EXPECT_EQ(expr::sqlName("end"), "\"end\"");
+    EXPECT_EQ(expr::sqlName("user_id"), "user_id");
 }
 
 TEST(ColumnGuess, ALabelWhoseLeastValueIsTheMostFrequentOneHasTwoClasses) {

@@ -527,9 +527,11 @@ TEST(BindSchema, AsOfComparesTimesOfOneKind) {
         boundOf(withRecipe(join + "title}, take: [title]}\n"))
             .errors()
             .find("cannot compare timestamp (int64) with title of movies.csv (string); both must "
-                  "be times, or both integers; strptime(title, '%d/%m/%Y') reads a text as a "
-                  "time"),
+                  "be times, or both integers; strptime(title, FORMAT) reads a text as a time, "
+                  "with a format such as '%d/%m/%Y'"),
         std::string::npos);
+    const std::string keyword = boundOf(withRecipe(join + "from}, take: [title]}\n")).errors();
+    EXPECT_NE(keyword.find("strptime(\"from\", FORMAT)"), std::string::npos) << keyword;
     EXPECT_EQ(boundOf(withRecipe(join + "movieId + 1}, take: [title]}\n")).errors(), "");
     EXPECT_NE(boundOf(withRecipe(join + "movieId + since}, take: [title]}\n"))
                   .errors()
@@ -539,6 +541,10 @@ TEST(BindSchema, AsOfComparesTimesOfOneKind) {
                   .errors()
                   .find("movies.csv has no column 'when'"),
               std::string::npos);
+    const std::string call =
+        boundOf(withRecipe(join + "strptime(from)}, take: [title]}\n")).errors();
+    EXPECT_NE(call.find("expected a value, not 'from'"), std::string::npos) << call;
+    EXPECT_EQ(call.find("has no column"), std::string::npos) << call;
 }
 
 }  // namespace

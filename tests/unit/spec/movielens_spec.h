@@ -48,7 +48,8 @@ inline TableSchemaLookup movieTables() {
         if (path == "movies.csv") {
             return expr::Schema{{{"movieId", typeNamed("int64")},
                                  {"title", typeNamed("string")},
-                                 {"genres", typeNamed("string")}}};
+                                 {"genres", typeNamed("string")},
+                                 {"from", typeNamed("string")}}};
         }
         if (path == "spam_users.csv") {
             return expr::Schema{{{"userId", typeNamed("int64")}}};
