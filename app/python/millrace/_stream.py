@@ -249,6 +249,7 @@ class Stream(_Rows):
         self._packed: tuple[str, str] = ("", "")  # these files, and their form in a state
         self._is_over = self._is_closed = False
         self._steps = 0
+        self._step_rows = 0  # of a whole step; 0: not known
         # If the ranks are known, the feed reads its plan while the script makes its model.
         self._feed: Feed | None = self._start_feed() if feeds.ranks.are_known else None
 
@@ -271,9 +272,20 @@ class Stream(_Rows):
         if self._reader is None:
             self._reader = Reader(self._feed, self._asked._replace(state=self._text or None))
             self._files = self._feed.files() or self._files
+            self._check_step_rows(self._reader)
             if self._mover is not None:
                 self._reader.on_ring(self._mover.mapped, self._mover.unmapped)
         return self._reader
+
+    def _check_step_rows(self, reader: Reader) -> None:
+        """Rejects a state that was taken with another `batch.rows`: its number of steps counts other steps."""
+        info, asked = reader.info(), self._step_rows
+        rows = info.step_batches * info.micro_rows
+        if asked not in (0, rows):
+            self._leave()
+            raise SpecError(f"this state was taken with batch.rows: {asked}, and this stream has {rows}: its steps are "
+                            "others. Resume with the same batch.rows")
+        self._step_rows = rows
 
     def _replace(self, consumer: _Consumer) -> None:
         self._check_open()
@@ -356,7 +368,8 @@ class Stream(_Rows):
         self._check_process()
         if self._packed[0] != self._files:
             self._packed = (self._files, _pack(self._files))
-        return {"millrace": 1, "state": self._current(), "step": self._steps, "files": self._packed[1]}
+        return {"millrace": 1, "state": self._current(), "step": self._steps, "step_rows": self._step_rows,
+                "files": self._packed[1]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Resumes at the position of a `state_dict()` of a stream of the same spec. All ranks load the same state."""
@@ -374,7 +387,7 @@ class Stream(_Rows):
         consumer = self._consumer() if self._consumer else None
         if consumer is not None:
             consumer.is_over = True  # its loop read earlier rows
-        self._steps = int(state.get("step", 0))
+        self._steps, self._step_rows = int(state.get("step", 0)), int(state.get("step_rows", 0))
         is_same = files == self._request.files
         self._files = files
         if self._reader is None and not self._is_over and (is_same or self._feed is None):

@@ -127,6 +127,13 @@ class Misuse(Case):
             other.load_state_dict(state)
             with self.refused("stream|plan", millrace.SpecError):
                 next(iter(other))
+        rows = state["step_rows"]
+        with millrace.stream(spec, set={"batch.rows": 2 * rows}, as_numpy=True) as other:
+            other.load_state_dict(state)
+            with self.refused(f"batch.rows: {rows}, and this stream has {2 * rows}", millrace.SpecError):
+                next(iter(other))
+            other.load_state_dict({**state, "state": "", "step": 0, "step_rows": 0})
+            next(iter(other))
 
     def test_states_that_were_changed_by_hand(self):
         spec = self.spec()
