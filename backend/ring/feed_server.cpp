@@ -14,6 +14,7 @@
 #include "backend/core/log.h"
 #include "backend/core/mutex.h"
 #include "backend/core/thread.h"
+#include "backend/stream/state/mismatch.h"
 #include "backend/system/unix_socket.h"
 #include "backend/text/json.h"
 
@@ -110,13 +111,11 @@ Status checkState(const FeedServerOptions& options, const FeedHello& hello) {
         return invalidArgument("hello: evaluation always starts at its beginning, without a state");
     }
     const stream::Cursor& at = hello.state->cursor;
-    if (at.planHash != options.planHash) {
-        return failedPrecondition("state: of plan '", at.planHash, "', this feed serves ",
-                                  options.planHash, "; the dataset's files are others");
-    }
-    if (at.streamHash != options.streamHash) {
-        return failedPrecondition("state: of stream '", at.streamHash, "', this feed serves ",
-                                  options.streamHash, "; keys that shape the stream were changed");
+    const auto why = stream::mismatchOf(at, options.streamHash, options.planHash);
+    if (!why.empty()) {
+        return failedPrecondition("state: of stream '", at.streamHash, "' and plan '", at.planHash,
+                                  "', this feed serves ", options.streamHash, " and ",
+                                  options.planHash, "; ", why);
     }
     if (hello.next &&
         std::tie(hello.next->epoch, hello.next->number) < std::tie(at.epoch, at.next)) {

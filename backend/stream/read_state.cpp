@@ -3,6 +3,7 @@
 #include <string>
 
 #include "backend/core/hash.h"
+#include "backend/stream/state/mismatch.h"
 #include "backend/stream/state/tiny_json.h"
 
 namespace millrace::stream {
@@ -60,17 +61,10 @@ Json checkedJson(const Cursor& cursor) {
 
 Status checkCursor(const Cursor& cursor, std::string_view streamHash, std::string_view planHash,
                    std::int64_t numSegments, std::int64_t microRows) {
-    // The plan is checked first: the number of files decides the segments' size, which shapes the
-    // stream.
-    if (cursor.planHash != planHash) {
-        return failedPrecondition("cursor: taken from plan ", cursor.planHash, ", this one is ",
-                                  planHash, "; the dataset's files are others");
-    }
-    if (cursor.streamHash != streamHash) {
-        return failedPrecondition("cursor: taken from stream ", cursor.streamHash, ", this one is ",
-                                  streamHash,
-                                  "; keys that shape the stream (dataset, recipe, labels, "
-                                  "features, seed, ...) were changed");
+    if (const std::string_view why = mismatchOf(cursor, streamHash, planHash); !why.empty()) {
+        return failedPrecondition("cursor: taken from stream ", cursor.streamHash, " of plan ",
+                                  cursor.planHash, ", this one is ", streamHash, " of plan ",
+                                  planHash, "; ", why);
     }
     std::int64_t rows = 0;
     for (const RestPart& part : cursor.rest) {

@@ -314,8 +314,13 @@ TEST(FeedServer, RefusesWrongHellosWithASentence) {
         other.replace(other.find(std::string(32, from)), 32, std::string(32, to));
         return other;
     };
-    refused(changed('a', 'c').c_str(), "train", 0, 1, 1, "keys that shape the stream");
-    refused(changed('b', 'c').c_str(), "train", 0, 1, 1, "files are others");
+    refused(changed('a', 'c').c_str(), "train", 0, 1, 1, "seed, ...) were changed");
+    refused(changed('b', 'c').c_str(), "train", 0, 1, 1,
+            "files, a side table or a counted vocabulary were changed");
+    state = changed('a', 'c');
+    refused(changed('b', 'c').c_str(), "train", 0, 1, 1,
+            "keys that shape the stream (dataset, recipe, labels, features, seed, ...) or the "
+            "dataset's files were changed");
 }
 
 TEST(FeedServer, SurvivesGarbageAndEachRankGetsItsOwnRing) {
