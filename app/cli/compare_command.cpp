@@ -503,7 +503,8 @@ Result<int> runCompare(CliContext& context, const ParsedArgs& args) {
         context.out << fewRowsText(all.summaries, context.terminal)
                     << sameRowsSentence(all.summaries, context.terminal, &all.pairs);
     }
-    context.out << countedRowsText(all.runs, context.terminal);
+    context.out << countedRowsText(all.runs, context.terminal)
+                << unknownIdsText(all.runs, context.terminal);
     printPairs(context, all);
     saySeparateStreams(context, all);
     return kExitOk;

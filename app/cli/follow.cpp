@@ -217,7 +217,8 @@ int followRuns(CliContext& context, client::DaemonClient& daemon, const FollowJo
     } else if (job.printsResult && outcome.ending == Ending::kAllEnded) {
         context.out << '\n'
                     << resultTable(runs, context.terminal)
-                    << countedRowsText(details, context.terminal);
+                    << countedRowsText(details, context.terminal)
+                    << unknownIdsText(details, context.terminal);
         for (const values::RunSummary& run : runs) {
             if (run.state == values::RunState::kFailed) {
                 context.err << paint(context.errorTerminal, tui::Tone::kBad, run.id) << ": "

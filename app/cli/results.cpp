@@ -105,32 +105,46 @@ SameRows contentOf(const std::vector<values::RunSummary>& runs, const values::Pa
     return content;
 }
 
-// Names the runs whose predictions are worse than the mean label for every row.
-std::string worseThanMean(const std::vector<values::RunSummary>& runs, const Terminal& terminal) {
+// What to try if the test figures of a run are worse than the mean label's, or too good; "" if
+// neither.
+std::string_view hintOf(const values::RunSummary& run) {
     constexpr std::int64_t kFewSteps = 200;
-    std::string afterFew, afterMany;
+    constexpr double kDivergedEntropy = 3, kTooGoodAuc = 0.995;
+    const auto entropy = session::shownValue(run, metric::kEvalNormalizedEntropy);
+    if (entropy && *entropy > kDivergedEntropy) {
+        return "NE far above 1: training diverged or learned its rows by heart; a lower "
+               "train.learning_rate or fewer steps may help.";
+    }
+    if (entropy && *entropy > 1) {
+        return run.progress.step < kFewSteps
+                   ? "NE above 1: the mean label for every row predicts better; with few steps, a "
+                     "higher train.learning_rate or more of them (batch.epochs, batch.rows) may "
+                     "help."
+                   : "NE above 1: the mean label for every row predicts better; often a run is too "
+                     "long, and eval.every_steps shows from where on.";
+    }
+    return session::shownValue(run, metric::kEvalAuc).value_or(0) > kTooGoodAuc
+               ? "AUC above 0.995: check that no feature is known only after the label, or made "
+                 "from it."
+               : "";
+}
+
+// One line for each hint, with the runs that it is for.
+std::string hintsText(const std::vector<values::RunSummary>& runs, const Terminal& terminal) {
+    std::vector<std::pair<std::string_view, std::string>> runsByHint;
     for (const values::RunSummary& run : runs) {
-        const auto entropy = session::shownValue(run, metric::kEvalNormalizedEntropy);
-        if (entropy && *entropy > 1) {
-            std::string& ids = run.progress.step < kFewSteps ? afterFew : afterMany;
-            strAppend(&ids, ids.empty() ? "" : ", ", run.id);
+        const std::string_view hint = hintOf(run);
+        if (hint.empty()) {
+            continue;
         }
+        const auto known =
+            std::ranges::find(runsByHint, hint, [](const auto& h) { return h.first; });
+        known == runsByHint.end() ? void(runsByHint.emplace_back(hint, run.id))
+                                  : strAppend(&known->second, ", ", run.id);
     }
     std::string text;
-    for (const auto& [ids, hint] :
-         {std::pair(afterFew,
-                    "with few steps, a higher train.learning_rate or more of them "
-                    "(batch.epochs, batch.rows) may help."),
-          std::pair(afterMany,
-                    "often a run is too long, and eval.every_steps shows from where "
-                    "on.")}) {
-        if (!ids.empty()) {
-            text +=
-                paint(terminal, Tone::kWarn,
-                      strCat(ids, ": NE above 1: the mean label for every row predicts better; ",
-                             hint)) +
-                "\n";
-        }
+    for (const auto& [hint, ids] : runsByHint) {
+        text += paint(terminal, Tone::kWarn, strCat(ids, ": ", hint)) + "\n";
     }
     return text;
 }
@@ -241,6 +255,26 @@ std::string countedRowsText(const std::vector<values::RunDetail>& runs, const Te
     return text;
 }
 
+std::string unknownIdsText(const std::vector<values::RunDetail>& runs, const Terminal& terminal) {
+    constexpr double kLeastPercent = 1;
+    std::string text;
+    for (const values::RunDetail& run : runs) {
+        for (const values::VocabularyReceipt& one :
+             run.receipt ? run.receipt->vocabularies : std::vector<values::VocabularyReceipt>()) {
+            if (one.unknown == 0 && one.evalUnknownPercent() >= kLeastPercent) {
+                text += paint(terminal, Tone::kWarn,
+                              strCat(run.summary.id, ": ",
+                                     session::percentText(one.evalUnknownPercent()), " of '",
+                                     one.feature,
+                                     "' in the evaluation are values that training never had; "
+                                     "they add nothing to a prediction.")) +
+                        "\n";
+            }
+        }
+    }
+    return text;
+}
+
 std::string resultTable(const std::vector<values::RunSummary>& runs, const Terminal& terminal,
                         const std::vector<std::string>& metrics, const values::PairReply* pairs) {
     const std::vector<std::string> names = metrics.empty() ? metricsToShow(runs) : metrics;
@@ -289,9 +323,10 @@ std::string resultTable(const std::vector<values::RunSummary>& runs, const Termi
         text += paint(terminal, Tone::kDim,
                       strCat("NE: normalised entropy, 1 = no better than the mean; ",
                              word::kRate.heading, ": mean of the run.")) +
-                "\n" + worseThanMean(runs, terminal);
+                "\n";
     }
-    return text + fewRowsText(runs, terminal) + sameRowsSentence(runs, terminal, pairs);
+    return text + fewRowsText(runs, terminal) + hintsText(runs, terminal) +
+           sameRowsSentence(runs, terminal, pairs);
 }
 
 }  // namespace millrace::cli

@@ -27,6 +27,9 @@ std::string fewRowsText(const std::vector<values::RunSummary>& runs, const Termi
 /// Explains which rows the counts of runs that ended inside a segment include; "" if no run did.
 std::string countedRowsText(const std::vector<values::RunDetail>& runs, const Terminal& terminal);
 
+/// Names the features of which a run scored values that its training never had; "" if none.
+std::string unknownIdsText(const std::vector<values::RunDetail>& runs, const Terminal& terminal);
+
 /// The rows behind an evaluation's figures: an AUC of a few positives says little.
 class EvaluatedRows {
  public:

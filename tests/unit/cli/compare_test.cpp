@@ -44,6 +44,26 @@ TEST_F(CommandsTest, RunsWorseThanTheMeanLabelGetAHintByTheirSteps) {
                                      "better; with few steps,"));
     EXPECT_THAT(out.str(), HasSubstr("\nr-x1: NE above 1: the mean label for every row predicts "
                                      "better; often a run is too long"));
+    for (auto& one : fake.runs) {
+        one.summary.progress.step = 16;
+        one.summary.latestMetrics = {
+            {.name = "eval.auc", .value = one.summary.id == "r-x1" ? 0.9964 : 0.57},
+            {.name = "eval.normalized_entropy", .value = one.summary.id == "r-x0" ? 19.5 : 0.9}};
+    }
+    EXPECT_EQ(run({"compare", "--filter", "x"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("\nr-x0: NE far above 1: training diverged"));
+    EXPECT_THAT(out.str(), Not(HasSubstr("higher train.learning_rate")));
+    EXPECT_THAT(out.str(), HasSubstr("\nr-x1: AUC above 0.995: check that no feature"));
+}
+
+TEST_F(CommandsTest, ValuesThatTrainingNeverHadAreNamedBelowTheFigures) {
+    fake.runs[0].receipt.emplace().vocabularies = {
+        {"channel", 900, 0, 100, 51}, {"topic", 900, 7, 100, 51}, {"shop", 900, 0, 10'000, 1}};
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk);
+    EXPECT_THAT(out.str(),
+                HasSubstr("\nr-abc23: 51 % of 'channel' in the evaluation are values that "
+                          "training never had"));
+    EXPECT_THAT(out.str(), Not(AnyOf(HasSubstr("'topic'"), HasSubstr("'shop'"))));
 }
 
 TEST_F(CommandsTest, AnAucOfFewPositivesOrNegativesIsMarked) {
