@@ -3,8 +3,9 @@
 // the inputs that a batch must have. Pure functions.
 //
 // Weights start as in DLRM: layers uniform with the deviation sqrt(2 / (inputs + outputs)), biases
-// with sqrt(1 / outputs), embeddings in +-1/sqrt(rows). Every value is a function of (seed, name,
-// index), so the order of construction does not matter.
+// with sqrt(1 / outputs), embeddings in +-1/sqrt(rows), but row 0, which is for unknown values, and
+// all weights of logistic at 0. Every value is a function of (seed, name, index), so the order of
+// construction does not matter.
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -179,18 +179,26 @@ class TensorLearner final : public Learner {
         bool isWeight = false;
     };
 
+    // Logistic regression has a convex loss: it needs no random start, and a weight that training
+    // never reaches adds nothing. So does row 0 of a table, which is for unknown values.
     void initialise() {
+        const bool isConvex = options_.model == "logistic";
         for (const ModuleParameter& p : model_.parameters()) {
             const std::vector<std::int64_t> shape = p.values.sizes().vec();
-            fill(p.name, layerBound(shape), p.values);
+            fill(p.name, isConvex ? 0 : layerBound(shape), p.values);
         }
         for (const TensorTables::Table& table : tables_.tables()) {
-            fill("embedding." + table.name + ".weight", tableBound(table.weight.size(0)),
-                 table.weight);
+            fill("embedding." + table.name + ".weight",
+                 isConvex ? 0 : tableBound(table.weight.size(0)), table.weight);
+            table.weight.select(0, 0).zero_();
         }
     }
 
     void fill(const std::string& name, float bound, const at::Tensor& to) const {
+        if (bound == 0) {
+            at::Tensor(to).zero_();
+            return;
+        }
         const at::Tensor values = at::empty(to.sizes(), at::kFloat);
         fillUniform(options_.seed, name, bound, values.numel(), values.data_ptr<float>());
         at::Tensor(to).copy_(values);

@@ -13,7 +13,7 @@ PAST = {"columns": ["past_item", "past_kind", "past_time"], "time": "past_time",
 SPARSE = {"ids": ["user", "shop", "item"], "lists": ["tags"], "weighted": [{"name": "wl", "ids": "ids", "weights": "weights"}],
           "sequences": {"past": PAST}}
 BASE = {"dataset": {"path": "rows.parquet"}, "labels": {"y": "y"}, "features": {**DENSE, **SPARSE}, "embeddings": TABLES,
-        "batch": {"rows": 256, "micro_rows": 64, "epochs": 2, "seed": 3}, "model": {"type": "dlrm", "embedding_dim": 8}}
+        "batch": {"rows": 256, "micro_rows": 64, "epochs": 2, "seed": 4}, "model": {"type": "dlrm", "embedding_dim": 8}}
 HEADS = {"y": {"expr": "y", "weight": "w"}, "half": {"expr": "half", "where": "item < 400"},
          "soft": {"expr": "soft", "weight": "0.5"}}
 WEIGHT = [{"weight": "w"}]

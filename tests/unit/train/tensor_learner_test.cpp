@@ -1,4 +1,5 @@
 // The learner on tensors: its loops on a CPU against the calls that a GPU gets.
+#include <algorithm>
 #include <cmath>
 
 #include <gmock/gmock.h>
@@ -153,6 +154,26 @@ std::string rowOf(Learner& learner, const std::string& table, std::int64_t row) 
         }
     }
     return out;
+}
+
+TEST(TensorLearner, UnknownValuesAndLogisticRegressionStartAtZero) {
+    for (const std::string model : {"mlp", "logistic"}) {
+        const auto learner = loopsOf(smallModel(model));
+        for (const TensorRef& t : learner->tensors()) {
+            const bool isTable = t.name.starts_with("embedding.");
+            const bool isLayer = model == "logistic" && !t.name.starts_with("input.");
+            if (!t.isWeight || (!isTable && !isLayer)) {
+                continue;
+            }
+            const auto* values = static_cast<const float*>(t.data);
+            const auto width = static_cast<std::size_t>(t.shape.back());
+            const auto size = static_cast<std::size_t>(t.numElements());
+            const auto isZero = [](float value) { return value == 0; };
+            EXPECT_TRUE(std::all_of(values, values + width, isZero)) << model << " " << t.name;
+            EXPECT_EQ(std::all_of(values, values + size, isZero), model == "logistic")
+                << model << " " << t.name;
+        }
+    }
 }
 
 TEST(TensorLearner, ARowOfAListWhoseWeightsCancelOutRests) {
