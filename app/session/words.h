@@ -45,7 +45,7 @@ inline constexpr Word kName{"name", "NAME", "name", "", F::kText, "the spec's `n
 inline constexpr Word kVariation{"variation", "VARIATION", "variation", "", F::kText, "the variation's name; empty for the base"};
 inline constexpr Word kState{"state", "STATE", "state", "", F::kText, "current state of the run"};
 inline constexpr Word kReason{"reason", "REASON", "reason", "", F::kText, "why the run waits, failed or was cancelled; what is wrong"};
-inline constexpr Word kOwner{"owner", "OWNER", "owner", "", F::kText, "the user who submitted the run"};
+inline constexpr Word kOwner{"owner", "OWNER", "owner", "", F::kText, "`owner` of the spec, else the user who submitted the run; over TLS always the certificate's name"};
 inline constexpr Word kProject{"project", "PROJECT", "project", "", F::kText, "project that the run belongs to"};
 inline constexpr Word kTags{"tags", "TAGS", "tags", "", F::kText, "the run's tags"};
 inline constexpr Word kNote{"note", "NOTE", "note", "", F::kText, "free text, Markdown"};
@@ -58,7 +58,7 @@ inline constexpr Word kCreated{"created", "CREATED", "created", "", F::kTime, "w
 inline constexpr Word kStarted{"started", "STARTED", "started", "", F::kTime, "when the first worker was started"};
 inline constexpr Word kEnded{"ended", "ENDED", "ended", "", F::kTime, "when the run ended"};
 inline constexpr Word kDeleted{"deleted", "DELETED", "deleted", "", F::kTime, "when the run was deleted; `rm --undo` restores it"};
-inline constexpr Word kDuration{"duration", "DURATION", "duration", "", F::kDuration, "time from the start to the end, or until now"};
+inline constexpr Word kDuration{"duration", "DURATION", "duration", "", F::kDuration, "time from the first start to the last end, or until now; pauses before a resume count"};
 inline constexpr Word kTimeLeft{"seconds_left", "TIME LEFT", "time left", "", F::kDuration, "estimated time for the remaining steps"};
 inline constexpr Word kAttempt{"attempt", "ATTEMPT", "attempt", "", F::kCount, "number of the newest attempt, from 1"};
 inline constexpr Word kRestarts{"restarts", "RESTARTS", "restarts", "", F::kCount, "number of automatic restarts"};

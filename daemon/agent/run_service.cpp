@@ -107,7 +107,8 @@ std::string submittedText(const values::SubmitRequest& request) {
     return dumpJson({{"file_name", request.fileName},
                      {"git_branch", request.git.branch},
                      {"git_remote", request.git.remote},
-                     {"sets", request.sets}});
+                     {"sets", request.sets},
+                     {"submitter", request.owner}});
 }
 
 void addSubmitted(const std::string& text, values::RunDetail& detail) {
@@ -175,7 +176,7 @@ Result<runs::RunRecord> RunService::recordOf(const values::SubmitRequest& reques
                                              const spec::RunSpec& spec) const {
     runs::RunRecord run;
     run.name = firstOf(inspected.name, spec.name);
-    run.owner = firstOf(request.owner, spec.owner);
+    run.owner = firstOf(spec.owner, request.owner);  // a client always names its user
     run.project = firstOf(request.project, spec.project);
     run.note = firstOf(request.note, spec.notes);
     run.tags = {spec.tags.begin(), spec.tags.end()};
@@ -208,6 +209,7 @@ Result<runs::RunRecord> RunService::recordOf(const values::SubmitRequest& reques
         run.launch = launchText(place);
     }
     run.params = runs::flattenParams(inspected.spec);
+    RETURN_IF_ERROR(checkShort("owner", run.owner));
     RETURN_IF_ERROR(checkTags(run.tags));
     return run;
 }
@@ -240,7 +242,8 @@ Status RunService::checkInitFrom(const spec::TrainSpec& train) const {
 }
 
 Result<values::SubmitReply> RunService::submit(const values::SubmitRequest& request,
-                                               const IsUnwanted& isUnwanted) {
+                                               const IsUnwanted& isUnwanted,
+                                               const std::string& certificate) {
     const InspectRequest question = inspectRequestOf(request);
     RETURN_IF_ERROR(checkSpecText(question, options_.maxSpecBytes));
     RETURN_IF_ERROR(checkRequest(request));
@@ -270,6 +273,7 @@ Result<values::SubmitReply> RunService::submit(const values::SubmitRequest& requ
     for (std::size_t i = 0; reply.errors.empty() && i < specs.size(); ++i) {
         const InspectedRun& run = inspected.runs[i];
         ASSIGN_OR_RETURN(runs::RunRecord record, recordOf(request, run, *specs[i]));
+        record.owner = firstOf(certificate, record.owner);
         records.push_back(std::move(record));
         warnings.insert(run.warnings.begin(), run.warnings.end());
     }

@@ -52,8 +52,11 @@ class RunService {
           deleted_(deleted) {}
 
     /// kCancelled, with nothing stored, if it became unwanted while the dataset was read.
+    /// `certificate`: the name of the client's, which is the owner whatever the spec claims; "":
+    /// without one the owner is the spec's, else the request's.
     Result<values::SubmitReply> submit(const values::SubmitRequest& request,
-                                       const IsUnwanted& isUnwanted = {});
+                                       const IsUnwanted& isUnwanted = {},
+                                       const std::string& certificate = "");
     Result<values::RunPage> list(const values::ListRequest& request) const;
     /// `run`: id, uid, name or a unique prefix; so in the methods below.
     Result<values::RunDetail> get(const std::string& run) const;

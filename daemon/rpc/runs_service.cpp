@@ -117,10 +117,9 @@ class RunsService final : public v1::Runs::CallbackService {
                 return cancelled("the client has gone");
             }
             values::SubmitRequest submission = convert::fromProto(*request);
-            if (const Caller caller = parts_.access.callerOf(*context); !caller.name.empty()) {
-                submission.owner = caller.name;
-            }
-            return fill(runs_.submit(submission, hasLeft), response);
+            const std::string certificate = parts_.access.callerOf(*context).name;
+            submission.owner = certificate.empty() ? submission.owner : certificate;
+            return fill(runs_.submit(submission, hasLeft, certificate), response);
         });
     }
 

@@ -52,6 +52,19 @@ TEST_F(AgentTest, AKeyIsNotForTwoSpecs) {
     EXPECT_TRUE(absl::IsAlreadyExists(service->submit(other).status()));
 }
 
+TEST_F(AgentTest, TheSpecsOwnerOwnsTheRunUnlessACertificateNamesTheClient) {
+    const auto ownerOf = [&](const std::string& certificate) {
+        const Result<values::SubmitReply> reply = service->submit(order(), {}, certificate);
+        EXPECT_TRUE(reply.ok()) << reply.status();
+        return record(reply->runs.at(0).id).owner;
+    };
+    inspector.reply->runs = {someInspected()};
+    EXPECT_EQ(ownerOf(""), "ann");
+    inspector.reply->runs[0].spec["owner"] = "berta";
+    EXPECT_EQ(ownerOf(""), "berta");
+    EXPECT_EQ(ownerOf("ci-1"), "ci-1");
+}
+
 TEST_F(AgentTest, VariationsKnowTheirBase) {
     inspector.reply->runs = {someInspected(), someInspected("keep-30"), someInspected("keep-10")};
     const Result<values::SubmitReply> outcome = service->submit(order("k2"));
