@@ -17,6 +17,10 @@ const ArgumentSpec kOneRun{"RUN", 1, 1, "id, uid or name, or the beginning of on
 constexpr int kRunsMost = 100'000;
 const ArgumentSpec kRuns{"RUN", 1, kRunsMost, "ids, uids or names, or their beginnings",
                          Completes::kRun};
+const ArgumentSpec kOneToChange{"RUN", 1, 1, "id, uid or name, or the beginning of an id with r-",
+                                Completes::kRun};
+const ArgumentSpec kRunsToChange{
+    "RUN", 1, kRunsMost, "ids, uids or names, or beginnings of ids with r-", Completes::kRun};
 const ArgumentSpec kSpec{"SPEC", 1, 1, "the run's YAML file", Completes::kFile};
 
 using options::choice;
@@ -123,7 +127,7 @@ std::vector<CommandSpec> runCommands() {
          "elsewhere "
          "without --from-start. What it has reported after the step goes when the new attempt "
          "begins to work; its files are set aside, not removed.",
-         {kOneRun},
+         {kOneToChange},
          {integer("--step", "N", "from the checkpoint of this step"),
           integer("--ranks", "N", "with N ranks, which divide the micro-batches of a step"),
           integer("--nodes", "N", "with its ranks on N nodes, the head's among them"),
@@ -134,7 +138,7 @@ std::vector<CommandSpec> runCommands() {
         {"stop",
          "end runs with a checkpoint",
          "",
-         {kRuns},
+         {kRunsToChange},
          {integer("--grace", "SECONDS", "time for the checkpoint (15)"),
           text("--reason", "TEXT", "shown as the reason"),
           flag("--wait", "returns when they have ended")},
@@ -144,7 +148,7 @@ std::vector<CommandSpec> runCommands() {
          "delete runs that have ended, or restore them",
          "'ls --deleted' lists them, --undo restores them; their checkpoints go after 30 days "
          "(millraced --keep-deleted-days). --purge asks, and frees all at once and for good.",
-         {kRuns},
+         {kRunsToChange},
          {flag("--undo,--restore", "restores deleted runs"),
           flag("--purge", "deletes files, metrics and plan; cannot be undone"),
           flag("-y,--yes", "with --purge: asks nothing; needed where there is no terminal")},

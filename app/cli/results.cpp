@@ -319,10 +319,16 @@ std::string resultTable(const std::vector<values::RunSummary>& runs, const Termi
         table.add(std::move(row));
     }
     std::string text = table.render(terminal);
+    const bool hasPause =
+        std::ranges::any_of(runs, [](const auto& run) { return run.attempt > 1; });
     if (std::ranges::find(names, metric::kEvalNormalizedEntropy) != names.end()) {
         text += paint(terminal, Tone::kDim,
                       strCat("NE: normalised entropy, 1 = no better than the mean; ",
-                             word::kRate.heading, ": mean of the run.")) +
+                             word::kRate.heading, ": mean of the run",
+                             hasPause ? strCat("; ", word::kDuration.heading,
+                                               ": with the pauses between attempts")
+                                      : "",
+                             ".")) +
                 "\n";
     }
     return text + fewRowsText(runs, terminal) + hintsText(runs, terminal) +

@@ -152,10 +152,11 @@ bool wantsToWatch(const CliContext& context, const ParsedArgs& args) {
 
 // The runs that the words name, each once.
 Result<std::vector<RunSummary>> findRuns(client::DaemonClient& daemon,
-                                         const std::vector<std::string>& words) {
+                                         const std::vector<std::string>& words,
+                                         decltype(session::findRun)& find = session::findRun) {
     std::vector<RunSummary> runs;
     for (const std::string& word : words) {
-        ASSIGN_OR_RETURN(const values::RunDetail detail, session::findRun(daemon, word));
+        ASSIGN_OR_RETURN(const values::RunDetail detail, find(daemon, word));
         runs.push_back(detail.summary);
     }
     return runs;
@@ -171,7 +172,7 @@ Result<int> changeRuns(CliContext& context, const ParsedArgs& args, const std::s
     int code = kExitOk;
     std::vector<RunSummary> changed;
     for (const std::string& word : args.words) {
-        const Result<values::RunDetail> found = session::findRun(*daemon, word);
+        const Result<values::RunDetail> found = session::findRunToChange(*daemon, word);
         const Result<RunSummary> run =
             found.ok() ? change(*daemon, found->summary) : Result<RunSummary>(found.status());
         if (!run.ok()) {
@@ -328,7 +329,8 @@ Result<int> runResume(CliContext& context, const ParsedArgs& args) {
         return failUsage(context, "--nodes: how many are to train, from 1");
     }
     ASSIGN_OR_RETURN(const Daemon daemon, openDaemon(context));
-    ASSIGN_OR_RETURN(const values::RunDetail found, session::findRun(*daemon, args.words.front()));
+    ASSIGN_OR_RETURN(const values::RunDetail found,
+                     session::findRunToChange(*daemon, args.words.front()));
     const values::RankCount wish{args.number("--ranks", 0), args.number("--nodes", 0)};
     const std::int64_t step =
         args.has("--from-start") ? values::kFromStart : args.number("--step", values::kFromLast);
@@ -434,7 +436,8 @@ Result<std::vector<std::string>> whatPurgeFrees(client::DaemonClient& daemon,
 // Lists what will be deleted and asks. An error: do not delete, and why.
 Status askForPurge(CliContext& context, const std::vector<std::string>& words) {
     ASSIGN_OR_RETURN(const Daemon daemon, openDaemon(context));
-    ASSIGN_OR_RETURN(const std::vector<RunSummary> runs, findRuns(*daemon, words));
+    ASSIGN_OR_RETURN(const std::vector<RunSummary> runs,
+                     findRuns(*daemon, words, session::findRunToChange));
     ASSIGN_OR_RETURN(const std::vector<std::string> lines, whatPurgeFrees(*daemon, runs));
     context.err << "Files, metrics and plan go for good:\n";
     for (const std::string& line : lines) {

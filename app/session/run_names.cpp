@@ -1,6 +1,8 @@
 #include "app/session/run_names.h"
 
+#include <algorithm>
 #include <functional>
+#include <iterator>
 
 #include "app/session/live_model.h"
 #include "backend/text/text.h"
@@ -43,7 +45,7 @@ Result<values::RunSummary> pickRun(std::string_view text,
         [&](const auto& run) { return run.variation == text; },
         [&](const auto& run) {
             return startsWith(run.id, text) || startsWith(run.uid, text) ||
-                   startsWith(run.id, "r-" + std::string(text)) || startsWith(slashName(run), text);
+                   run.id == strCat("r-", text) || startsWith(slashName(run), text);
         }};
     for (const Test& test : tests) {
         std::vector<const values::RunSummary*> found;
@@ -82,6 +84,22 @@ Result<values::RunDetail> findRun(client::DaemonClient& client, const std::strin
     ASSIGN_OR_RETURN(const values::RunPage page, client.list(request));
     ASSIGN_OR_RETURN(const values::RunSummary run, pickRun(text, page.runs));
     return client.get(run.id);
+}
+
+Result<values::RunDetail> findRunToChange(client::DaemonClient& client, const std::string& text) {
+    ASSIGN_OR_RETURN(values::RunDetail detail, findRun(client, text));
+    const values::RunSummary& run = detail.summary;
+    const std::string names[] = {run.uid, run.name, slashName(run), labelOf(run), run.variation};
+    const bool isBeginning =
+        std::ranges::any_of(names, [&](const std::string& name) { return startsWith(name, text); });
+    // A text that is none of them is the key of a submit.
+    if (isBeginning && std::ranges::find(names, text) == std::end(names)) {
+        return invalidArgument("'", text, "' is only a part of the name of run ", run.id, " (",
+                               labelOf(run),
+                               "); to change a run, give its whole id, uid or name, or the "
+                               "beginning of its id with r-");
+    }
+    return detail;
 }
 
 }  // namespace millrace::session

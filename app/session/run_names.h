@@ -18,4 +18,8 @@ Result<values::RunSummary> pickRun(std::string_view text,
 /// Asks the daemon. If it finds none or several runs, the error lists the candidates.
 Result<values::RunDetail> findRun(client::DaemonClient& client, const std::string& text);
 
+/// For commands that change a run. Rejects the beginning of a uid or name; the beginning of an id
+/// with its "r-" is unlikely to be a slip.
+Result<values::RunDetail> findRunToChange(client::DaemonClient& client, const std::string& text);
+
 }  // namespace millrace::session

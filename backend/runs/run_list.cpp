@@ -355,7 +355,7 @@ Result<std::string> RunLists::findId(std::string_view text) const {
         "r.submit_key = ?1",
         "r.name = ?1 AND r.is_deleted = 0",
         "(substr(r.id, 1, length(?1)) = ?1 OR substr(r.uid, 1, length(?1)) = ?1 OR substr(r.name, "
-        "1, length(?1)) = ?1 OR substr(r.id, 3, length(?1)) = ?1) AND r.is_deleted = 0",
+        "1, length(?1)) = ?1 OR substr(r.id, 3) = ?1) AND r.is_deleted = 0",
     };
     MutexLock lock(file_.readMutex);
     for (const std::string_view way : kWays) {

@@ -24,8 +24,9 @@ class RunLists {
         std::string specText;
     };
     Result<Group> findGroup(std::string_view submitKey) const;
-    /// The run's id for an id, uid, submit key, name, or a unique prefix of id, uid or name. A name
-    /// that several runs share is kInvalidArgument with their ids; a deleted run is found by id.
+    /// The run's id for an id, uid, submit key, name, or a unique prefix of id, uid or name. An id
+    /// without its "r-" counts as a whole only: a few letters are more likely a name. A name that
+    /// several runs share is kInvalidArgument with their ids; a deleted run is found by id.
     Result<std::string> findId(std::string_view text) const;
     Result<values::RunPage> list(const RunQuery& query) const;
     /// "no run has a metric 'auk'; did you mean 'auc'?": the first metric, param or tag of the

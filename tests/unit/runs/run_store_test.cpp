@@ -171,6 +171,8 @@ TEST_F(RunStoreTest, ARunIsFoundByIdUidNameOrUniquePrefix) {
         ASSERT_TRUE(found.ok()) << text << ": " << found.status();
         EXPECT_EQ(*found, id) << text;
     }
+    EXPECT_EQ(store->findId(id.substr(2, 3)).status().code(), absl::StatusCode::kNotFound)
+        << "a few letters are more likely a name";
     EXPECT_EQ(store->findId("movielens").status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_EQ(store->findId("nothing").status().code(), absl::StatusCode::kNotFound);
     EXPECT_FALSE(store->findId("").ok());

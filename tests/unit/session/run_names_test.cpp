@@ -14,11 +14,31 @@ using ::testing::HasSubstr;
 const std::vector<values::RunSummary> kRuns = {aRun("r-abc23"), aRun("r-abd45", "keep-30"),
                                                aRun("r-xyz78", "keep-10")};
 
-TEST(RunNames, AnIdItsPrefixAndThePrefixWithoutRAreAccepted) {
-    for (const char* text : {"r-xyz78", "r-x", "xyz"}) {
+TEST(RunNames, AnIdWithOrWithoutRAndItsPrefixAreAccepted) {
+    for (const char* text : {"r-xyz78", "r-x", "xyz78"}) {
         const auto run = pickRun(text, kRuns);
         ASSERT_TRUE(run.ok()) << text << run.status();
         EXPECT_EQ(run->id, "r-xyz78");
+    }
+    EXPECT_FALSE(pickRun("xyz", kRuns).ok()) << "a few letters are more likely a name";
+}
+
+TEST(RunNames, ARunIsChangedByItsWholeNameOrByTheBeginningOfItsIdOnly) {
+    client::FakeAnswers fake;
+    client::FakeClient client(fake);
+    fake.runs = {client::aDetail(kRuns[0]), client::aDetail(kRuns[2])};
+    for (const std::string& text :
+         {std::string("r-xyz78"), std::string("r-xy"), kRuns[2].uid,
+          std::string("movielens-dlrm/keep-10"), std::string("keep-10")}) {
+        const auto run = findRunToChange(client, text);
+        ASSERT_TRUE(run.ok()) << text << run.status();
+        EXPECT_EQ(run->summary.id, "r-xyz78");
+    }
+    for (const std::string& text :
+         {kRuns[2].uid.substr(0, 8), std::string("movielens-dlrm/keep-1")}) {
+        EXPECT_TRUE(findRun(client, text).ok()) << text;
+        EXPECT_THAT(std::string(messageOf(findRunToChange(client, text).status())),
+                    HasSubstr("is only a part of the name of run r-xyz78"));
     }
 }
 
@@ -68,7 +88,7 @@ TEST(RunNames, WhatTheDaemonDoesNotKnowIsSoughtAmongAllRuns) {
     client::FakeAnswers fake;
     client::FakeClient client(fake);
     fake.runs = {client::aDetail(kRuns[0]), client::aDetail(kRuns[2])};
-    const auto found = findRun(client, "xyz");
+    const auto found = findRun(client, "xyz78");
     ASSERT_TRUE(found.ok()) << found.status();
     EXPECT_EQ(found->summary.id, "r-xyz78");
     EXPECT_EQ(fake.lists.back().view, values::RunView::kAll);
