@@ -97,8 +97,10 @@ class Parser {
         const bool isSecondName =
             at_ > 0 && tokens_[at_ - 1].kind == TokenKind::kName && peek().kind == TokenKind::kName;
         if (isSecondName) {
-            return "; expected an operator (and, or, =, +, ...) before it, or double quotes around "
-                   "a name with a space";
+            return strCat(
+                "; expected an operator (and, or, =, +, ...) before it, or double quotes around a "
+                "name with a space, which YAML keeps only inside of single quotes: '\"",
+                tokens_[at_ - 1].text, " ", peek().text, "\"'");
         }
         if (peek().kind == TokenKind::kString || peek().kind == TokenKind::kName ||
             peek().kind == TokenKind::kInteger || peek().kind == TokenKind::kQuotedName) {

@@ -110,7 +110,8 @@ TEST(ExpressionParser, SaysWhereAndWhatIsWrong) {
         {"(a", "1:3: expected ')' to close '(', not the end"},
         {"a b",
          "1:3: unexpected 'b'; expected an operator (and, or, =, +, ...) before it, or double "
-         "quotes around a name with a space"},
+         "quotes around a name with a space, which YAML keeps only inside of single quotes: "
+         "'\"a b\"'"},
         {"a 2", "1:3: unexpected number 2; expected an operator (and, or, =, +, ...) before it"},
         {"day - interval '7 days'",
          "1:16: unexpected text '7 days'; expressions have no intervals: date_diff('day', a, b) "
