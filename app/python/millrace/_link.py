@@ -57,7 +57,7 @@ def _last_frame(trace: Any) -> Any:
 
 
 def _own_frame(trace: Any) -> Any:
-    """The innermost frame outside of this package: the script's line that misused it. None if there is none."""
+    """The innermost frame outside of this package: the script's line that called it. None if there is none."""
     package, own = os.path.dirname(os.path.abspath(__file__)) + os.sep, None
     while trace is not None:
         is_inside = os.path.abspath(trace.tb_frame.f_code.co_filename).startswith(package)
@@ -347,7 +347,7 @@ class Link:
 
     def _failed(self, kind: Any, value: Any, trace: Any) -> None:
         place = ""
-        last = _own_frame(trace) if issubclass(kind, MisuseError) else _last_frame(trace)
+        last = _own_frame(trace) or _last_frame(trace)
         if last is not None:
             place = f" ({os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno})"
         said = str(value).strip().splitlines()

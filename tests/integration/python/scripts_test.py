@@ -250,6 +250,12 @@ told(length=len(stream), steps=stream.step, estimate=stream.estimate.steps,
         self.assertEqual(ended["state"], "failed")
         self.assertRegex(ended["exit_reason"], r"rank\d: ValueError: no such thing \(script.py:4\)")
 
+    def test_an_error_inside_of_the_package_names_the_scripts_line(self):
+        spec = self.prepare("import millrace, os\nstream = millrace.stream(os.environ['MILLRACE_SPEC'], as_numpy=True)\n"
+                            "for batch in stream:\n    batch['nothing']\n", train="max_restarts: 0")
+        ended = self.wait(self.submit(spec)[0], "failed", "finished")
+        self.assertRegex(ended["exit_reason"], r"rank\d: KeyError: .*nothing.* \(script.py:4\)")
+
     def test_rows_trained_are_the_receipts_wherever_they_are_shown(self):
         for ranks, restarts in ((1, 0), (2, 0), (2, 3)):
             raising = SCRIPT.replace("if stream.stopped:", "    if stream.step == 15 and not resumed:\n"
