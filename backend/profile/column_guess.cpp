@@ -81,6 +81,14 @@ bool isNamedLikeMeasure(const std::string& name) {
     return !words.empty() && has(kMeasures, words.back());
 }
 
+// All values are seconds since 1970 in the years 2001 to 2033; few other numbers are all in there.
+bool isUnixTime(const ColumnProfile& column) {
+    constexpr double kLeast = 1e9, kMost = 2e9;
+    return (column.type().isInteger() || column.type().isFloat()) && column.hasNumbers() &&
+           column.nans() == 0 && column.min() >= kLeast && column.max() <= kMost &&
+           !isNamedLikeId(column.name()) && !isNamedLikeMeasure(column.name());
+}
+
 bool isTime(const ColumnProfile& column) {
     const std::vector<std::string> words = wordsOf(column.name());
     const bool isNamed = std::ranges::any_of(words, [](const std::string& word) {
@@ -308,6 +316,12 @@ Guess guessOf(const ColumnProfile& column) {
                 "a time: what matters is the hour, the day or an age, which a derive step makes",
                 false};
     }
+    if (!type.isList && isUnixTime(column)) {
+        return {&column, Use::kTime,
+                "all values are like seconds since 1970: a time, of which a derive step makes the "
+                "hour, the day or an age",
+                false};
+    }
     if (type.isString()) {
         return column.dateFormats().empty() ? ofText(column) : ofDateTexts(column);
     }
@@ -399,6 +413,8 @@ std::vector<std::string> guessRules() {
         strCat("left out: columns of more than ", whole(kEnoughValues),
                " values of which more than ", whole(100 * kRowKeyShare),
                " % differ, unless they are measurements; nulls are not counted"),
+        "times: dates and times; numbers that are all seconds of 2001 to 2033 since 1970, unless "
+        "named like an id or a measure; texts that one date format reads",
         strCat("up to ", whole(kMostCounted),
                " values in a dataset that was read whole: a counted vocabulary, a row for each "
                "value; more: hashed into at least 65,536 rows"),

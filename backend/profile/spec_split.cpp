@@ -145,6 +145,10 @@ Result<SpecSplit> chooseSplit(const DatasetProfile& profile, const std::vector<S
                 hash, ""};
         }
     }
+    if (hash.empty() && static_cast<double>(profile.rows) < kFewestKeys) {
+        return invalidArgument(profile.rows, " rows are too few to keep a part for evaluation; ",
+                               kFewestKeys, " are the fewest");
+    }
     if (hash.empty()) {
         return invalidArgument(
             "no columns tell rows apart: a tenth of them cannot be kept for evaluation");

@@ -1,6 +1,8 @@
 #include "daemon/worker/loader/notes.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "backend/core/memory_budget.h"
 #include "backend/segment/segment_runner.h"
@@ -138,13 +140,22 @@ void noteFiles(const std::shared_ptr<const dataset::Dataset>& dataset,
     }
 }
 
-void addBindErrors(const spec::SpecErrors& found, const dataset::Dataset& dataset,
-                   const spec::RunSpec& spec, spec::SpecErrors& errors) {
-    if (hasNoRows(dataset)) {
-        errors.push_back(errorOf(invalidArgument("dataset.path: the dataset has no rows"),
-                                 "dataset.path", "file", &spec));
+void addBindErrors(const spec::SpecErrors& found, const dataset::Dataset& train,
+                   const dataset::Dataset* eval, const spec::RunSpec& spec,
+                   spec::SpecErrors& errors) {
+    const std::size_t before = errors.size();
+    for (const auto& [dataset, key] :
+         {std::pair(&train, "dataset.path"), std::pair(eval, "eval.dataset.path")}) {
+        if (dataset != nullptr && hasNoRows(*dataset)) {
+            errors.push_back(
+                errorOf(invalidArgument(key, ": the dataset has no rows"), key, "file", &spec));
+        }
     }
-    errors.insert(errors.end(), found.begin(), found.end());
+    // Without rows the columns of a CSV have no types.
+    const bool hasTypes = errors.size() == before;
+    std::ranges::copy_if(found, std::back_inserter(errors), [&](const spec::SpecError& error) {
+        return hasTypes || (error.code != "type" && error.code != "expression");
+    });
 }
 
 void addNotes(ResolvedRun& run, const dataset::TablePlace& place) {

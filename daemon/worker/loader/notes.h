@@ -21,9 +21,10 @@ void addNotes(ResolvedRun& run, const dataset::TablePlace& place);
 void noteFiles(const std::shared_ptr<const dataset::Dataset>& dataset,
                std::vector<std::string>& notes);
 
-/// Adds what binding found. Columns of a dataset without rows have no types: that there are none
-/// comes before the errors that follow from it.
-void addBindErrors(const spec::SpecErrors& found, const dataset::Dataset& dataset,
-                   const spec::RunSpec& spec, spec::SpecErrors& errors);
+/// Adds what binding found. Columns of a dataset without rows have no types: then an error says
+/// that there are none, and errors about types are left out. `eval`: null if it is that of `train`.
+void addBindErrors(const spec::SpecErrors& found, const dataset::Dataset& train,
+                   const dataset::Dataset* eval, const spec::RunSpec& spec,
+                   spec::SpecErrors& errors);
 
 }  // namespace millrace::loader

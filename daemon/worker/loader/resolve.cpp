@@ -386,7 +386,7 @@ bool Resolver::resolve(const std::string& variation, ResolveReply& reply) {
         reply.columns = bound.columns;
     }
     if (!bound.ok()) {
-        addBindErrors(bound.errors, *train, run.spec, reply.errors);
+        addBindErrors(bound.errors, *train, eval.get(), run.spec, reply.errors);
         return false;
     }
     const Status mixed =

@@ -203,12 +203,17 @@ TEST_F(QuestionsTest, AColumnThatIsTextInOneFileIsExplainedBesideTheErrorThatFol
                                       "double in "));
 }
 
-TEST_F(QuestionsTest, ADatasetWithoutRowsSaysSoBeforeTypeErrors) {
-    std::ofstream(dir_ / "rows.csv") << "user,value,label,word\n";
-    const SubprocessOutput output = run({"check", "spec.yaml"});
+TEST_F(QuestionsTest, ADatasetWithoutRowsSaysSoInsteadOfTypeErrors) {
+    std::ofstream(dir_ / "none.csv") << "user,value,label,word\n";
+    const SubprocessOutput output = run({"check", "spec.yaml", "--set", "dataset.path=none.csv"});
     EXPECT_EQ(output.exitCode, 1);
-    EXPECT_EQ(output.err.substr(0, output.err.find('\n')),
-              "spec.yaml:2:17: dataset.path: the dataset has no rows");
+    EXPECT_THAT(output.err, HasSubstr("dataset.path: the dataset has no rows"));
+    EXPECT_THAT(output.err, Not(HasSubstr("is string")));
+    const SubprocessOutput eval =
+        run({"check", "spec.yaml", "--set", "eval={dataset: {path: none.csv}}"});
+    EXPECT_EQ(eval.exitCode, 1);
+    EXPECT_THAT(eval.err, HasSubstr("eval.dataset.path: the dataset has no rows"));
+    EXPECT_THAT(eval.err, Not(HasSubstr("is string")));
 }
 
 TEST_F(QuestionsTest, AConditionIsALabelWhoseColumnsAreNotFeatures) {

@@ -123,6 +123,17 @@ TEST(ColumnGuess, IntegersByTheirNameAndTheirShape) {
         << "a row number";
 }
 
+TEST(ColumnGuess, SecondsSince1970AreTimesUnderAnyName) {
+    const auto useOf = [](const std::string& name, std::int64_t from) {
+        return guessOf(integers(name, [=](std::int64_t r) { return from + 997 * r; })).use;
+    };
+    EXPECT_EQ(useOf("erstellt", 1'700'000'000), Use::kTime);
+    EXPECT_NE(useOf("erstellt", 999'000'000), Use::kTime);
+    EXPECT_NE(useOf("erstellt", 1'997'000'000), Use::kTime);
+    EXPECT_NE(useOf("order_id", 1'700'000'000), Use::kTime);
+    EXPECT_NE(useOf("balance", 1'700'000'000), Use::kTime);
+}
+
 TEST(ColumnGuess, NamesOfRowsAreNoFeature) {
     const auto names = integers("row_names", [](std::int64_t r) { return r % 90; });
     EXPECT_EQ(guessOf(names).use, Use::kLeftOut);

@@ -408,6 +408,9 @@ TEST(SpecSplit, RowsThatNothingTellsApartAreRefused) {
     const DatasetProfile profile = profileWith({integers("a", 1), integers("b", 3)}, 1000);
     const auto split = chooseSplit(profile, {}, {&profile.columns[0], &profile.columns[1]});
     EXPECT_THAT(std::string(messageOf(split.status())), HasSubstr("no columns tell rows apart"));
+    const DatasetProfile tiny = profileWith({integers("id", 12)}, 12);
+    EXPECT_THAT(std::string(messageOf(chooseSplit(tiny, {}, {&tiny.columns[0]}).status())),
+                HasSubstr("12 rows are too few to keep a part for evaluation; 20 are the fewest"));
 }
 
 }  // namespace

@@ -184,6 +184,15 @@ Result<Sample> sampleOf(SplitStream& stream, const std::string& head, const std:
 
 }  // namespace
 
+std::string leakRule() {
+    char text[16];
+    std::snprintf(text, sizeof text, "%.2f", kTellsAll);
+    return strCat(
+        "leaks: noted is a column that alone orders the rows by their label with an AUC "
+        "above ",
+        text, "; weaker ones and combinations of columns are not looked for");
+}
+
 Result<LeakReport> findLeaks(const spec::RunSpec& spec, const stream::Plan& plan,
                              const std::stop_token& stop, const LeakLimits& limits) {
     LeakReport look;

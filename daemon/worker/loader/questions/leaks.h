@@ -29,6 +29,9 @@ struct LeakReport {
     double idAuc = 0.5;
 };
 
+/// What findLeaks() looks for, as a rule for users.
+std::string leakRule();
+
 /// Returns a sentence for each dense feature that orders the rows of the first splits by their
 /// label (AUC above 0.98, or below 0.02). It does the same for each id if the mean labels in one
 /// half of these rows order those of the other. Uses the first head. Adds a sentence if too few

@@ -327,10 +327,12 @@ int runInit(const ProfileRequest& given) {
         }
         tried = trialJson(*trial);
     }
+    std::vector<std::string> rules = profile::guessRules();
+    rules.push_back(leakRule());
     return print({{"spec", spec->text},
                   {"label", spec->label},
                   {"columns", columnsJson(*spec, *profiled)},
-                  {"rules", profile::guessRules()},
+                  {"rules", rules},
                   {"notes", spec->notes},
                   {"rows", profiled->rows},
                   {"rows_read", profiled->rowsRead},
