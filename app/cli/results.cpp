@@ -256,20 +256,25 @@ std::string countedRowsText(const std::vector<values::RunDetail>& runs, const Te
 }
 
 std::string unknownIdsText(const std::vector<values::RunDetail>& runs, const Terminal& terminal) {
-    constexpr double kLeastPercent = 1;
+    constexpr double kLeastPercent = 1, kTimesAsMany = 1.5;
     std::string text;
     for (const values::RunDetail& run : runs) {
         for (const values::VocabularyReceipt& one :
              run.receipt ? run.receipt->vocabularies : std::vector<values::VocabularyReceipt>()) {
-            if (one.unknown == 0 && one.evalUnknownPercent() >= kLeastPercent) {
-                text += paint(terminal, Tone::kWarn,
-                              strCat(run.summary.id, ": ",
-                                     session::percentText(one.evalUnknownPercent()), " of '",
-                                     one.feature,
-                                     "' in the evaluation are values that training never had; "
-                                     "they add nothing to a prediction.")) +
-                        "\n";
+            const double percent = one.evalUnknownPercent(), trained = one.unknownPercent();
+            if (percent < kLeastPercent || percent < kTimesAsMany * trained) {
+                continue;
             }
+            const std::string why =
+                one.unknown == 0
+                    ? "values that training never had; they add nothing to a prediction."
+                    : strCat("null or not in the vocabulary, in training ",
+                             session::percentText(trained),
+                             "; a value that training never had is scored like a null.");
+            text += paint(terminal, Tone::kWarn,
+                          strCat(run.summary.id, ": ", session::percentText(percent), " of '",
+                                 one.feature, "' in the evaluation are ", why)) +
+                    "\n";
         }
     }
     return text;

@@ -57,12 +57,16 @@ TEST_F(CommandsTest, RunsWorseThanTheMeanLabelGetAHintByTheirSteps) {
 }
 
 TEST_F(CommandsTest, ValuesThatTrainingNeverHadAreNamedBelowTheFigures) {
-    fake.runs[0].receipt.emplace().vocabularies = {
-        {"channel", 900, 0, 100, 51}, {"topic", 900, 7, 100, 51}, {"shop", 900, 0, 10'000, 1}};
+    fake.runs[0].receipt.emplace().vocabularies = {{"channel", 900, 0, 100, 51},
+                                                   {"topic", 900, 400, 100, 51},
+                                                   {"agent", 1000, 200, 1000, 400},
+                                                   {"shop", 900, 0, 10'000, 1}};
     EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk);
     EXPECT_THAT(out.str(),
                 HasSubstr("\nr-abc23: 51 % of 'channel' in the evaluation are values that "
                           "training never had"));
+    EXPECT_THAT(out.str(), HasSubstr("\nr-abc23: 40 % of 'agent' in the evaluation are null or not "
+                                     "in the vocabulary, in training 20 %; a value"));
     EXPECT_THAT(out.str(), Not(AnyOf(HasSubstr("'topic'"), HasSubstr("'shop'"))));
 }
 
