@@ -7,9 +7,12 @@
 #include <vector>
 
 #include "backend/core/status.h"
+#include "backend/expr/expression.h"
 #include "backend/profile/profiler.h"
 
 namespace millrace::profile {
+
+using expr::sqlName;
 
 struct SpecSplit {
     std::string train, eval;  ///< conditions

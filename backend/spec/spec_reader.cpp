@@ -108,17 +108,13 @@ void warnOfToldLabels(const RunSpec& spec, std::vector<std::string>& warnings) {
         std::set<std::string> columns;
         addColumns(label.expr, columns);
         const auto warn = [&](const char* kind, const std::string& feature) {
-            if (columns.size() != 1) {
-                return;
-            }
-            const std::string& column = *columns.begin();
+            const std::string column = columns.size() == 1 ? *columns.begin() : "";
             const bool isMatched = isPattern(feature) && matchesPattern(column, feature);
-            if (column == feature || isMatched) {
-                warnings.push_back(strCat(
-                    "features.", kind, ": the label '", head, "' is computed from '", column,
-                    "' alone", isMatched ? strCat(", and '", feature, "' matches this column") : "",
-                    ", so a model only copies it; ",
-                    isMatched ? "use a pattern or names without it" : "leave the feature out"));
+            if (!column.empty() && (column == feature || isMatched)) {
+                warnings.push_back(
+                    strCat("features.", kind, ": the label '", head, "' is computed from '", column,
+                           "' alone", isMatched ? strCat(", which '", feature, "' matches") : "",
+                           ", so a model only copies it; leave the feature out"));
             }
         };
         for (const DenseFeature& dense : spec.features.dense) {

@@ -148,7 +148,7 @@ TEST(SpecForms, ALabelThatIsAFeatureIsWarnedOf) {
     EXPECT_THAT(warningsOf("arrived - delay > 6"), testing::IsEmpty());
     EXPECT_THAT(warningsOf("delay > 6", "de*"),
                 testing::ElementsAre(testing::AllOf(testing::HasSubstr("from 'delay' alone"),
-                                                    testing::HasSubstr("'de*' matches"))));
+                                                    testing::HasSubstr("which 'de*' matches"))));
     EXPECT_THAT(warningsOf("delay > 6", "ar*"), testing::IsEmpty());
 }
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "backend/expr/expression.h"
+#include "backend/profile/spec_split.h"
 #include "backend/text/text.h"
 #include "daemon/worker/loader/bare_spec.h"
 
@@ -58,7 +58,7 @@ spec::RunSpec idsOnly(const spec::RunSpec& spec, const std::vector<Table>& table
     std::map<std::string, spec::EmbeddingSpec> embeddings;
     for (const Table& table : tables) {
         for (std::size_t f = 0; f < table.features.size(); ++f) {
-            copies.columns.push_back({table.copies[f], expr::sqlName(table.features[f])});
+            copies.columns.push_back({table.copies[f], profile::sqlName(table.features[f])});
         }
         features.ids.insert(features.ids.end(), table.features.begin(), table.features.end());
         features.ids.insert(features.ids.end(), table.copies.begin(), table.copies.end());
