@@ -10,6 +10,7 @@
 #include "backend/csv/csv_records.h"
 #include "backend/csv/csv_values.h"
 #include "backend/text/json.h"
+#include "backend/text/numbers.h"
 #include "backend/text/text.h"
 
 namespace millrace::csv {
@@ -353,9 +354,10 @@ std::string csvOption(const files::ReadOptions& options, std::string_view set) {
     return isPlain ? strCat(" (--csv ", set, ")") : strCat(" (--csv '", word, "')");
 }
 
-std::string delimiterHint(const files::ReadOptions& options, const expr::Schema& schema) {
+std::string delimiterHint(const files::ReadOptions& options, const expr::Schema& schema,
+                          std::string_view delimiters) {
     const std::string name = schema.fields.size() == 1 ? schema.fields.front().name : "";
-    const std::size_t at = name.find_first_of(",;\t|");
+    const std::size_t at = name.find_first_of(delimiters);
     if (at == std::string::npos || !options.csvHasHeader) {
         return "";
     }
@@ -363,6 +365,21 @@ std::string delimiterHint(const files::ReadOptions& options, const expr::Schema&
     return strCat("the header is one field, '", name.substr(0, kHeaderShown),
                   name.size() > kHeaderShown ? "...'" : "'", "; ", options.csvKey,
                   ".delimiter: ", delimiter, " (--delimiter ", delimiter, ") makes columns of it");
+}
+
+std::string headerHint(const files::ReadOptions& options, const expr::Schema& schema) {
+    const auto isValue = [](const expr::Field& field) {
+        return parseNumber<double>(field.name) &&
+               field.name.find_first_of(".-") != std::string::npos;
+    };
+    const auto value = std::ranges::find_if(schema.fields, isValue);
+    if (value == schema.fields.end() || !options.csvHasHeader) {
+        const std::string usual = delimiterHint(options, schema);
+        return usual.empty() ? delimiterHint(options, schema, " ") : usual;
+    }
+    return strCat("a column's name is '", value->name, "'; if the first line is a row, ",
+                  options.csvKey, ".header: false", csvOption(options, "header=false"),
+                  " reads it as one");
 }
 
 }  // namespace millrace::csv

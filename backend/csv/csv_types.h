@@ -38,8 +38,13 @@ Result<CsvKinds> csvKinds(const std::vector<files::DataFile>& files,
 /// " (--csv SET)" where the options are the dataset's, which `head`, `dataset` and `init` take so.
 std::string csvOption(const files::ReadOptions& options, std::string_view set);
 
-/// Returns a hint that names the likely delimiter if a header of one field contains another usual
-/// one; otherwise "".
-std::string delimiterHint(const files::ReadOptions& options, const expr::Schema& schema);
+/// Returns a hint that names the likely delimiter if a header of one field contains one of
+/// `delimiters`; otherwise "".
+std::string delimiterHint(const files::ReadOptions& options, const expr::Schema& schema,
+                          std::string_view delimiters = ",;\t|");
+
+/// For a file whose rows fit its header: delimiterHint(), also for blanks, or how to read the
+/// header as a row if a column's name is a number with a fraction or a sign. Otherwise "".
+std::string headerHint(const files::ReadOptions& options, const expr::Schema& schema);
 
 }  // namespace millrace::csv

@@ -218,9 +218,10 @@ void Dataset::noteMixed(const FactsOfFiles& facts) {
     }
 }
 
-/// A header of one field that holds another usual delimiter was most likely cut by the wrong one.
+/// A header of one field that holds another usual delimiter was most likely cut by the wrong one,
+/// and one with numbers is most likely a row.
 void Dataset::noteDelimiter() {
-    const std::string hint = csv::delimiterHint(options_, schema_);
+    const std::string hint = csv::headerHint(options_, schema_);
     if (!hint.empty()) {
         notes_.push_back(strCat(files_.front().path, ": ", hint));
     }

@@ -17,6 +17,9 @@ constexpr std::string_view kPickle =
 // The starts are those of each format's own specification.
 constexpr Content kContents[] = {
     {"PK\x03\x04"sv, "a ZIP archive; unzip it, or compress its content with gzip"},
+    {"SQLite format 3\0"sv,
+     "a SQLite database; write its table in Python with pandas.read_sql('select * from NAME', "
+     "sqlite3.connect('FILE.db')).to_parquet('FILE.parquet')"},
     {"\xfd"
      "7zXZ\0"sv,
      "an xz file; decompress it with unxz"},
@@ -31,6 +34,30 @@ constexpr Content kContents[] = {
     {"\x80\x05\x95"sv, kPickle},
 };
 
+constexpr std::string_view kOrc =
+    "an ORC file; convert it in Python with "
+    "pandas.read_orc('FILE.orc').to_parquet('FILE.parquet')";
+constexpr std::string_view kWorkbook =
+    "an Excel workbook; convert it in Python with "
+    "pandas.read_excel('FILE.xlsx').to_parquet('FILE.parquet'), or export a sheet as CSV";
+
+// A ZIP archive whose first member is one of an Office document.
+bool isWorkbook(std::string_view start) {
+    constexpr std::size_t kName = 30;  // bytes of a member's header before its name
+    if (!start.starts_with("PK\x03\x04") || start.size() <= kName) {
+        return false;
+    }
+    const std::string_view name = start.substr(kName);
+    return name.starts_with("[Content_Types].xml") || name.starts_with("docProps/") ||
+           name.starts_with("_rels/") || name.starts_with("xl/");
+}
+
+// Text may begin with ORC, but has no such bytes.
+bool isOrc(std::string_view start) {
+    return start.starts_with("ORC") &&
+           std::ranges::any_of(start, [](char c) { return c >= 0 && c < '\t'; });
+}
+
 }  // namespace
 
 std::string_view packedContent(std::string_view start) {
@@ -40,6 +67,9 @@ std::string_view packedContent(std::string_view start) {
     }
     if (isJson(start)) {
         return jsonContent(start);
+    }
+    if (isWorkbook(start) || isOrc(start)) {
+        return isOrc(start) ? kOrc : kWorkbook;
     }
     for (const Content& content : kContents) {
         if (start.starts_with(content.start)) {
@@ -51,6 +81,10 @@ std::string_view packedContent(std::string_view start) {
 
 std::string_view jsonContent(std::string_view start) {
     const std::size_t first = start.find_first_of("[{");
+    if (start.find(":{\"0\":") != start.npos) {
+        return "JSON by columns, which is not read; convert it to Parquet in Python with "
+               "pandas.read_json('FILE.json').to_parquet('FILE.parquet')";
+    }
     return first != start.npos && start[first] == '['
                ? "a list in JSON, which is not read; convert it to Parquet with duckdb -c \"copy "
                  "(from 'FILE.json') to 'FILE.parquet'\", or in Python with "

@@ -204,6 +204,11 @@ TEST(CsvNotes, FilesOfOtherFormatsAreNamedByTheirFirstBytes) {
         {"[\n {\"user_id\": 95", "a list in JSON, which is not read; convert it to Parquet with "},
         {"{\"user_id\": 95, ", "JSON, which is not read; convert it to Parquet with duckdb -c"},
         {"\n[ {\"user_id\": 95}", "a list in JSON, which is not read"},
+        {"{\"x\":{\"0\":1.5,\"1\":2", "JSON by columns, which is not read; convert it to "},
+        {"{\"x\":{\"id\":1.5}}", "JSON, which is not read; convert it to Parquet with duckdb"},
+        {"PK\x03\x04" + std::string(26, 'x') + "docProps/app.xml", "an Excel workbook; convert"},
+        {std::string("SQLite format 3\0", 16), "a SQLite database; write its table in Python"},
+        {"ORC\n\x07\x12\x05", "an ORC file; convert it in Python with pandas.read_orc("},
         {"\x80\x04\x95 and more", "a Python pickle; load it"},
         {"PAR1\x15\x04", "a Parquet file; dataset.format: parquet"}};
     for (const auto& [start, what] : starts) {
@@ -220,6 +225,23 @@ TEST(CsvNotes, FilesOfOtherFormatsAreNamedByTheirFirstBytes) {
     DataDirectory dir;
     dir.text("a.csv", "BZh,PAR1\n1,2\n");
     EXPECT_EQ(typeOf(openAt(dir, csv()), "BZh"), "int64");
+    dir.text("a.csv", "ORC,PAR1\n1,2\n");
+    EXPECT_EQ(typeOf(openAt(dir, csv()), "ORC"), "int64");
+}
+
+TEST(CsvNotes, AHeaderThatIsARowOrHasBlanksForDelimitersIsNoted) {
+    DataDirectory dir;
+    dir.text("a.csv", "0.125,a,1\n-0.132,a,0\n");
+    EXPECT_THAT((*openAt(dir, csv()))->notes(),
+                ElementsAre(HasSubstr("a column's name is '0.125'; if the first line is a row, "
+                                      "dataset.csv.header: false (--csv header=false) reads it as "
+                                      "one")));
+    dir.text("a.csv", "x k y\n0.125 a 1\n");
+    EXPECT_THAT((*openAt(dir, csv()))->notes(),
+                ElementsAre(HasSubstr("the header is one field, 'x k y'; dataset.csv.delimiter: "
+                                      "\" \" (--delimiter \" \") makes columns of it")));
+    dir.text("a.csv", "country,2019,2020\nit,1,2\n");
+    EXPECT_THAT((*openAt(dir, csv()))->notes(), IsEmpty());
 }
 
 TEST(CsvNotes, FilesWhoseNamesTellNoFormatAreToldHowToBeRead) {
