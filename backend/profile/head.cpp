@@ -1,14 +1,18 @@
 #include "backend/profile/head.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
 #include <arrow/array/array_base.h>
+#include <arrow/type.h>
 
 #include "backend/arrays/value_text.h"
 #include "backend/dataset/split_reader.h"
+#include "backend/dataset/stored_types.h"
 #include "backend/profile/list_note.h"
+#include "backend/profile/spec_split.h"
 
 namespace millrace::profile {
 namespace {
@@ -39,7 +43,8 @@ class Head {
                 first += rows;
             }
         }
-        return document(total);
+        ASSIGN_OR_RETURN(const auto types, dataset::storedTypes(*dataset_, names_));
+        return document(total, types);
     }
 
  private:
@@ -59,12 +64,14 @@ class Head {
         return okStatus();
     }
 
-    Json document(std::int64_t total) const {
+    Json document(std::int64_t total, const std::map<std::string, dataset::TypePtr>& types) const {
         Json columns = Json::array();
         std::vector<std::string> notes = dataset_->notes();
         for (std::size_t c = 0; c < columns_.size(); ++c) {
-            if (const std::string note = noteOn(c); !note.empty()) {
-                notes.push_back(note);
+            for (const std::string& note : {noteOn(c), zoneNote(names_[c], *types.at(names_[c]))}) {
+                if (!note.empty()) {
+                    notes.push_back(note);
+                }
             }
             columns.push_back({{"name", names_[c]},
                                {"type", dataset_->schema().fields[c].type.name()},
@@ -89,6 +96,21 @@ class Head {
             }
         }
         return listNote(names_[c], values);
+    }
+
+    // CSV has offsets instead of zones; in other formats UTC is what the file has.
+    std::string zoneNote(const std::string& name, const arrow::DataType& type) const {
+        if (type.id() != arrow::Type::TIMESTAMP) {
+            return "";
+        }
+        const std::string& zone = static_cast<const arrow::TimestampType&>(type).timezone();
+        const bool isCsv = dataset_->options().format == "csv";
+        if (zone.empty() || (!isCsv && (zone == "UTC" || zone == "Etc/UTC" || zone == "+00:00"))) {
+            return "";
+        }
+        return strCat("times of '", name, "' are read and shown in UTC: `", sqlName(name),
+                      " at time zone '", isCsv ? "Europe/Berlin" : zone,
+                      "'` is the local time there");
     }
 
     const std::shared_ptr<const dataset::Dataset> dataset_;

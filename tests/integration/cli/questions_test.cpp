@@ -406,6 +406,16 @@ TEST_F(QuestionsTest, CheckWarnsOfNullsThatAModelTakesForSomethingElse) {
         Not(HasSubstr("null in")));
 }
 
+TEST_F(QuestionsTest, HeadSaysThatTimesWithAZoneAreShownInUtc) {
+    std::ofstream(dir_ / "zoned.csv") << "opened at,closed\n2026-01-01 00:39:57+01:00,2026-01-01\n";
+    const SubprocessOutput output = run({"head", "zoned.csv"});
+    EXPECT_THAT(output.out, HasSubstr("2025-12-31 23:39:57"));
+    EXPECT_THAT(output.err, HasSubstr("note: times of 'opened at' are read and shown in UTC: "
+                                      "`\"opened at\" at time zone 'Europe/Berlin'` is the local "
+                                      "time there"));
+    EXPECT_THAT(output.err, Not(HasSubstr("closed")));
+}
+
 TEST_F(QuestionsTest, DatasetTakesSeveralPaths) {
     std::ofstream(dir_ / "more rows.csv") << "user,value,label,word\n1,2,1,a\n";
     const SubprocessOutput text = run({"dataset", "rows.csv", "more rows.csv"});
