@@ -301,6 +301,21 @@ void checkTypes(const DatasetSpec& dataset, Problems& problems) {
     }
 }
 
+// The usual number of micro-batches in a step: 8 if that divides its rows, else the largest number
+// below 8 that does, preferably one that the ranks divide.
+std::int64_t microBatchesOf(std::int64_t rows, std::int64_t ranks) {
+    std::int64_t most = 0;
+    for (std::int64_t count = 8; count > 0; --count) {
+        if (rows % count == 0) {
+            most = std::max(most, count);
+            if (most == 8 || ranks <= 0 || count % ranks == 0) {
+                return count;
+            }
+        }
+    }
+    return most;
+}
+
 }  // namespace
 
 void Problems::addAt(const std::string& path, const char* code, std::string message,
@@ -347,20 +362,15 @@ void resolveBatch(Json& spec, Problems& problems) {
     if (rows <= 0 || micro < 0) {
         return;
     }
+    const std::int64_t ranks = jsonInt(spec["train"], "ranks", 1);
     if (micro == 0) {
-        if (rows % 8 != 0) {
-            return problems.add("batch.rows", "check", "batch.rows (", rows,
-                                ") is not divisible by 8; give batch.micro_rows, one of ",
-                                divisors(rows));
-        }
-        micro = rows / 8;
+        micro = rows / microBatchesOf(rows, ranks);
         batch["micro_rows"] = micro;
     }
     if (rows % micro != 0) {
         return problems.add("batch.micro_rows", "check", "batch.micro_rows (", micro,
                             ") must divide batch.rows (", rows, "): one of ", divisors(rows));
     }
-    const std::int64_t ranks = jsonInt(spec["train"], "ranks", 1);
     if (ranks > 0 && (rows / micro) % ranks != 0) {
         problems.add("train.ranks", "check", "train.ranks (", ranks,
                      ") must divide batch.rows / micro_rows (", rows / micro, "): one of ",
