@@ -137,7 +137,7 @@ Result<SpecSplit> chooseSplit(const DatasetProfile& profile, const std::vector<S
             return SpecSplit{
                 strCat(name, " < ", literal, hasNulls ? strCat(" or ", name, " is null") : ""),
                 strCat(name, " >= ", literal),
-                strCat("The latest rows by ", column.name(), ", ",
+                strCat("The latest rows by ", column.name(), ", about ",
                        shareText(1 - column.shareBelow(*border)),
                        " of all, are kept for evaluation: a model is judged on rows that are later "
                        "than those it learnt from.",

@@ -535,7 +535,7 @@ TEST(ColumnGuess, ATextOfDatesSplitsTheRowsAndIsDerived) {
     const FirstSpec spec = specWith(sold);
     EXPECT_THAT(spec.text,
                 HasSubstr("  - derive: {\"sold on_time\": 'strptime(\"sold on\", ''%d/%m/%Y'')'}"));
-    EXPECT_THAT(spec.text, HasSubstr("The latest rows by sold on, "));
+    EXPECT_THAT(spec.text, HasSubstr("The latest rows by sold on, about "));
     const std::string time = "strptime(\"sold on\", ''%d/%m/%Y'')";
     const std::string border = "timestamp ''2008-12-28 00:00:00''";
     EXPECT_THAT(spec.text,
