@@ -129,25 +129,26 @@ std::string_view hintOf(const values::RunSummary& run) {
                : "";
 }
 
-// One line for each hint, with the runs that it is for.
-std::string hintsText(const std::vector<values::RunSummary>& runs, const Terminal& terminal) {
-    std::vector<std::pair<std::string_view, std::string>> runsByHint;
-    for (const values::RunSummary& run : runs) {
-        const std::string_view hint = hintOf(run);
-        if (hint.empty()) {
-            continue;
-        }
+/// Sentences with the runs that they are about, one line each.
+class RunNotes {
+ public:
+    void add(const std::string& sentence, const std::string& run) {
         const auto known =
-            std::ranges::find(runsByHint, hint, [](const auto& h) { return h.first; });
-        known == runsByHint.end() ? void(runsByHint.emplace_back(hint, run.id))
-                                  : strAppend(&known->second, ", ", run.id);
+            std::ranges::find(lines_, sentence, [](const auto& line) { return line.first; });
+        known == lines_.end() ? void(lines_.emplace_back(sentence, run))
+                              : strAppend(&known->second, ", ", run);
     }
-    std::string text;
-    for (const auto& [hint, ids] : runsByHint) {
-        text += paint(terminal, Tone::kWarn, strCat(ids, ": ", hint)) + "\n";
+    std::string text(const Terminal& terminal) const {
+        std::string text;
+        for (const auto& [sentence, runs] : lines_) {
+            strAppend(&text, paint(terminal, Tone::kWarn, strCat(runs, ": ", sentence)), "\n");
+        }
+        return text;
     }
-    return text;
-}
+
+ private:
+    std::vector<std::pair<std::string, std::string>> lines_;
+};
 
 }  // namespace
 
@@ -256,28 +257,28 @@ std::string countedRowsText(const std::vector<values::RunDetail>& runs, const Te
 }
 
 std::string unknownIdsText(const std::vector<values::RunDetail>& runs, const Terminal& terminal) {
-    constexpr double kLeastPercent = 1, kTimesAsMany = 1.5;
-    std::string text;
+    constexpr double kLeastPercent = 1, kLeastMorePercent = 10;
+    RunNotes notes;
     for (const values::RunDetail& run : runs) {
         for (const values::VocabularyReceipt& one :
              run.receipt ? run.receipt->vocabularies : std::vector<values::VocabularyReceipt>()) {
             const double percent = one.evalUnknownPercent(), trained = one.unknownPercent();
-            if (percent < kLeastPercent || percent < kTimesAsMany * trained) {
-                continue;
+            const std::string what = strCat(session::percentText(percent), " of '", one.feature,
+                                            "' in the evaluation are ");
+            if (one.unknown == 0 && percent >= kLeastPercent) {
+                notes.add(strCat(what,
+                                 "values that training never had; they add nothing to a "
+                                 "prediction."),
+                          run.summary.id);
+            } else if (percent >= trained + kLeastMorePercent) {
+                notes.add(strCat(what, "null or not in the vocabulary, in training ",
+                                 session::percentText(trained),
+                                 "; a value that training never had is scored like a null."),
+                          run.summary.id);
             }
-            const std::string why =
-                one.unknown == 0
-                    ? "values that training never had; they add nothing to a prediction."
-                    : strCat("null or not in the vocabulary, in training ",
-                             session::percentText(trained),
-                             "; a value that training never had is scored like a null.");
-            text += paint(terminal, Tone::kWarn,
-                          strCat(run.summary.id, ": ", session::percentText(percent), " of '",
-                                 one.feature, "' in the evaluation are ", why)) +
-                    "\n";
         }
     }
-    return text;
+    return notes.text(terminal);
 }
 
 std::string resultTable(const std::vector<values::RunSummary>& runs, const Terminal& terminal,
@@ -336,7 +337,13 @@ std::string resultTable(const std::vector<values::RunSummary>& runs, const Termi
                              ".")) +
                 "\n";
     }
-    return text + fewRowsText(runs, terminal) + hintsText(runs, terminal) +
+    RunNotes hints;
+    for (const values::RunSummary& run : runs) {
+        if (const std::string_view hint = hintOf(run); !hint.empty()) {
+            hints.add(std::string(hint), run.id);
+        }
+    }
+    return text + fewRowsText(runs, terminal) + hints.text(terminal) +
            sameRowsSentence(runs, terminal, pairs);
 }
 
