@@ -89,9 +89,10 @@ def _ids(runs: Sequence[Run | str | Sequence[Run | str]]) -> list[str]:
 class Client:
     """The runs of a daemon: list, launch, wait, compare.
 
-    A run is named by its id, uid or name, by the beginning of one of these, or by a `Run`. Each call sends a new
-    request to the daemon and returns plain values; no connection is kept. Errors have the command line's messages:
-    `error.message`, `error.hint`, `error.exit_code`.
+    A run is named by its id, uid or name, by the beginning of one of these, or by a `Run`. `stop` and `resume` need a
+    whole one, or the beginning of an id with `r-`. Each call sends a new request to the daemon and returns plain
+    values; no connection is kept. Errors have the command line's messages: `error.message`, `error.hint`,
+    `error.exit_code`.
     """
 
     def __init__(self, host: str | None = None) -> None:
