@@ -188,9 +188,9 @@ std::string leakRule() {
     char text[16];
     std::snprintf(text, sizeof text, "%.2f", kTellsAll);
     return strCat(
-        "leaks: noted is a column that alone orders the rows by their label with an AUC "
-        "above ",
-        text, "; weaker ones and combinations of columns are not looked for");
+        "leaks: a note names each column that alone orders the rows by their label with "
+        "an AUC above ",
+        text, "; it covers neither weaker columns nor combinations of columns");
 }
 
 Result<LeakReport> findLeaks(const spec::RunSpec& spec, const stream::Plan& plan,
