@@ -61,6 +61,8 @@ inline values::RunDetail aDetail(const values::RunSummary& run) {
                            5'400,
                            2'000'000'000,
                            300'000'000,
+                           0,
+                           0,
                            1'250,
                            {"label", "label", "genres"},
                            {"none", "none", "zstd:-5"}};
