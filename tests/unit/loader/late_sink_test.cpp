@@ -10,7 +10,7 @@ namespace millrace::loader {
 namespace {
 
 TEST(LateSink, WhoDeliversWaitsForTheRanks) {
-    LateSink sink;
+    LateSink sink(nullptr);
     const auto ring = std::make_shared<ring::EntryRing>();
     std::promise<void> asks;
     auto slot = std::async(std::launch::async, [&] {
@@ -27,7 +27,7 @@ TEST(LateSink, WhoDeliversWaitsForTheRanks) {
 }
 
 TEST(LateSink, ARankThatHasABatchIsNotGivenItAgain) {
-    LateSink sink;
+    LateSink sink(nullptr);
     const auto ring = std::make_shared<ring::EntryRing>();
     sink.deliverTo({{0, ring, ring::FeedPosition{0, 3}, false}}, {});
     EXPECT_FALSE(sink.wants(0, 2));
@@ -35,7 +35,7 @@ TEST(LateSink, ARankThatHasABatchIsNotGivenItAgain) {
 }
 
 TEST(LateSink, NobodyWaitsForRanksThatNeverCome) {
-    LateSink sink;
+    LateSink sink(nullptr);
     std::promise<void> asks;
     auto end = std::async(std::launch::async, [&] {
         asks.set_value();
