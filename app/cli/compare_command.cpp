@@ -13,7 +13,6 @@
 #include "app/session/metric_catalogue.h"
 #include "app/session/pairs.h"
 #include "app/session/run_names.h"
-#include "app/session/seed_noise.h"
 #include "app/session/words.h"
 #include "app/tui/charts.h"
 #include "app/tui/figures.h"

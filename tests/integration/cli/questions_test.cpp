@@ -406,6 +406,20 @@ TEST_F(QuestionsTest, CheckWarnsOfNullsThatAModelTakesForSomethingElse) {
         Not(HasSubstr("null in")));
 }
 
+TEST_F(QuestionsTest, InitFindsNullsThatTellTheLabelAlthoughTheMeanFillsThem) {
+    std::ofstream rows(dir_ / "leak.csv");
+    rows << "change,size,label\n";
+    for (int r = 0; r < 1000; ++r) {
+        rows << (r % 2 == 0 ? "" : strCat((r * 37 % 100) - 49.5)) << ',' << r * 7 % 90 << '.'
+             << r % 10 << ',' << r % 2 << '\n';
+    }
+    rows.close();
+    const SubprocessOutput output = run({"init", "leak.csv"});
+    EXPECT_EQ(output.exitCode, 0) << output.err;
+    EXPECT_THAT(output.out, ContainsRegex("column: change, fill: [-0-9.]+}  # .*the mean; alone "
+                                          "tells the label 'label' .AUC 1.000"));
+}
+
 TEST_F(QuestionsTest, HeadSaysThatTimesWithAZoneAreShownInUtc) {
     std::ofstream(dir_ / "zoned.csv") << "opened at,closed\n2026-01-01 00:39:57+01:00,2026-01-01\n";
     const SubprocessOutput output = run({"head", "zoned.csv"});
