@@ -43,7 +43,7 @@ class ColumnProfile {
     bool hasNumbers() const { return numbers_.count() > 0; }
     double min() const { return min_; }
     double max() const { return max_; }
-    /// Of the numbers, without NaN; not finite if one of them is not.
+    /// The mean of the numbers without NaN; not finite if one of them is not.
     double mean() const { return sum_ / static_cast<double>(numbers_.count()); }
     double quantile(double q) const { return numbers_.quantile(q); }
     double shareBelow(double value) const { return numbers_.shareBelow(value); }

@@ -245,7 +245,7 @@ class Writer {
         line("  where: ", yamlQuoted(split_.train));
     }
 
-    // Of columns that are not read as they are stored.
+    // Columns that are not read as they are stored.
     void types() {
         std::string types;
         for (const Guess& guess : guesses_) {

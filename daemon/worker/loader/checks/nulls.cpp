@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kMostRows = 65'536;
 constexpr std::size_t kMostNamed = 5;
-/// Fewer null ids (one in so many rows) change little.
+/// Fewer null ids than one in this many rows change little.
 constexpr std::int64_t kRowsPerNull = 100;
 
 /// A feature, and beside it a dense feature of its own: 1 where the column is null.
