@@ -100,6 +100,7 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* FrameFetcher::Frame
     if (before != nullptr) {
         before->close({grpc::StatusCode::ABORTED, "frames: the worker has connected again"});
     }
+    logDebug("relay: a data worker is connected", {{"worker", number}});
     call->readNext();
     call->send(transport::bufferOf(v1::FrameRequest()));  // the call is accepted
     return call.get();
