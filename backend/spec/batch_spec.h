@@ -22,8 +22,7 @@ struct BatchSpec {
         a("rows", &S::rows, "rows of a step, over all ranks",
           {.min = 1, .max = 1e9, .unit = "rows"});
         a("micro_rows", &S::microRows,
-          "rows of a micro-batch, which must divide `rows`; default: rows / N, with the "
-          "largest N up to 8 that divides them",
+          "rows of a micro-batch, which must divide `rows`; default rows / 8",
           {.min = 1, .max = 1e9, .isDerived = true, .unit = "rows"});
         a("epochs", &S::epochs, "passes over the dataset", {.min = 1, .max = 1e6});
         a("seed", &S::seed, "seed of the order, the draws and the model's initial weights");

@@ -89,9 +89,11 @@ TEST_F(RunDiffTest, MeasuresMetricsAgainstTheFirstRun) {
 }
 
 TEST_F(RunDiffTest, MarksARunThatLearnedAnotherLabel) {
+    auto first = std::make_shared<values::RunDetail>(*detail(0));
     auto other = std::make_shared<values::RunDetail>(*detail(1));
+    first->params["labels.liked.expr"] = "rating >= 4";
     other->params["labels.liked.expr"] = "rating >= 3.5";
-    diff.setRuns({detail(0), other});
+    diff.setRuns({first, other});
     for (const char* name : {"loss", "test AUC"}) {
         const auto against = diff.difference(rowOf(name), 2);
         EXPECT_EQ(against->verdict, Verdict::kOtherLabel) << name;

@@ -12,8 +12,8 @@
 #include "backend/core/mutex.h"
 #include "backend/core/thread.h"
 #include "backend/segment/sequence/remote_segment_queue.h"
-#include "backend/segment/sequence/segment_server.h"
 #include "backend/segment/stream_input.h"
+#include "tests/unit/segment/one_worker.h"
 #include "tests/unit/segment/workers_options.h"
 
 namespace millrace::segment {
@@ -28,7 +28,7 @@ class Workers {
           draw_(options_.seed) {
         queue_.setComputesHere(options_.computesHere);
         for (int w = 0; w < options_.workers; ++w) {
-            auto& worker = workers_.emplace_back(std::make_unique<Worker>(options_.poolBytes));
+            auto& worker = workers_.emplace_back(std::make_unique<OneWorker>(options_.poolBytes));
             SegmentServerOptions server;
             server.threads = options_.threads;
             server.heldBytesMax = options_.heldBytesMax;
@@ -91,15 +91,6 @@ class Workers {
         Workers& workers_;
         const int worker_;
     };
-    struct Worker {
-        explicit Worker(std::int64_t bytes) : pool(bytes) {}
-        BufferPool pool;
-        StageCounters counters;
-        std::unique_ptr<SegmentServer> server;
-        std::shared_ptr<Holder> holder;
-        std::vector<Order> orders;  ///< given and not released
-        std::vector<Order> open;    ///< given, and neither answered nor dropped
-    };
 
     void post(std::function<void()> event) {
         MutexLock lock(mutex_);
@@ -159,18 +150,18 @@ class Workers {
             }
         }
     }
-    void giveTo(Worker& worker, const Order& order) {
+    void giveTo(OneWorker& worker, const Order& order) {
         worker.orders.push_back(order);
         worker.open.push_back(order);
         worker.server->order(order);
     }
 
     void answered(int w, const SegmentDone& done) {
-        Worker& worker = *workers_[static_cast<std::size_t>(w)];
-        erase(worker.open, done.order);
+        OneWorker& worker = *workers_[static_cast<std::size_t>(w)];
+        OneWorker::erase(worker.open, done.order);
         if (done.isGivenUp) {
             ++numGivenUp;
-            forget(worker, done.order);
+            worker.forget(done.order);
             queue_.lost(done.order);
             return;
         }
@@ -213,22 +204,13 @@ class Workers {
     }
 
     void drop(int w, const Order& order) {
-        Worker& worker = *workers_[static_cast<std::size_t>(w)];
-        forget(worker, order);
+        OneWorker& worker = *workers_[static_cast<std::size_t>(w)];
+        worker.forget(order);
         worker.server->withdraw(order);
     }
-    static void forget(Worker& worker, const Order& order) {
-        erase(worker.orders, order);
-        erase(worker.open, order);
-    }
-    static void erase(std::vector<Order>& orders, const Order& order) {
-        std::erase_if(orders, [&](const Order& other) { return other.isSame(order); });
-    }
     void disturb() {
-        if (options_.fetched != nullptr) {
-            queue_.lookAgain();  // readers may have lost, or got, the way to a worker
-        }
-        Worker& worker = *workers_[upTo(workers_.size())];
+        queue_.lookAgain();  // readers may have lost, or got, the way to a worker
+        OneWorker& worker = *workers_[upTo(workers_.size())];
         if (chance(options_.lost)) {
             ++numLost;
             worker.open.clear();
@@ -256,7 +238,7 @@ class Workers {
     RemoteSegmentQueue& queue_;
     const WorkersOptions options_;
     std::mt19937_64 draw_;  ///< of the thread
-    std::vector<std::unique_ptr<Worker>> workers_;
+    std::vector<std::unique_ptr<OneWorker>> workers_;
     Mutex mutex_;
     CondVar changed_;
     std::vector<std::function<void()>> events_ MR_GUARDED_BY(mutex_);
