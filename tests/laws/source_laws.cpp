@@ -140,7 +140,8 @@ std::vector<RoomLaw> workerRooms() {
         {"daemon/worker/relay/",
          {"backend/core/", "backend/system/", "backend/values/metric_names.h", "backend/feed/",
           "backend/filesystem/", "backend/frame/", "backend/ring/", "backend/stream/",
-          "backend/segment/sequence/remote_frames.h", "daemon/transport/", "daemon/worker/loader/", "daemon/worker/wire/"}},
+          "backend/segment/sequence/remote_frames.h", "daemon/transport/", "daemon/worker/loader/",
+          "daemon/worker/wire/"}},
     };
 }
 
