@@ -105,7 +105,7 @@ SameRows contentOf(const std::vector<values::RunSummary>& runs, const values::Pa
     return content;
 }
 
-// What to try if the test figures of a run are worse than the mean label's, or too good; "" if
+// Advice if the test figures of a run are worse than the mean label's, or too good; "" if
 // neither.
 std::string_view hintOf(const values::RunSummary& run) {
     constexpr std::int64_t kFewSteps = 200;

@@ -3,7 +3,7 @@
 // in the order of the requests, a few chunks ahead of what the connection takes. Used by
 // WorkerSession and RelaySenders.
 //
-// Threads: any. Owns: its call. Failure: for a frame that is no longer held, a message says so.
+// Threads: any. Owns: its call. Failure: a message says which frame it does not hold any more.
 #include <deque>
 #include <functional>
 #include <memory>

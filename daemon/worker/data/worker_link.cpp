@@ -86,7 +86,7 @@ void WorkerLink::ask(const stream::SegmentOrder& order, const segment::FrameSpan
     for (std::int64_t frame = span.first; frame < span.first + span.count; ++frame) {
         owed_.ask(order, frame, to->codedBytes(frame),
                   [into](std::int64_t index, Result<segment::CodedFrame> coded) {
-                      // A frame that is no longer held belongs to an order that the worker gives
+                      // A frame that it does not hold any more is of an order that the worker gives
                       // up, which it reports.
                       const auto wanted = coded.ok() ? into.lock() : nullptr;
                       return wanted == nullptr ? okStatus()

@@ -25,7 +25,7 @@ inline constexpr std::uint64_t kChunkBytesMost = 4 << 20;
 grpc::ByteBuffer makeChunk(const stream::SegmentOrder& order, std::int64_t frame,
                            const segment::CodedFrame& coded, std::uint64_t offset);
 
-/// A message that says that the frame is no longer held.
+/// A message that says that the frame is not held any more.
 grpc::ByteBuffer missingChunk(const stream::SegmentOrder& order, std::int64_t frame);
 
 struct FrameChunk {
