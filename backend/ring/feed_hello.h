@@ -32,8 +32,8 @@ struct FeedHello {
     /// For RingSink::Options::last; the same for all connected ranks of a stream.
     stream::LastStep last = stream::LastStep::kKeep;
     int numaNode = -1;  ///< node on which its ring's memory should be; -1: any
-    /// Of a relay's ring: the number by which the leading feed knows it (FrameLedger); the reader
-    /// then takes entries of kind kParts. 0: it is a rank's own ring.
+    /// The number of a relay's ring in the leading feed's FrameLedger; its reader takes entries of
+    /// kind kParts. 0: a rank reads the ring itself.
     std::uint64_t ledgerRing = 0;
     /// State at the end of the last step, its hashes already checked against the options; none: the
     /// start. Frames below its cursor are never delivered.

@@ -121,7 +121,7 @@ Status RingSink::closeStep(bool isLast, const std::stop_token& stop) {
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
         if (joints[r] != nullptr && !joints[r]->parts.empty() && isWanted(*joints[r])) {
             std::uint64_t bytes = joints[r]->bytes;
-            if (joints[r]->hasReferences) {
+            if (joints[r]->numReferences > 0) {
                 bytes = partsBytes(partsOf(*joints[r]));
             }
             Result<FrameSlot> slot = ranks_[r].ring->reserve(bytes, 0, 0, stop);
@@ -238,7 +238,7 @@ Status RingSink::settleJointLocked(Joint& joint) {
             for (Part& part : joint.parts) {
                 part.debt.keep();  // before the commit: the acknowledgement may come at once
             }
-            return noted(joint.hasReferences
+            return noted(joint.numReferences > 0
                              ? ring.commitParts(*joint.slot, joint.numbers, joint.bytes)
                              : ring.commitJoined(*joint.slot, joint.numbers, joint.bytes));
         case FrameState::kLeftOut:
@@ -296,12 +296,12 @@ Status RingSink::part(const stream::FramePart& part, std::shared_ptr<const void>
     const Rank& rank = ranks_[r];
     const std::shared_ptr<Joint> joint = rank.join ? openJoint(r, number) : nullptr;
     Result<FrameLedger::Debt> debt = ledger_->owe(rank.ledgerRing, part, std::move(owner),
-                                                  joint ? joint->parts.size() : 0, stop);
+                                                  joint ? joint->numReferences : 0, stop);
     RETURN_IF_ERROR(noted(debt.status()));
     if (joint != nullptr) {
         MutexLock lock(mutex_);
         addToJoint(*joint, number, {std::nullopt, part, std::move(*debt)}, part.bytes);
-        joint->hasReferences = true;
+        ++joint->numReferences;
     } else {
         const RingPart one{part, {}};
         const std::uint64_t bytes = partsBytes({&one, 1});
@@ -463,7 +463,7 @@ Result<std::uint64_t> RingSink::join(Joint& joint) const {
         views.push_back(view);
         ranges.push_back({&views.back(), 0, view.rows()});
     }
-    if (joint.hasReferences) {
+    if (joint.numReferences > 0) {
         writeParts(parts, joint.slot->bytes);
         return partsBytes(parts);
     }

@@ -108,7 +108,7 @@ class RingSink final : public FrameSink {
         FrameNumbers numbers;
         std::vector<Part> parts;        ///< empty: filled in the ring itself
         std::uint64_t bytes = 0;        ///< of the frames of all parts
-        bool hasReferences = false;     ///< its relay joins the parts
+        std::size_t numReferences = 0;  ///< above 0: its relay joins the parts
         std::int64_t missing = 0;       ///< parts that are not committed
         std::optional<FrameSlot> slot;  ///< in the ring
         FrameState fate = FrameState::kOpen;

@@ -50,8 +50,8 @@ struct DataWorkersReceipt {
     double cpuSeconds = 0;
     std::uint64_t frameBytes = 0;    ///< of these segments, as read by the ranks
     std::uint64_t networkBytes = 0;  ///< of frames sent between machines
-    /// Of frames for ranks on other nodes, as the ranks read them: fetched from the workers that
-    /// computed them, and sent by the leading feed.
+    /// Bytes that ranks on other nodes read: in frames that their relays fetched from data workers,
+    /// and in frames that the leading feed sent.
     std::uint64_t directBytes = 0, carriedBytes = 0;
     double linkMbPerSecond = 0;  ///< link speed for which codecs were chosen; 0: not chosen
     std::vector<std::string> columns, codecs;  ///< of the last attempt: each column's name, and its

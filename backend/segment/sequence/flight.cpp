@@ -175,7 +175,7 @@ std::vector<FrameAsk> Flight::asks(std::int64_t most) {
     return asks;
 }
 
-/// Returns false when there is no room for more.
+/// Returns false once `most` bytes are requested.
 bool Flight::askFor(FlightItem& item, bool isFront, std::int64_t most,
                     std::vector<FrameAsk>& asks) {
     const std::int64_t end = item.remote->numFrames();

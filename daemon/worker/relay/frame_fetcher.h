@@ -52,7 +52,7 @@ class FrameFetcher final : private v1::Data::WithRawCallbackMethod_Frames<v1::Da
 
     /// The join file for workers, without the key.
     const std::string& join() const { return join_; }
-    /// What came over the open connections.
+    /// Returns the bytes and waiting time of each open connection.
     v1::FollowWord traffic();
     /// Requests the frame. `onDone` is called once, when take() has something, on any thread; also
     /// from inside this call.

@@ -63,7 +63,7 @@ class PartsFiller {
     frame::FrameDecoder decoder_;
     std::uint64_t numWritten_ = 0;
     std::uint64_t worker_ = 0;  ///< of the part that is being read
-    /// What the thread waits for. Fetches share it: their callbacks may outlast the filler.
+    /// The thread's queue. Fetches share it, because their callbacks may outlast the filler.
     struct Inbox {
         Mutex mutex;
         CondVar changed;

@@ -183,6 +183,25 @@ class DataRelayChaos : public DataRelay {
         reopens_ = readers.reopens();
     }
 
+    void readWhileWorkersAreKilled(std::vector<std::string> feedArguments) {
+        feedArguments.insert(feedArguments.end(), {"--set", kEpochs});
+        startLead(feedArguments, "{min: 1, max: 4}");
+        int number = 0;
+        std::vector<std::unique_ptr<Subprocess>> workers;
+        const auto add = [&] { workers.push_back(startWorker(strCat("worker-", number++))); };
+        add();
+        add();
+        awaitJoined(2);
+        auto relay = startRelay();
+        read(sockets(), 4, [&] {
+            workers[workers.size() - 2]->signal(SIGKILL);
+            add();
+            awaitJoined(static_cast<std::size_t>(number));
+        });
+        expectBothEnd(relay);
+        expectEnd(workers.back(), 0);
+    }
+
     std::string orderHash_;
     std::int64_t batches_ = 0;
     int reopens_ = 0;
@@ -212,40 +231,12 @@ TEST_F(DataRelayChaos, OverTlsToo) {
 }
 
 TEST_F(DataRelayChaos, DataWorkersThatAreKilledChangeNothing) {
-    startLead({"--set", kEpochs}, "{min: 1, max: 4}");
-    int number = 0;
-    std::vector<std::unique_ptr<Subprocess>> workers;
-    const auto add = [&] { workers.push_back(startWorker(strCat("worker-", number++))); };
-    add();
-    add();
-    awaitJoined(2);
-    auto relay = startRelay();
-    read(sockets(), 4, [&] {
-        workers[workers.size() - 2]->signal(SIGKILL);
-        add();
-        awaitJoined(static_cast<std::size_t>(number));
-    });
-    expectBothEnd(relay);
-    expectEnd(workers.back(), 0);
+    readWhileWorkersAreKilled({});
 }
 
 // The frames that a killed worker owed come from others.
 TEST_F(DataRelayChaos, DataWorkersThatOweFramesAreKilled) {
-    startLead({"--set", kEpochs, "--listen", "127.0.0.1"}, "{min: 1, max: 4}");
-    int number = 0;
-    std::vector<std::unique_ptr<Subprocess>> workers;
-    const auto add = [&] { workers.push_back(startWorker(strCat("worker-", number++))); };
-    add();
-    add();
-    awaitJoined(2);
-    auto relay = startRelay();
-    read(sockets(), 4, [&] {
-        workers[workers.size() - 2]->signal(SIGKILL);
-        add();
-        awaitJoined(static_cast<std::size_t>(number));
-    });
-    expectBothEnd(relay);
-    expectEnd(workers.back(), 0);
+    readWhileWorkersAreKilled({"--listen", "127.0.0.1"});
 }
 
 // The leading feed dies; another one starts, with another token in the same join file.

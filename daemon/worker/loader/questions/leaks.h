@@ -29,7 +29,7 @@ struct LeakReport {
     double idAuc = 0.5;
 };
 
-/// What findLeaks() looks for, as a rule for users.
+/// Returns the rule of findLeaks(), for users.
 std::string leakRule();
 
 /// Returns a sentence for each dense feature that orders the rows of the first splits by their
