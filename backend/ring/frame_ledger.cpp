@@ -8,10 +8,10 @@ FrameLedger::Debt::~Debt() {
     }
 }
 
-FrameLedger::RingId FrameLedger::open(std::uint64_t relay, std::function<void()> onLost) {
+FrameLedger::RingId FrameLedger::open(std::uint64_t relay, RingEvents events) {
     MutexLock lock(mutex_);
     const RingId ring = book_.open(relay);
-    onLost_.emplace(ring, std::move(onLost));
+    events_.emplace(ring, std::move(events));
     return ring;
 }
 
@@ -19,7 +19,7 @@ void FrameLedger::close(RingId ring) {
     std::vector<stream::FrameBook::Owner> owners;
     MutexLock lock(mutex_);
     owners = book_.close(ring);
-    onLost_.erase(ring);
+    events_.erase(ring);
     changed_.notifyAll();
 }
 
@@ -36,10 +36,37 @@ void FrameLedger::setReached(std::uint64_t worker,
     }
 }
 
-void FrameLedger::block(std::uint64_t worker, RingId ring) {
+void FrameLedger::block(std::uint64_t worker, RingId ring, std::uint32_t connection,
+                        std::int64_t nowNs) {
     MutexLock lock(mutex_);
-    book_.block(worker, ring);
+    book_.block(worker, ring, connection, nowNs);
     isChanged_ = true;
+}
+
+template <typename Rings>
+void FrameLedger::endAll(const Rings& rings) {
+    std::vector<std::function<void()>> tell;
+    {
+        MutexLock lock(mutex_);
+        for (const RingId ring : rings) {
+            const auto events = events_.find(ring);
+            if (events != events_.end()) {
+                tell.push_back(events->second.onLost);
+            }
+        }
+    }
+    for (const auto& lost : tell) {
+        lost();
+    }
+}
+
+void FrameLedger::endOverdue(std::int64_t nowNs) {
+    std::vector<RingId> rings;
+    {
+        MutexLock lock(mutex_);
+        rings = book_.overdue(nowNs);
+    }
+    endAll(rings);
 }
 
 bool FrameLedger::mayRefer(RingId ring, std::uint64_t worker) const {
@@ -83,17 +110,42 @@ Status FrameLedger::acknowledged(RingId ring, std::uint64_t count) {
 }
 
 void FrameLedger::lose(std::uint64_t worker) {
-    std::vector<std::function<void()>> tell;
+    std::vector<stream::FrameBook::Owner> owners;
+    MutexLock lock(mutex_);
+    isChanged_ = true;
+    owners = book_.lose(worker);
+}
+
+std::set<stream::SegmentName> FrameLedger::orphans() const {
+    MutexLock lock(mutex_);
+    return book_.orphans();
+}
+
+bool FrameLedger::replace(const stream::SegmentName& name, const stream::FrameBook::PartOf& partOf,
+                          const stream::FrameBook::Owner& owner) {
+    stream::FrameBook::Replaced replaced;
+    std::vector<std::pair<std::function<void(const Moved&)>, const Moved*>> tell;
     {
         MutexLock lock(mutex_);
-        isChanged_ = true;
-        for (const RingId ring : book_.lose(worker)) {
-            tell.push_back(onLost_.at(ring));
+        replaced = book_.replace(name, partOf, owner);
+        for (const auto& [ring, moved] : replaced.moved) {
+            tell.emplace_back(events_.at(ring).onMoved, &moved);
         }
     }
-    for (const auto& lost : tell) {
-        lost();
+    for (const auto& [onMoved, moved] : tell) {
+        onMoved(*moved);
     }
+    endAll(replaced.ended);
+    return !replaced.moved.empty();
+}
+
+void FrameLedger::giveUp(const stream::SegmentName& name) {
+    std::vector<RingId> rings;
+    {
+        MutexLock lock(mutex_);
+        rings = book_.giveUp(name);
+    }
+    endAll(rings);
 }
 
 void FrameLedger::carried(std::uint64_t bytes) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <stop_token>
 #include <utility>
 #include <vector>
@@ -22,6 +23,12 @@ namespace millrace::ring {
 class FrameLedger {
  public:
     using RingId = stream::FrameBook::RingId;
+    using Moved = stream::FrameBook::Moved;
+    /// What a ring's pump must know. Called from any thread; must not block.
+    struct RingEvents {
+        std::function<void()> onLost;  ///< a frame that is owed will not come: the ring must end
+        std::function<void(const Moved&)> onMoved;  ///< its relay must be told
+    };
     /// Bytes of frames in memory that may be owed to one rank.
     static constexpr std::uint64_t kCreditBytes = std::uint64_t{64} << 20;
 
@@ -46,9 +53,7 @@ class FrameLedger {
 
     explicit FrameLedger(std::uint64_t creditBytes = kCreditBytes) : book_(creditBytes) {}
 
-    /// `onLost`: a worker that owes frames to the ring is gone. Called from any thread; must not
-    /// block.
-    RingId open(std::uint64_t relay, std::function<void()> onLost);
+    RingId open(std::uint64_t relay, RingEvents events);
     void close(RingId ring);
     bool isOpen(RingId ring) const;
 
@@ -57,13 +62,22 @@ class FrameLedger {
     bool hasRelays() const { return numRelays_ > 0; }
 
     void setReached(std::uint64_t worker, const std::vector<stream::FrameBook::Reach>& reached);
-    void block(std::uint64_t worker, RingId ring);
+    void block(std::uint64_t worker, RingId ring, std::uint32_t connection, std::int64_t nowNs);
+    /// Ends the rings that have waited too long for a worker; call a few times a second.
+    void endOverdue(std::int64_t nowNs);
     bool mayRefer(RingId ring, std::uint64_t worker) const;
     /// Waits for credit; `kept` as FrameBook::hasRoom().
     Result<Debt> owe(RingId ring, const stream::FramePart& part, stream::FrameBook::Owner owner,
                      std::size_t kept, const std::stop_token& stop);
     Status acknowledged(RingId ring, std::uint64_t count);
     void lose(std::uint64_t worker);
+    std::set<stream::SegmentName> orphans() const;
+    /// Tells the relays of the orphans' rings where the frames are now. False: nobody waits for
+    /// them.
+    bool replace(const stream::SegmentName& name, const stream::FrameBook::PartOf& partOf,
+                 const stream::FrameBook::Owner& owner);
+    /// Ends the rings that wait for the segment's frames.
+    void giveUp(const stream::SegmentName& name);
 
     /// A frame for a rank behind a relay goes through the leading feed.
     void carried(std::uint64_t bytes);
@@ -76,11 +90,13 @@ class FrameLedger {
 
  private:
     void cancel(RingId ring, stream::FrameBook::DebtId debt);
+    template <typename Rings>
+    void endAll(const Rings& rings) MR_EXCLUDES(mutex_);
 
     mutable Mutex mutex_;
     CondVar changed_;
     stream::FrameBook book_ MR_GUARDED_BY(mutex_);
-    std::map<RingId, std::function<void()>> onLost_ MR_GUARDED_BY(mutex_);
+    std::map<RingId, RingEvents> events_ MR_GUARDED_BY(mutex_);
     std::uint64_t carriedBytes_ MR_GUARDED_BY(mutex_) = 0;
     std::atomic<std::size_t> numRelays_{0};
     std::atomic<bool> isChanged_{false};

@@ -1,6 +1,7 @@
 #include "backend/stream/frame_book.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace millrace::stream {
 
@@ -14,10 +15,12 @@ std::vector<FrameBook::Owner> FrameBook::close(RingId ring) {
     const auto place = rings_.find(ring);
     if (place != rings_.end()) {
         for (Debt& debt : place->second.debts) {
+            numOrphans_ -= debt.isOrphan ? 1 : 0;
             owners.push_back(std::move(debt.owner));
         }
         rings_.erase(place);
     }
+    std::erase_if(waits_, [ring](const auto& wait) { return wait.first.first == ring; });
     return owners;
 }
 
@@ -40,16 +43,39 @@ bool FrameBook::setReached(std::uint64_t worker, const std::vector<Reach>& reach
     return true;
 }
 
-void FrameBook::block(std::uint64_t worker, RingId ring) {
+void FrameBook::block(std::uint64_t worker, RingId ring, std::uint32_t connection,
+                      std::int64_t nowNs) {
     const auto place = rings_.find(ring);
     if (place == rings_.end()) {
         return;
     }
-    const auto reached = reached_.find({worker, place->second.relay});
-    if (reached != reached_.end()) {
-        blocked_[reached->first] = reached->second;
+    waits_.try_emplace({ring, worker}, nowNs);
+    const Pair pair(worker, place->second.relay);
+    std::uint32_t& blocked = blocked_[pair];
+    blocked = std::max(blocked, connection);
+    const auto reached = reached_.find(pair);
+    if (reached != reached_.end() && reached->second <= blocked) {
         reached_.erase(reached);
     }
+}
+
+std::vector<FrameBook::RingId> FrameBook::overdue(std::int64_t nowNs) {
+    std::vector<RingId> rings;
+    std::erase_if(waits_, [&](const auto& wait) {
+        const auto [ring, worker] = wait.first;
+        const bool isOwed = std::ranges::any_of(rings_.at(ring).debts, [worker](const Debt& debt) {
+            return debt.part.worker == worker && !debt.isOrphan;
+        });
+        if (!isOwed || mayRefer(ring, worker)) {
+            return true;  // the worker is gone, or has connected again
+        }
+        const bool isOverdue = nowNs - wait.second >= kOutOfReachNs;
+        if (isOverdue) {
+            rings.push_back(ring);
+        }
+        return isOverdue;
+    });
+    return rings;
 }
 
 bool FrameBook::mayRefer(RingId ring, std::uint64_t worker) const {
@@ -68,9 +94,11 @@ FrameBook::DebtId FrameBook::owe(RingId ring, const FramePart& part, Owner owner
     if (place == rings_.end()) {
         return 0;
     }
+    const bool isOrphan = !mayRefer(ring, part.worker);
     place->second.debts.push_back(
-        {nextDebt_, part.worker, part.bytes, part.codedBytes, std::move(owner)});
+        {nextDebt_, part, isOrphan ? nullptr : std::move(owner), isOrphan});
     place->second.bytes += part.bytes;
+    numOrphans_ += isOrphan ? 1 : 0;
     return nextDebt_++;
 }
 
@@ -84,7 +112,8 @@ FrameBook::Owner FrameBook::cancel(RingId ring, DebtId debt) {
     if (at == debts.end()) {
         return nullptr;
     }
-    place->second.bytes -= at->bytes;
+    place->second.bytes -= at->part.bytes;
+    numOrphans_ -= at->isOrphan ? 1 : 0;
     Owner owner = std::move(at->owner);
     debts.erase(at);
     return owner;
@@ -103,24 +132,89 @@ Result<std::vector<FrameBook::Owner>> FrameBook::acknowledged(RingId ring, std::
     }
     for (; of.acknowledged < count; ++of.acknowledged) {
         Debt& debt = of.debts.front();
-        of.bytes -= debt.bytes;
-        totals_.bytes += debt.bytes;
-        totals_.codedBytes += debt.codedBytes;
+        of.bytes -= debt.part.bytes;
+        totals_.bytes += debt.part.bytes;
+        totals_.codedBytes += debt.part.codedBytes;
         ++totals_.frames;
+        numOrphans_ -= debt.isOrphan ? 1 : 0;
         owners.push_back(std::move(debt.owner));
         of.debts.pop_front();
     }
     return owners;
 }
 
-std::vector<FrameBook::RingId> FrameBook::lose(std::uint64_t worker) {
+std::vector<FrameBook::Owner> FrameBook::lose(std::uint64_t worker) {
     const auto isOf = [worker](const auto& entry) { return entry.first.first == worker; };
     std::erase_if(reached_, isOf);
     std::erase_if(blocked_, isOf);
+    std::vector<Owner> owners;
+    for (auto& [id, ring] : rings_) {
+        for (Debt& debt : ring.debts) {
+            if (debt.part.worker == worker && !debt.isOrphan) {
+                owners.push_back(std::exchange(debt.owner, nullptr));
+                debt.isOrphan = true;
+                ++numOrphans_;
+            }
+        }
+    }
+    return owners;
+}
+
+std::set<SegmentName> FrameBook::orphans() const {
+    std::set<SegmentName> names;
+    if (numOrphans_ > 0) {
+        for (const auto& [id, ring] : rings_) {
+            for (const Debt& debt : ring.debts) {
+                if (debt.isOrphan) {
+                    names.insert(debt.part.name);
+                }
+            }
+        }
+    }
+    return names;
+}
+
+FrameBook::Replaced FrameBook::replace(const SegmentName& name, const PartOf& partOf,
+                                       const Owner& owner) {
+    Replaced replaced;
+    if (numOrphans_ == 0) {
+        return replaced;
+    }
+    for (auto& [id, ring] : rings_) {
+        for (Debt& debt : ring.debts) {
+            if (!debt.isOrphan || debt.part.name != name) {
+                continue;
+            }
+            FramePart& old = debt.part;
+            const std::optional<FramePart> part = partOf(old.frame);
+            if (!part || part->rowIds != old.rowIds || part->bytes != old.bytes) {
+                replaced.ended.insert(id);
+                break;
+            }
+            if (replaced.moved.empty() || replaced.moved.back().first != id ||
+                replaced.moved.back().second.worker != old.worker ||
+                replaced.moved.back().second.generation != old.generation) {
+                replaced.moved.push_back(
+                    {id, {old.worker, name, old.generation, part->worker, part->generation, {}}});
+            }
+            replaced.moved.back().second.codedBytes[old.frame] = part->codedBytes;
+            old.worker = part->worker;
+            old.generation = part->generation;
+            old.codedBytes = part->codedBytes;
+            debt.owner = owner;
+            debt.isOrphan = false;
+            --numOrphans_;
+        }
+    }
+    return replaced;
+}
+
+std::vector<FrameBook::RingId> FrameBook::giveUp(const SegmentName& name) const {
     std::vector<RingId> rings;
     for (const auto& [id, ring] : rings_) {
-        if (std::ranges::any_of(ring.debts,
-                                [worker](const Debt& debt) { return debt.worker == worker; })) {
+        if (std::ranges::any_of(ring.debts, [&](const Debt& debt) {
+                return debt.isOrphan && debt.part.name == name;
+            })) {
             rings.push_back(id);
         }
     }

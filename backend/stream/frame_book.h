@@ -6,13 +6,19 @@
 // the frame's owner, which keeps the frame at its worker, and counts it against the ring's credit.
 // It also knows which worker has a connection to which relay: only such pairs get references.
 //
-// It is pure: no I/O, no lock, no time. Owners that it returns are to be released without a lock.
-// Threads: one owner. Bounds: creditBytes per ring, or what the caller keeps out. Failure: an
-// acknowledgement of frames that nobody owes.
+// A debt is an orphan if its worker is gone. The caller lets another
+// worker compute the segment again (orphans() has the names) and calls replace(). The reference
+// itself stays as it is: Moved tells the relay where its frame is now.
+//
+// It is pure: no I/O, no lock; time is an argument, in nanoseconds of any steady clock. Owners that
+// it returns are to be released without a lock. Threads: one owner. Bounds: creditBytes per ring,
+// or what the caller keeps out. Failure: an acknowledgement of frames that nobody owes.
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -32,6 +38,25 @@ class FrameBook {
         std::uint64_t relay = 0;
         std::uint32_t connection = 0;
     };
+    /// The frames of an order that are at another worker now.
+    struct Moved {
+        std::uint64_t worker = 0;  ///< the one of the references
+        SegmentName name;
+        std::uint32_t generation = 0;  ///< likewise
+        std::uint64_t toWorker = 0;
+        std::uint32_t toGeneration = 0;
+        std::map<std::int64_t, std::uint64_t> codedBytes;  ///< by frame that is owed
+    };
+    /// Rings behind a relay that must learn of it, and rings that must end.
+    struct Replaced {
+        std::vector<std::pair<RingId, Moved>> moved;
+        std::set<RingId> ended;
+    };
+    /// A reference to frame `frame` of the segment that was computed again.
+    using PartOf = std::function<std::optional<FramePart>(std::int64_t frame)>;
+    /// How long a worker may stay out of a relay's reach before the ring ends: longer than the feed
+    /// takes to notice that a worker is silent.
+    static constexpr std::int64_t kOutOfReachNs = 3'000'000'000;
     /// Acknowledged frames since the start.
     struct Totals {
         std::uint64_t frames = 0;
@@ -50,30 +75,42 @@ class FrameBook {
 
     /// The worker's open connections, all of them. Returns whether something changed.
     bool setReached(std::uint64_t worker, const std::vector<Reach>& reached);
-    /// The relay could not fetch a frame over the worker's present connection: it counts as closed.
-    void block(std::uint64_t worker, RingId ring);
+    /// The relay awaits a frame, but has no connection to the worker after `connection`. The worker
+    /// may connect again, or turn out to be gone, until kOutOfReachNs have passed.
+    void block(std::uint64_t worker, RingId ring, std::uint32_t connection, std::int64_t nowNs);
+    /// Rings that must end because they have waited too long for a worker that is out of reach.
+    std::vector<RingId> overdue(std::int64_t nowNs);
     /// Whether the ring's relay can fetch a frame from the worker.
     bool mayRefer(RingId ring, std::uint64_t worker) const;
 
     /// Whether `bytes` more may be owed. `kept`: the last debts, which cannot be acknowledged
     /// before the caller's next ones are made.
     bool hasRoom(RingId ring, std::uint64_t bytes, std::size_t kept) const;
-    /// Adds a debt; nothing is added if the ring has ended.
+    /// Adds a debt, an orphan if the relay cannot reach the worker; nothing is added if the ring
+    /// has ended.
     DebtId owe(RingId ring, const FramePart& part, Owner owner);
     /// The reference was not given.
     Owner cancel(RingId ring, DebtId debt);
     /// The relay has written the frames of the first `count` references since the ring was opened.
     Result<std::vector<Owner>> acknowledged(RingId ring, std::uint64_t count);
 
-    /// The worker is gone. Returns the rings to which it owes frames; their relays cannot get them.
-    std::vector<RingId> lose(std::uint64_t worker);
+    /// The worker is gone: what it owes are orphans.
+    std::vector<Owner> lose(std::uint64_t worker);
+    /// Segments with orphans.
+    std::set<SegmentName> orphans() const;
+    /// Another worker has the segment's frames, and `owner` keeps them there. A ring ends if a
+    /// frame has other rows than its reference.
+    Replaced replace(const SegmentName& name, const PartOf& partOf, const Owner& owner);
+    /// The segment is not computed again: rings that wait for it must end.
+    std::vector<RingId> giveUp(const SegmentName& name) const;
     const Totals& totals() const { return totals_; }
 
  private:
     struct Debt {
         DebtId id = 0;
-        std::uint64_t worker = 0, bytes = 0, codedBytes = 0;
+        FramePart part;  ///< worker, generation and codedBytes: where the frame is now
         Owner owner;
+        bool isOrphan = false;
     };
     struct Ring {
         std::uint64_t relay = 0;
@@ -88,6 +125,9 @@ class FrameBook {
     std::map<RingId, Ring> rings_;
     std::map<Pair, std::uint32_t> reached_;  ///< the connection
     std::map<Pair, std::uint32_t> blocked_;  ///< connections up to this one
+    /// Since when the ring waits for a worker that is out of reach.
+    std::map<std::pair<RingId, std::uint64_t>, std::int64_t> waits_;
+    std::size_t numOrphans_ = 0;
     std::uint64_t nextRing_ = 1, nextDebt_ = 1;
     Totals totals_;
 };

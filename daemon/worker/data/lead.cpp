@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include "backend/core/clock.h"
 #include "backend/core/ids.h"
 #include "backend/core/log.h"
 #include "backend/core/thread.h"
@@ -140,7 +141,8 @@ void Lead::attach(segment::RemoteSegmentQueue& queue,
         // Frames of a stream may be released after its end: relays still fetched them.
         const std::uint64_t number = ++numStreams_;
         stream_ = std::make_unique<LedStream>(
-            queue, std::move(input), options, [this, number](const stream::SegmentOrder& order) {
+            queue, std::move(input), options, ledger_,
+            [this, number](const stream::SegmentOrder& order) {
                 post({Event::Kind::kReleased, nullptr, {}, okStatus(), order, false, number});
             });
         for (auto& [link, member] : members_) {
@@ -263,6 +265,10 @@ void Lead::run(const std::stop_token& stop) {
         }
         if (stream_) {
             turn();
+        } else {
+            for (const stream::SegmentName& name : ledger_.orphans()) {
+                ledger_.giveUp(name);
+            }
         }
     }
 }
@@ -480,6 +486,7 @@ void Lead::turn() {
     if (ledger_.takeChange()) {
         stream_->queue().lookAgain();
     }
+    ledger_.endOverdue(SystemClock().steadyNs());
     for (const LedStream::Refusal& refusal : stream_->turn()) {
         if (const LinkPtr link = linkOf(refusal.worker)) {
             refuse(link, refusal.why);

@@ -67,9 +67,11 @@ class LedStream::Holder final : public segment::FrameHolder {
 
 LedStream::LedStream(segment::RemoteSegmentQueue& queue,
                      std::shared_ptr<const segment::StreamInput> input,
-                     const stream::StreamMaster::Options& options, OnReleased onReleased)
+                     const stream::StreamMaster::Options& options, ring::FrameLedger& ledger,
+                     OnReleased onReleased)
     : queue_(queue),
       input_(std::move(input)),
+      ledger_(ledger),
       onReleased_(std::move(onReleased)),
       master_(options),
       nextGeneration_(options.firstGeneration),
@@ -98,15 +100,20 @@ void LedStream::lose(stream::WorkerId id, stream::StreamMaster::Loss loss) {
 // The frames that it held are lost. Claims the segments again before a local thread starts them.
 void LedStream::loseArrived(stream::WorkerId id) {
     const stream::SegmentName foremost = queue_.state().foremost;
-    std::vector<std::int64_t> passed;  // delivered, and relays still fetched its frames
+    const std::set<stream::SegmentName> orphans = ledger_.orphans();
+    std::vector<std::int64_t> passed;
     for (auto& [number, segment] : segments_) {
         if (!segment.isArrived || segment.keeper.worker != id) {
             continue;
         }
-        if (segment.order.name < foremost) {
-            passed.push_back(number);
-        } else {
+        if (segment.order.name >= foremost) {
             claimAgain(segment);
+        } else if (orphans.contains(segment.order.name)) {
+            segment.isArrived = false;
+            segment.isAgain = true;
+            ++segment.order.generation;  // what is released of the lost answer is not this one's
+        } else {
+            passed.push_back(number);
         }
     }
     for (const std::int64_t number : passed) {
@@ -163,14 +170,54 @@ Status LedStream::arrived(const LinkPtr& link, const Hand& hand, const v1::Segme
     master_.done(hand, steadyNs());
     segment.keeper = hand;
     segment.frameBytes = frames->facts().frameBytes();
-    const segment::RowCounts& counts = frames->facts().counts;
-    rows_.first += counts.rowsScanned - counts.rowsPruned;
-    rows_.second += counts.rowsKept;
-    segment.isArrived = segment.isOurs && queue_.arrived(frames);
+    if (!segment.isAgain) {
+        const segment::RowCounts& counts = frames->facts().counts;
+        rows_.first += counts.rowsScanned - counts.rowsPruned;
+        rows_.second += counts.rowsKept;
+        segment.isArrived = segment.isOurs && queue_.arrived(frames);
+    }
+    segment.isArrived = offer(frames) || segment.isArrived;
     if (!segment.isArrived) {
         forget(hand.number);
     }
     return okStatus();
+}
+
+// Whether relays fetch frames of it that another worker owed.
+bool LedStream::offer(const std::shared_ptr<segment::RemoteFrames>& frames) {
+    const stream::SegmentName& name = frames->order().name;
+    const bool isAwaited = ledger_.replace(
+        name,
+        [&frames](std::int64_t frame) {
+            return frame < std::ssize(frames->facts().frames) ? frames->part(frame) : std::nullopt;
+        },
+        frames);
+    if (isAwaited) {
+        logInfo("data: another worker has the frames that a lost one owed",
+                {{"epoch", name.epoch}, {"segment", name.segment}});
+    }
+    return isAwaited;
+}
+
+// Segments whose frames relays lack, and which no worker will compute again.
+void LedStream::giveUpOrphans() {
+    for (const stream::SegmentName& name : ledger_.orphans()) {
+        const auto number = numbers_.find(name);
+        if (number == numbers_.end() || segments_.at(number->second).isArrived) {
+            ledger_.giveUp(name);
+        }
+    }
+}
+
+// Relays get no frames of it, and those that wait for some would keep it from being delivered.
+void LedStream::computeHere(std::int64_t number) {
+    const Segment& segment = segments_.at(number);
+    ledger_.giveUp(segment.order.name);
+    if (segment.isAgain) {
+        forget(number);
+    } else {
+        queue_.claimHere(segment.order.name);
+    }
 }
 
 void LedStream::failed(const LinkPtr& link, const Hand& hand, const Status& why) {
@@ -206,6 +253,10 @@ void LedStream::withdraw(const LinkPtr& link, const v1::OrderName& name) {
 }
 
 void LedStream::claimAgain(Segment& segment) {
+    if (segment.isAgain) {
+        segment.isArrived = false;  // the queue is through with it
+        return;
+    }
     if (segment.isOurs && segment.isArrived) {
         segment.isOurs = segment.isArrived = false;
         queue_.lost(segment.order);
@@ -244,7 +295,8 @@ void LedStream::forgetPassed() {
     const stream::SegmentName foremost = queue_.state().foremost;
     std::vector<std::int64_t> passed;
     for (auto at = numbers_.begin(); at != numbers_.end() && at->first < foremost; ++at) {
-        if (!segments_.at(at->second).isArrived) {
+        const Segment& segment = segments_.at(at->second);
+        if (!segment.isArrived && !segment.isAgain) {
             passed.push_back(at->second);
         }
     }
@@ -279,16 +331,20 @@ std::vector<LedStream::Refusal> LedStream::act(const stream::StreamMaster::Decis
                                                    "turn; the reasons are in its own log")});
     }
     for (const Refusal& refusal : refusals) {
+        if (const LinkPtr link = linkOf(refusal.worker)) {
+            ledger_.lose(link->number);
+        }
         links_.erase(refusal.worker);
         loseArrived(refusal.worker);
     }
     tell(decisions);
     for (const std::int64_t number : decisions.here) {
-        queue_.claimHere(segments_.at(number).order.name);
+        computeHere(number);
     }
     for (const stream::StreamMaster::PoisonSegment& deadly : decisions.deadly) {
         endAt(deadly);
     }
+    giveUpOrphans();
     return refusals;
 }
 
@@ -336,6 +392,7 @@ void LedStream::order(const Hand& hand, Messages& out) {
 
 void LedStream::endAt(const stream::StreamMaster::PoisonSegment& deadly) {
     const stream::SegmentOrder& order = segments_.at(deadly.number).order;
+    ledger_.giveUp(order.name);
     std::string workers;
     for (const std::string& worker : deadly.workers) {
         workers += (workers.empty() ? "" : ", ") + worker;
@@ -344,6 +401,9 @@ void LedStream::endAt(const stream::StreamMaster::PoisonSegment& deadly) {
         order, dataLoss(queue_.describe(order.name), ": data workers died computing it (", workers,
                         "); it is not tried in the feed, which would die "
                         "as well. Look at their logs and these files"));
+    if (segments_.at(deadly.number).isAgain) {
+        forget(deadly.number);
+    }
 }
 
 void LedStream::watchAppetite(std::int64_t nowNs) {

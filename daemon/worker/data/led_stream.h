@@ -4,7 +4,9 @@
 // by Lead.
 //
 // Workers are identified by the id that join() returned. turn() and answered() report workers with
-// wrong answers; the caller ends their sessions and calls lose(). Threads: one owner, under its
+// wrong answers; the caller ends their sessions and calls lose(). If a worker is lost while it owes
+// frames to relays, the segments go to other workers first of all, and the ledger then tells the
+// relays. Threads: one owner, under its
 // lock; `onReleased` is called from any, without one. Owns: its records of segments that are
 // computed elsewhere. The queue outlives it.
 #include <cstdint>
@@ -14,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/ring/frame_ledger.h"
 #include "backend/segment/sequence/remote_segment_queue.h"
 #include "backend/segment/stream_input.h"
 #include "backend/stream/stream_master.h"
@@ -32,8 +35,10 @@ class LedStream {
         Status why;
     };
 
+    /// `ledger`: where the frames that relays fetch are owed; outlives the stream.
     LedStream(segment::RemoteSegmentQueue& queue, std::shared_ptr<const segment::StreamInput> input,
-              const stream::StreamMaster::Options& options, OnReleased onReleased);
+              const stream::StreamMaster::Options& options, ring::FrameLedger& ledger,
+              OnReleased onReleased);
 
     segment::RemoteSegmentQueue& queue() { return queue_; }
     const frame::FrameLayout& layout() const { return input_->layout(); }
@@ -66,6 +71,7 @@ class LedStream {
         stream::SegmentOrder order;  ///< as the queue knows it
         bool isOurs = true;          ///< false: lost to the queue, and not claimed again yet
         bool isArrived = false;
+        bool isAgain = false;  ///< delivered; computed again for relays that lost its frames
         std::uint64_t frameBytes = 0;  ///< once arrived
         Hand keeper;
     };
@@ -77,6 +83,9 @@ class LedStream {
     Status arrived(const LinkPtr& link, const Hand& hand, const v1::SegmentDone& done);
     void failed(const LinkPtr& link, const Hand& hand, const Status& why);
     static void withdraw(const LinkPtr& link, const v1::OrderName& name);
+    bool offer(const std::shared_ptr<segment::RemoteFrames>& frames);
+    void giveUpOrphans();
+    void computeHere(std::int64_t number);
     void claimAgain(Segment& segment);
     bool claim();
     void forget(std::int64_t number);
@@ -89,6 +98,7 @@ class LedStream {
 
     segment::RemoteSegmentQueue& queue_;
     const std::shared_ptr<const segment::StreamInput> input_;
+    ring::FrameLedger& ledger_;
     const OnReleased onReleased_;
     stream::StreamMaster master_;
     std::map<stream::WorkerId, LinkPtr> links_;

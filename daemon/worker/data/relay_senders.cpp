@@ -6,6 +6,7 @@
 #include "backend/core/log.h"
 #include "backend/core/thread.h"
 #include "daemon/transport/transport.h"
+#include "daemon/worker/wire/order_name.h"
 
 namespace millrace::data {
 namespace {
@@ -17,9 +18,7 @@ constexpr std::chrono::milliseconds kTryAgain{500};
 
 RelaySenders::RelaySenders(FrameSender::FrameOf frameOf, std::uint64_t worker,
                            std::function<void()> onChange)
-    : frameOf_(std::move(frameOf)),
-      worker_(std::to_string(worker)),
-      onChange_(std::move(onChange)) {
+    : frameOf_(std::move(frameOf)), worker_(worker), onChange_(std::move(onChange)) {
     thread_ = startThread("data-relays", [this](const std::stop_token& stop) { run(stop); });
 }
 
@@ -111,20 +110,21 @@ void RelaySenders::connect(Number relay, const std::string& join) {
         return;
     }
     std::shared_ptr<FrameSender> sender;
+    std::uint32_t connection = 0;
     {
         MutexLock lock(mutex_);
         const auto link = links_.find(relay);
         if (link == links_.end()) {
             return;
         }
-        const std::uint32_t connection = ++link->second.connection;
+        connection = ++link->second.connection;
         sender = std::make_shared<FrameSender>(
             frameOf_, [this, relay, connection] { told(relay, connection, false); },
             [this, relay, connection] { told(relay, connection, true); });
         link->second.sender = sender;
         link->second.isClosed = false;
     }
-    sender->start(*channel, worker_);
+    sender->start(*channel, wire::WorkerConnection{worker_, connection}.text());
 }
 
 void RelaySenders::told(Number relay, std::uint32_t connection, bool isOpen) {

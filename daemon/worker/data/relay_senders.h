@@ -48,7 +48,7 @@ class RelaySenders {
     void told(Number relay, std::uint32_t connection, bool isOpen);
 
     const FrameSender::FrameOf frameOf_;
-    const std::string worker_;
+    const std::uint64_t worker_;
     const std::function<void()> onChange_;
     mutable Mutex mutex_;
     CondVar changed_;

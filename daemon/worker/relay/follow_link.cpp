@@ -28,18 +28,22 @@ v1::JoinRequest requestOf(const transport::JoinFile& file, const std::string& bu
 
 Result<std::unique_ptr<FollowLink>> FollowLink::open(const transport::JoinFile& file,
                                                      const v1::JoinRequest& request,
-                                                     std::function<void()> onChange) {
+                                                     std::function<void()> onChange,
+                                                     OnMoved onMoved) {
     ASSIGN_OR_RETURN(const auto channel, transport::openChannel(file));
     std::unique_ptr<FollowLink> link(new FollowLink());
-    link->call_ = Call::make({[self = link.get(), onChange](v1::FollowAnswer& answer) {
-                                  {
-                                      MutexLock lock(self->mutex_);
-                                      self->answer_ = std::move(answer);
-                                  }
-                                  onChange();
-                                  self->call_->readNext();
-                              },
-                              onChange});
+    link->call_ = Call::make(
+        {[self = link.get(), onChange, onMoved = std::move(onMoved)](v1::FollowAnswer& answer) {
+             if (answer.has_moved()) {
+                 onMoved(answer.moved());
+             } else {
+                 MutexLock lock(self->mutex_);
+                 self->answer_ = std::move(answer);
+             }
+             onChange();
+             self->call_->readNext();
+         },
+         onChange});
     const auto stub = v1::Data::NewStub(channel);
     link->call_->start([&stub](grpc::ClientContext* context, auto* reactor) {
         stub->async()->Follow(context, reactor);

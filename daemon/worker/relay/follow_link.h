@@ -1,8 +1,9 @@
 #pragma once
 // FollowLink: a relay's connection to the feed that it follows. It asks for admission, receives the
-// stream's description, and later that the stream is over or the feed gone. Used by Relay.
+// stream's description, and later which frames have moved to other workers, and that the stream is
+// over or the feed gone. Used by Relay.
 //
-// Threads: any; `onChange` is called on gRPC's. Owns: its call. Failure: end().
+// Threads: any; callbacks are called on gRPC's. Owns: its call. Failure: end().
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -28,9 +29,11 @@ v1::JoinRequest requestOf(const transport::JoinFile& file, const std::string& bu
 
 class FollowLink {
  public:
+    using OnMoved = std::function<void(const v1::MovedFrames&)>;
     static Result<std::unique_ptr<FollowLink>> open(const transport::JoinFile& file,
                                                     const v1::JoinRequest& request,
-                                                    std::function<void()> onChange);
+                                                    std::function<void()> onChange,
+                                                    OnMoved onMoved);
     ~FollowLink();
 
     void report(const v1::FollowWord& word) { call_->send(word); }

@@ -1,10 +1,14 @@
 #include "daemon/worker/relay/followers.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "backend/core/log.h"
 #include "daemon/transport/transport.h"
+#include "daemon/worker/wire/order_name.h"
 
 namespace millrace::relay {
 
@@ -83,14 +87,53 @@ void Followers::reported(const std::shared_ptr<FollowCall>& call, const v1::Foll
     call->readNext();
 }
 
-// A relay's call has ended.
-void Followers::went() {
-    std::size_t fetching = 0;
+void Followers::tellMoved(std::uint64_t number, const ring::FrameLedger::Moved& moved) {
+    v1::FollowAnswer answer;
+    v1::MovedFrames& frames = *answer.mutable_moved();
+    frames.set_worker(moved.worker);
+    stream::SegmentOrder order;
+    order.name = moved.name;
+    order.generation = moved.generation;
+    wire::toMessage(order, *frames.mutable_name());
+    frames.set_to_worker(moved.toWorker);
+    frames.set_to_generation(moved.toGeneration);
+    for (const auto& [frame, codedBytes] : moved.codedBytes) {
+        v1::MovedFrame& one = *frames.add_frames();
+        one.set_frame(static_cast<std::uint64_t>(frame));
+        one.set_coded_bytes(codedBytes);
+    }
+    std::shared_ptr<FollowCall> call;
     {
         MutexLock lock(mutex_);
+        for (const Relay& relay : relays_) {
+            call = relay.number == number ? relay.call : call;
+        }
+    }
+    if (call != nullptr) {
+        call->send(std::move(answer));
+    }
+}
+
+// A relay's call has ended. Its rings end, too: it would not learn where frames have moved.
+void Followers::went() {
+    std::size_t fetching = 0;
+    std::vector<std::shared_ptr<RingPump>> cut;
+    {
+        MutexLock lock(mutex_);
+        std::set<std::uint64_t> gone;
+        for (const Relay& relay : relays_) {
+            if (relay.call->isOver() && relay.number != 0) {
+                gone.insert(relay.number);
+            }
+        }
+        std::ranges::copy_if(rings_, std::back_inserter(cut),
+                             [&gone](const auto& ring) { return gone.contains(ring->relay()); });
         relays_.remove_if([](const Relay& relay) { return relay.call->isOver(); });
         fetching = static_cast<std::size_t>(
             std::ranges::count_if(relays_, [](const Relay& relay) { return relay.number != 0; }));
+    }
+    for (const auto& ring : cut) {
+        ring->close({grpc::StatusCode::UNAVAILABLE, "the relay has stopped following the feed"});
     }
     if (options_.ledger != nullptr) {
         options_.ledger->setRelays(fetching);
@@ -157,7 +200,10 @@ void Followers::came(const std::shared_ptr<FollowCall>& call, const v1::JoinRequ
 Followers::RingReactor* Followers::ring() {
     const std::shared_ptr<RingPump> pump = RingPump::start(
         {options_.feedSocket, options_.isNetwork, options_.admits, options_.ledger,
-         [this](const std::string& session) { return numberOf(session); }, options_.badFrame});
+         [this](const std::string& session) { return numberOf(session); }, options_.badFrame,
+         [this](std::uint64_t relay, const ring::FrameLedger::Moved& moved) {
+             tellMoved(relay, moved);
+         }});
     std::list<std::shared_ptr<RingPump>> over;  // their threads end outside of the lock
     const char* refused = nullptr;
     {

@@ -75,6 +75,7 @@ class Followers {
     void came(const std::shared_ptr<FollowCall>& call, const v1::JoinRequest& request);
     void went();
     std::uint64_t numberOf(const std::string& session);
+    void tellMoved(std::uint64_t relay, const ring::FrameLedger::Moved& moved);
 
     const FollowersOptions options_;
     std::unique_ptr<GroupExit> group_;  ///< null: no group is carried

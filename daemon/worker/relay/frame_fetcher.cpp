@@ -1,6 +1,5 @@
 #include "daemon/worker/relay/frame_fetcher.h"
 
-#include <charconv>
 #include <utility>
 
 #include "backend/core/log.h"
@@ -11,33 +10,31 @@
 namespace millrace::relay {
 namespace {
 
-/// 0: it names no worker.
-std::uint64_t workerOf(const grpc::CallbackServerContext& context) {
+wire::WorkerConnection connectionOf(const grpc::CallbackServerContext& context) {
     const auto& metadata = context.client_metadata();
-    const auto name = metadata.find(wire::kSessionKey);
-    std::uint64_t number = 0;
-    if (name != metadata.end()) {
-        std::from_chars(name->second.data(), name->second.data() + name->second.size(), number);
-    }
-    return number;
+    const auto text = metadata.find(wire::kSessionKey);
+    return text == metadata.end()
+               ? wire::WorkerConnection()
+               : wire::WorkerConnection::parse({text->second.data(), text->second.size()});
 }
 
 }  // namespace
 
 FrameFetcher::Fetch::~Fetch() {
-    if (owed_ != nullptr) {
-        owed_->forget(wire::orderOf(part_), part_.frame);
+    std::shared_ptr<wire::OwedFrames> owed;
+    {
+        MutexLock lock(fetcher_.mutex_);
+        fetcher_.fetches_.erase(this);
+        owed = std::move(owed_);
+    }
+    if (owed != nullptr) {
+        owed->forget(wire::orderOf(part_), part_.frame);
     }
 }
 
 std::optional<Result<segment::CodedFrame>> FrameFetcher::Fetch::take() {
-    MutexLock lock(mutex_);
+    MutexLock lock(fetcher_.mutex_);
     return std::exchange(coded_, std::nullopt);
-}
-
-void FrameFetcher::Fetch::done(Result<segment::CodedFrame> coded) {
-    MutexLock lock(mutex_);
-    coded_ = std::move(coded);
 }
 
 Result<std::unique_ptr<FrameFetcher>> FrameFetcher::start(const std::string& host) {
@@ -67,7 +64,7 @@ FrameFetcher::~FrameFetcher() {
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* FrameFetcher::Frames(
     grpc::CallbackServerContext* context) {
-    const std::uint64_t number = workerOf(*context);
+    const auto [number, connection] = connectionOf(*context);
     const auto owed = std::make_shared<wire::OwedFrames>();
     const auto place = std::make_shared<std::weak_ptr<FrameStream>>();
     const std::shared_ptr<FrameStream> call =
@@ -96,6 +93,7 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* FrameFetcher::Frame
         Worker& worker = workers_[number];
         before = std::move(worker.call);
         worker = {call, owed};
+        connections_[number] = connection;
     }
     if (before != nullptr) {
         before->close({grpc::StatusCode::ABORTED, "frames: the worker has connected again"});
@@ -103,6 +101,7 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* FrameFetcher::Frame
     logDebug("relay: a data worker is connected", {{"worker", number}});
     call->readNext();
     call->send(transport::bufferOf(v1::FrameRequest()));  // the call is accepted
+    connected(number);
     return call.get();
 }
 
@@ -130,43 +129,163 @@ v1::FollowWord FrameFetcher::traffic() {
     return word;
 }
 
-std::shared_ptr<FrameFetcher::Fetch> FrameFetcher::fetch(const stream::FramePart& part,
-                                                         std::function<void()> onDone) {
-    Worker from;
+FrameFetcher::FetchPtr FrameFetcher::fetch(const stream::FramePart& part, Handlers handlers) {
+    auto fetch = std::make_shared<Fetch>(*this, part, std::move(handlers));
     {
         MutexLock lock(mutex_);
+        fetches_.emplace(fetch.get(), fetch);
+    }
+    request(fetch);
+    return fetch;
+}
+
+/// Requests the frame from the worker that has it now.
+void FrameFetcher::request(const FetchPtr& fetch) {
+    Worker from;
+    std::shared_ptr<wire::OwedFrames> before;
+    stream::FramePart was, part;
+    {
+        MutexLock lock(mutex_);
+        was = fetch->part_;
+        followMoves(fetch->part_);
+        part = fetch->part_;
         const auto worker = workers_.find(part.worker);
         if (worker != workers_.end()) {
             from = worker->second;
         }
+        before = std::exchange(fetch->owed_, from.owed);
     }
-    const auto fetch = std::make_shared<Fetch>(from.owed, part);
+    if (before != nullptr) {
+        before->forget(wire::orderOf(was), was.frame);
+    }
     if (from.call == nullptr) {
-        fetch->done(unavailable("data worker ", part.worker, " is not connected"));
-        onDone();
-        return fetch;
+        lost(*fetch, part.worker);
+        return;
     }
     const stream::SegmentOrder order = wire::orderOf(part);
-    const std::weak_ptr<Fetch> into = fetch;
-    from.owed->ask(
-        order, part.frame, part.codedBytes,
-        [into, onDone = std::move(onDone)](std::int64_t, Result<segment::CodedFrame> coded) {
-            if (const auto wanted = into.lock()) {
-                wanted->done(std::move(coded));
-                onDone();
-            }
-            return okStatus();
-        });
+    from.owed->ask(order, part.frame, part.codedBytes,
+                   [this, into = std::weak_ptr<Fetch>(fetch), owed = from.owed.get()](
+                       std::int64_t, Result<segment::CodedFrame> coded) {
+                       if (const auto wanted = into.lock()) {
+                           came(wanted, owed, std::move(coded));
+                       }
+                       return okStatus();
+                   });
     if (from.call->isOver()) {  // it may have ended before ask()
         from.owed->end(unavailable("the connection of data worker ", part.worker, " has ended"));
-        return fetch;
+        return;
     }
-    v1::FrameRequest request;
-    wire::toMessage(order, *request.mutable_name());
-    request.set_first(static_cast<std::uint64_t>(part.frame));
-    request.set_count(1);
-    from.call->send(transport::bufferOf(request));
-    return fetch;
+    v1::FrameRequest message;
+    wire::toMessage(order, *message.mutable_name());
+    message.set_first(static_cast<std::uint64_t>(part.frame));
+    message.set_count(1);
+    from.call->send(transport::bufferOf(message));
+}
+
+/// An answer from a place at which the frame is not awaited any more is used if it is the frame.
+void FrameFetcher::came(const FetchPtr& fetch, const wire::OwedFrames* from,
+                        Result<segment::CodedFrame> coded) {
+    const bool isLost = coded.status().code() == absl::StatusCode::kUnavailable;
+    std::uint64_t worker = 0;
+    {
+        MutexLock lock(mutex_);
+        const bool isCurrent = fetch->owed_.get() == from;
+        if (fetch->isDone_ || (!coded.ok() && !isCurrent)) {
+            return;
+        }
+        if (isCurrent) {
+            fetch->owed_.reset();
+        }
+        worker = fetch->part_.worker;
+        if (!isLost) {
+            fetch->coded_ = std::move(coded);
+            fetch->isDone_ = true;
+        }
+    }
+    if (isLost) {
+        lost(*fetch, worker);
+    } else {
+        fetch->handlers_.onDone();
+    }
+}
+
+void FrameFetcher::lost(const Fetch& fetch, std::uint64_t worker) {
+    std::uint32_t connection = 0;
+    {
+        MutexLock lock(mutex_);
+        const auto last = connections_.find(worker);
+        connection = last != connections_.end() ? last->second : 0;
+    }
+    fetch.handlers_.onLost(worker, connection);
+}
+
+void FrameFetcher::followMoves(stream::FramePart& part) const {
+    for (std::size_t step = 0; step < kMovesMost; ++step) {
+        const auto move = moves_.find({part.worker, part.name, part.generation});
+        if (move == moves_.end() || !move->second.codedBytes.contains(part.frame)) {
+            return;
+        }
+        part.worker = move->second.toWorker;
+        part.generation = move->second.toGeneration;
+        part.codedBytes = move->second.codedBytes.at(part.frame);
+    }
+}
+
+template <typename Is>
+std::vector<FrameFetcher::FetchPtr> FrameFetcher::awaited(const Is& is) {
+    std::vector<FetchPtr> found;
+    for (const auto& [raw, fetch] : fetches_) {
+        if (!raw->isDone_ && is(*raw)) {
+            if (FetchPtr alive = fetch.lock()) {
+                found.push_back(std::move(alive));
+            }
+        }
+    }
+    return found;
+}
+
+void FrameFetcher::connected(std::uint64_t number) {
+    std::vector<FetchPtr> waiting;
+    {
+        MutexLock lock(mutex_);
+        waiting = awaited([number](const Fetch& fetch) {
+            return fetch.owed_ == nullptr && fetch.part_.worker == number;
+        });
+    }
+    for (const FetchPtr& fetch : waiting) {
+        request(fetch);
+    }
+}
+
+void FrameFetcher::moved(const v1::MovedFrames& moved) {
+    const stream::SegmentOrder order = wire::orderOf(moved.name());
+    const Home home{moved.worker(), order.name, order.generation};
+    std::vector<FetchPtr> waiting;
+    {
+        MutexLock lock(mutex_);
+        const auto [place, isNew] = moves_.try_emplace(home);
+        Move& move = place->second;
+        move.toWorker = moved.to_worker();
+        move.toGeneration = moved.to_generation();
+        for (const v1::MovedFrame& frame : moved.frames()) {
+            move.codedBytes[static_cast<std::int64_t>(frame.frame())] = frame.coded_bytes();
+        }
+        if (isNew) {
+            moveOrder_.push_back(home);
+        }
+        if (moveOrder_.size() > kMovesMost) {
+            moves_.erase(moveOrder_.front());  // the newest is behind it
+            moveOrder_.pop_front();
+        }
+        waiting = awaited([&home, &move](const Fetch& fetch) {
+            const stream::FramePart& part = fetch.part_;
+            return home == Home{part.worker, part.name, part.generation} &&
+                   move.codedBytes.contains(part.frame);
+        });
+    }
+    for (const FetchPtr& fetch : waiting) {
+        request(fetch);
+    }
 }
 
 }  // namespace millrace::relay

@@ -2,15 +2,20 @@
 // FrameFetcher: the frames that a relay's ranks need from data workers. It listens; workers connect
 // and send the frames that it requests. Used by Relay.
 //
-// Threads: any; gRPC's deliver frames. Owns: the server, the workers' calls. Bounds: a frame is
-// requested once it has a place in its rank's ring. Failure: start() returns a sentence; a Fetch
-// gets kUnavailable when its worker's connection ends, and kNotFound or kDataLoss from the worker.
+// A frame whose worker is not connected is requested when the worker connects again, or from the
+// worker that has it instead (moved()). Threads: any; gRPC's deliver frames. Owns: the server, the
+// workers' calls. Bounds: a frame is requested once it has a place in its rank's ring; the last
+// kMovesMost moves are known. Failure: start() returns a sentence; a Fetch gets kNotFound or
+// kDataLoss from the worker.
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <grpcpp/grpcpp.h>
 
@@ -27,24 +32,34 @@ namespace millrace::relay {
 
 class FrameFetcher final : private v1::Data::WithRawCallbackMethod_Frames<v1::Data::Service> {
  public:
+    struct Handlers {
+        std::function<void()> onDone;  ///< take() has something; once
+        /// The worker is not connected; `connection` was its last one, 0: it had none. The frame
+        /// comes once it has connected again or moved().
+        std::function<void(std::uint64_t worker, std::uint32_t connection)> onLost;
+    };
     /// One frame that was requested. Destroying it drops the frame when it arrives.
     class Fetch {
      public:
-        Fetch(std::shared_ptr<wire::OwedFrames> owed, const stream::FramePart& part)
-            : owed_(std::move(owed)), part_(part) {}
+        Fetch(FrameFetcher& fetcher, const stream::FramePart& part, Handlers handlers)
+            : fetcher_(fetcher), handlers_(std::move(handlers)), part_(part) {}
         ~Fetch();
         Fetch(const Fetch&) = delete;
         Fetch& operator=(const Fetch&) = delete;
         /// Nothing: it has not arrived.
         std::optional<Result<segment::CodedFrame>> take();
-        void done(Result<segment::CodedFrame> coded);
 
      private:
-        const std::shared_ptr<wire::OwedFrames> owed_;  ///< null: no connection
-        const stream::FramePart part_;
-        Mutex mutex_;
-        std::optional<Result<segment::CodedFrame>> coded_ MR_GUARDED_BY(mutex_);
+        friend class FrameFetcher;
+        FrameFetcher& fetcher_;
+        const Handlers handlers_;
+        // Under the fetcher's lock.
+        stream::FramePart part_;                  ///< where it is now
+        std::shared_ptr<wire::OwedFrames> owed_;  ///< from which it is requested; null: none
+        std::optional<Result<segment::CodedFrame>> coded_;
+        bool isDone_ = false;
     };
+    static constexpr std::size_t kMovesMost = 4096;
 
     /// `host`: of this machine, where workers can connect to it.
     static Result<std::unique_ptr<FrameFetcher>> start(const std::string& host);
@@ -54,9 +69,11 @@ class FrameFetcher final : private v1::Data::WithRawCallbackMethod_Frames<v1::Da
     const std::string& join() const { return join_; }
     /// Returns the bytes and waiting time of each open connection.
     v1::FollowWord traffic();
-    /// Requests the frame. `onDone` is called once, when take() has something, on any thread; also
-    /// from inside this call.
-    std::shared_ptr<Fetch> fetch(const stream::FramePart& part, std::function<void()> onDone);
+    /// Requests the frame. Handlers are called on any thread, also from inside this call; the
+    /// fetch must end before the fetcher.
+    std::shared_ptr<Fetch> fetch(const stream::FramePart& part, Handlers handlers);
+    /// Frames are at another worker now; those that are awaited are requested there.
+    void moved(const v1::MovedFrames& moved);
 
  private:
     using FrameStream = transport::ServerDuplex<grpc::ByteBuffer, grpc::ByteBuffer>;
@@ -64,14 +81,39 @@ class FrameFetcher final : private v1::Data::WithRawCallbackMethod_Frames<v1::Da
         std::shared_ptr<FrameStream> call;
         std::shared_ptr<wire::OwedFrames> owed;
     };
+    /// An order of a worker, as references name it.
+    struct Home {
+        std::uint64_t worker = 0;
+        stream::SegmentName name;
+        std::uint32_t generation = 0;
+        auto operator<=>(const Home&) const = default;
+    };
+    struct Move {
+        std::uint64_t toWorker = 0;
+        std::uint32_t toGeneration = 0;
+        std::map<std::int64_t, std::uint64_t> codedBytes;  ///< by frame
+    };
+    using FetchPtr = std::shared_ptr<Fetch>;
     FrameFetcher() = default;
     grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Frames(
         grpc::CallbackServerContext* context) override;
     void closed(std::uint64_t number, const std::shared_ptr<wire::OwedFrames>& owed);
+    void connected(std::uint64_t number);
+    void request(const FetchPtr& fetch);
+    void lost(const Fetch& fetch, std::uint64_t worker);
+    void came(const FetchPtr& fetch, const wire::OwedFrames* from,
+              Result<segment::CodedFrame> coded);
+    void followMoves(stream::FramePart& part) const MR_REQUIRES(mutex_);
+    template <typename Is>
+    std::vector<FetchPtr> awaited(const Is& is) MR_REQUIRES(mutex_);
 
     std::string join_;
     Mutex mutex_;
-    std::map<std::uint64_t, Worker> workers_ MR_GUARDED_BY(mutex_);  ///< by number
+    std::map<std::uint64_t, Worker> workers_ MR_GUARDED_BY(mutex_);             ///< by number
+    std::map<std::uint64_t, std::uint32_t> connections_ MR_GUARDED_BY(mutex_);  ///< the last ones
+    std::map<Home, Move> moves_ MR_GUARDED_BY(mutex_);
+    std::deque<Home> moveOrder_ MR_GUARDED_BY(mutex_);  ///< of moves_, oldest first
+    std::map<Fetch*, std::weak_ptr<Fetch>> fetches_ MR_GUARDED_BY(mutex_);
     std::unique_ptr<transport::Server> server_;
 };
 

@@ -42,8 +42,17 @@ Status PartsFiller::add(const ring::FrameSlot& slot, const ring::FrameNumbers& n
     Filling filling{slot, numbers, std::move(parts), std::move(payload), {}};
     for (const ring::RingPart& part : filling.parts) {
         filling.fetches.push_back(
-            part.isInline() ? nullptr
-                            : fetcher_->fetch(part.reference, [inbox = inbox_] { inbox->tell(); }));
+            part.isInline()
+                ? nullptr
+                : fetcher_->fetch(part.reference, {[inbox = inbox_] { inbox->tell(); },
+                                                   [inbox = inbox_](std::uint64_t worker,
+                                                                    std::uint32_t connection) {
+                                                       {
+                                                           MutexLock lock(inbox->mutex);
+                                                           inbox->lost[worker] = connection;
+                                                       }
+                                                       inbox->tell();
+                                                   }}));
     }
     MutexLock lock(inbox_->mutex);
     inbox_->waiting.push_back(std::move(filling));
@@ -77,6 +86,17 @@ void PartsFiller::run(const std::stop_token& stop) {
     }
 }
 
+void PartsFiller::tellLost() {
+    std::map<std::uint64_t, std::uint32_t> lost;
+    {
+        MutexLock lock(inbox_->mutex);
+        lost.swap(inbox_->lost);
+    }
+    for (const auto& [worker, connection] : lost) {
+        handlers_.onLost(worker, connection);
+    }
+}
+
 Result<segment::CodedFrame> PartsFiller::await(FrameFetcher::Fetch& fetch,
                                                const std::stop_token& stop) {
     Inbox& inbox = *inbox_;
@@ -85,6 +105,7 @@ Result<segment::CodedFrame> PartsFiller::await(FrameFetcher::Fetch& fetch,
             MutexLock lock(inbox.mutex);
             inbox.hasNews = false;
         }
+        tellLost();
         if (auto coded = fetch.take()) {
             return *std::move(coded);
         }
@@ -108,7 +129,7 @@ Status PartsFiller::decode(const stream::FramePart& part, const segment::CodedFr
     if (!bytes.ok()) {
         return refused(messageOf(bytes.status()));
     }
-    if (*bytes != part.bytes || coded.bytes.size() != part.codedBytes) {
+    if (*bytes != part.bytes) {
         return refused("it has another size than its reference says");
     }
     const Status decoded = decoder_.decodeSummed(coded.bytes, to);

@@ -4,10 +4,12 @@
 //
 // Threads: add() by one owner; one of its own ("relay-fill") decodes, in the order of the slots.
 // Bounds: the ring's slots. Failure: reported once through onBroken; nothing is filled after it. A
-// frame whose rows differ from its reference is kDataLoss and names its worker.
+// frame whose rows differ from its reference is kDataLoss and names its worker. The frames
+// of a worker that is not connected are awaited (FrameFetcher).
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -28,6 +30,8 @@ class PartsFiller {
     struct Handlers {
         /// `frames`: fetched and written since the start.
         std::function<void(std::uint64_t frames)> onWritten;
+        /// A frame is awaited of a worker that is not connected, as FrameFetcher::Handlers.
+        std::function<void(std::uint64_t worker, std::uint32_t connection)> onLost;
         /// `worker`: whose frame it is; 0: none's.
         std::function<void(const Status& why, std::uint64_t worker)> onBroken;
     };
@@ -54,6 +58,7 @@ class PartsFiller {
     Status fill(Filling& filling, const std::stop_token& stop);
     Status decode(const stream::FramePart& part, const segment::CodedFrame& coded,
                   std::span<std::byte> to);
+    void tellLost();
     Result<segment::CodedFrame> await(FrameFetcher::Fetch& fetch, const std::stop_token& stop);
 
     ring::RingWriter& to_;
@@ -69,6 +74,7 @@ class PartsFiller {
         CondVar changed;
         std::deque<Filling> waiting MR_GUARDED_BY(mutex);
         bool hasNews MR_GUARDED_BY(mutex) = false;
+        std::map<std::uint64_t, std::uint32_t> lost MR_GUARDED_BY(mutex);  ///< connection by worker
         void tell() {
             MutexLock lock(mutex);
             hasNews = true;

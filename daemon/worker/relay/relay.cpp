@@ -115,9 +115,14 @@ Status Relay::openLink() {
     v1::JoinRequest request = requestOf(file, buildId_);
     request.set_relay(session_);
     request.set_relay_join(fetcher_ != nullptr ? fetcher_->join() : "");
-    ASSIGN_OR_RETURN(link_, FollowLink::open(file, request, [this] {
-                         events_.push({loader::FeedEvent::Kind::kWake});
-                     }));
+    ASSIGN_OR_RETURN(link_,
+                     FollowLink::open(
+                         file, request, [this] { events_.push({loader::FeedEvent::Kind::kWake}); },
+                         [fetcher = fetcher_.get()](const v1::MovedFrames& moved) {
+                             if (fetcher != nullptr) {
+                                 fetcher->moved(moved);
+                             }
+                         }));
     return okStatus();
 }
 

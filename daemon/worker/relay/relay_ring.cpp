@@ -218,6 +218,12 @@ Status RelayRing::copy(RingCopy& to, const std::stop_token& stop) {
              written.set_written_frames(frames);
              call.send(written);
          },
+         [&call](std::uint64_t worker, std::uint32_t connection) {
+             v1::RingWord lost;
+             lost.set_lost_worker(worker);
+             lost.set_lost_connection(connection);
+             call.send(lost);
+         },
          [&breakage](const Status& why, std::uint64_t worker) { breakage.tell(why, worker); }});
     const Status status = copy(to, call, filler, breakage.stop.get_token());
     const auto [why, worker] = breakage.seen();
@@ -236,17 +242,15 @@ Status RelayRing::copy(RingCopy& to, Call& call, PartsFiller& filler, const std:
     return tellEnd(call, stop);
 }
 
-/// Tells the leading feed from which worker no frame can be fetched; the feed then ends the call.
+/// Tells the leading feed whose frame cannot be used; the feed then ends the call.
 Status RelayRing::report(Call& call, const Status& why, std::uint64_t worker) {
     if (worker == 0) {
         return why;
     }
-    v1::RingWord lost;
-    lost.set_lost_worker(worker);
-    if (why.code() == absl::StatusCode::kDataLoss) {
-        lost.set_bad_frame(std::string(messageOf(why)));
-    }
-    call.send(lost);
+    v1::RingWord bad;
+    bad.set_lost_worker(worker);
+    bad.set_bad_frame(std::string(messageOf(why)));
+    call.send(bad);
     call.awaitEndFor(kEndTime);
     return unavailable(messageOf(why));
 }

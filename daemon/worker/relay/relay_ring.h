@@ -4,10 +4,10 @@
 //
 // A call that breaks before anything arrived is retried. Later, the relay hangs up on the rank,
 // which reconnects and sends its position. Refusals of the feed, and entries that do not fit into
-// memory, are reported to the rank as an error of its stream. A frame that cannot be fetched from
-// its data worker counts as a call that breaks. Threads: one of its own ("relay-ring"). Owns: its
-// call. The destructor ends both; if the rank has taken the end, only after the feed knows it.
-// Failure: reported to the rank and to the log.
+// memory, are reported to the rank as an error of its stream. A frame that a data worker does not
+// hold, or that cannot be used, counts as a call that breaks. Threads: one of its own
+// ("relay-ring"). Owns: its call. The destructor ends both; if the rank has taken the end, only
+// after the feed knows it. Failure: reported to the rank and to the log.
 #include <atomic>
 #include <cstdint>
 #include <functional>

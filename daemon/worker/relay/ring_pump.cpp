@@ -118,11 +118,13 @@ Status RingPump::heardOfFrames(const v1::RingWord& word) {
     if (word.lost_worker() == 0) {
         return okStatus();
     }
-    options_.ledger->block(word.lost_worker(), ledgerRing_);
-    if (!word.bad_frame().empty()) {
-        options_.badFrame(word.lost_worker(), word.bad_frame());
+    options_.ledger->block(word.lost_worker(), ledgerRing_, word.lost_connection(),
+                           ring::steadyNs());
+    if (word.bad_frame().empty()) {
+        return okStatus();
     }
-    return unavailable("the relay cannot fetch a frame from its data worker");
+    options_.badFrame(word.lost_worker(), word.bad_frame());
+    return unavailable("the relay cannot use a frame of its data worker");
 }
 
 /// Tells the feed that this ring takes references, if its relay can fetch frames.
@@ -131,12 +133,17 @@ Status RingPump::openLedger(const v1::RingWord& word) {
     const std::uint64_t relay =
         options_.ledger != nullptr ? options_.relayOf(word.join().relay()) : 0;
     if (relay != 0 && hello.stream == "train") {
-        ledgerRing_ = options_.ledger->open(relay, [self = weak_from_this()] {
-            if (const auto pump = self.lock()) {
-                pump->close({grpc::StatusCode::UNAVAILABLE,
-                             "a data worker that owed frames to this ring is gone"});
-            }
-        });
+        relay_ = relay;
+        ledgerRing_ = options_.ledger->open(
+            relay, {[self = weak_from_this()] {
+                        if (const auto pump = self.lock()) {
+                            pump->close({grpc::StatusCode::UNAVAILABLE,
+                                         "a data worker that owed frames to this ring is gone"});
+                        }
+                    },
+                    [relay, moved = options_.moved](const ring::FrameLedger::Moved& frames) {
+                        moved(relay, frames);
+                    }});
     }
     hello.ledgerRing = ledgerRing_;
     hello_ = ring::helloLine(hello);

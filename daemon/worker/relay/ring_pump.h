@@ -32,6 +32,7 @@ struct PumpOptions {
     /// The number of a relay that fetches frames, by its session; 0: it is not one.
     std::function<std::uint64_t(const std::string& session)> relayOf;
     std::function<void(std::uint64_t worker, const std::string& why)> badFrame;
+    std::function<void(std::uint64_t relay, const ring::FrameLedger::Moved&)> moved;
 };
 
 class RingPump final : public std::enable_shared_from_this<RingPump> {
@@ -42,6 +43,8 @@ class RingPump final : public std::enable_shared_from_this<RingPump> {
     RingCall& call() { return *call_; }
     /// Whether no thread of it runs any more.
     bool isOver() const { return isOver_; }
+    /// The relay that fetches frames for it; 0: none.
+    std::uint64_t relay() const { return relay_; }
     /// Ends the call and with it the rank's ring.
     void close(const grpc::Status& status);
     /// The same, and waits until no thread of it runs. Its owner calls it before releasing it: the
@@ -68,8 +71,9 @@ class RingPump final : public std::enable_shared_from_this<RingPump> {
     UniqueFd abort_;  ///< readable: the call is over
     std::string hello_;
     ring::FrameLedger::RingId ledgerRing_ = 0;  ///< 0: the relay fetches no frames for it
-    std::unique_ptr<ring::FeedLink> link_;      ///< used by its thread only
-    EntriesWriter writer_;                      ///< likewise
+    std::atomic<std::uint64_t> relay_{0};
+    std::unique_ptr<ring::FeedLink> link_;  ///< used by its thread only
+    EntriesWriter writer_;                  ///< likewise
     std::atomic<bool> isOver_{false};
 
     Mutex mutex_;

@@ -1,6 +1,25 @@
 #include "daemon/worker/wire/order_name.h"
 
+#include <charconv>
+
+#include "backend/core/status.h"
+
 namespace millrace::wire {
+
+std::string WorkerConnection::text() const {
+    return strCat(worker, "/", connection);
+}
+
+WorkerConnection WorkerConnection::parse(std::string_view text) {
+    WorkerConnection parsed;
+    const char* const end = text.data() + text.size();
+    const auto [slash, wrong] = std::from_chars(text.data(), end, parsed.worker);
+    if (wrong != std::errc() || slash == end || *slash != '/' ||
+        std::from_chars(slash + 1, end, parsed.connection).ptr != end) {
+        return {};
+    }
+    return parsed;
+}
 
 void toMessage(const stream::SegmentOrder& order, v1::OrderName& out) {
     out.set_epoch(order.name.epoch);

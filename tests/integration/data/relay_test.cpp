@@ -234,9 +234,12 @@ TEST_F(DataRelayChaos, DataWorkersThatAreKilledChangeNothing) {
     readWhileWorkersAreKilled({});
 }
 
-// The frames that a killed worker owed come from others.
+// The frames that a killed worker owed come from others, and no rank has to come again.
 TEST_F(DataRelayChaos, DataWorkersThatOweFramesAreKilled) {
     readWhileWorkersAreKilled({"--listen", "127.0.0.1"});
+    EXPECT_EQ(reopens_, 0);
+    EXPECT_NE(said("feed").find("another worker has the frames that a lost one owed"),
+              std::string::npos);
 }
 
 // The leading feed dies; another one starts, with another token in the same join file.

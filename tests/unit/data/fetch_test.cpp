@@ -12,6 +12,7 @@
 #include "daemon/worker/data/frame_sender.h"
 #include "daemon/worker/relay/frame_fetcher.h"
 #include "daemon/worker/relay/parts_filler.h"
+#include "daemon/worker/wire/order_name.h"
 #include "tests/support/poll.h"
 
 namespace millrace::data {
@@ -86,6 +87,11 @@ class FetchTest : public ::testing::Test {
                                              MutexLock lock(mutex_);
                                              numWritten_ = frames;
                                          },
+                                         [this](std::uint64_t worker, std::uint32_t connection) {
+                                             MutexLock lock(mutex_);
+                                             lost_ = worker;
+                                             lostConnection_ = connection;
+                                         },
                                          [this](const Status& why, std::uint64_t worker) {
                                              MutexLock lock(mutex_);
                                              broken_ = why;
@@ -94,14 +100,28 @@ class FetchTest : public ::testing::Test {
         ASSERT_TRUE(filler_->setColumns(frameOf(0, 0).bytes()).ok());
     }
     /// A worker that answers with `frameOf`.
-    void connect(FrameSender::FrameOf frameOf) {
+    void connect(FrameSender::FrameOf frameOf, std::uint64_t worker = kWorker) {
         std::atomic<bool> isOpen{false};
         sender_ =
             std::make_unique<FrameSender>(std::move(frameOf), [] {}, [&isOpen] { isOpen = true; });
         const auto file = transport::JoinFile::fromText(fetcher_->join(), "the relay's");
         ASSERT_TRUE(file.ok()) << file.status();
-        sender_->start(*transport::openChannel(*file), std::to_string(kWorker));
+        sender_->start(*transport::openChannel(*file), wire::WorkerConnection{worker, 3}.text());
         ASSERT_TRUE(test::eventually([&] { return isOpen.load(); }));
+    }
+    std::uint64_t awaitLost() {
+        EXPECT_TRUE(test::eventually([&] {
+            MutexLock lock(mutex_);
+            return lost_ != 0;
+        }));
+        MutexLock lock(mutex_);
+        return std::exchange(lost_, 0);
+    }
+    void awaitWritten(std::uint64_t frames) {
+        EXPECT_TRUE(test::eventually([&] {
+            MutexLock lock(mutex_);
+            return numWritten_ == frames;
+        }));
     }
     void add(std::vector<ring::RingPart> parts, std::int64_t number) {
         const auto slot = writer_->reserve(relay::PartsFiller::framesBytes(parts), 0, number, {});
@@ -129,6 +149,8 @@ class FetchTest : public ::testing::Test {
     std::unique_ptr<FrameSender> sender_;
     Mutex mutex_;
     std::uint64_t numWritten_ MR_GUARDED_BY(mutex_) = 0, whose_ MR_GUARDED_BY(mutex_) = 0;
+    std::uint64_t lost_ MR_GUARDED_BY(mutex_) = 0;
+    std::uint32_t lostConnection_ MR_GUARDED_BY(mutex_) = 0;
     Status broken_ MR_GUARDED_BY(mutex_);
 };
 
@@ -144,10 +166,7 @@ TEST_F(FetchTest, WritesFramesInTheirOrderAndJoinsParts) {
     rows.from = 10;
     rows.to = 13;
     add({{rows, {}}}, 8);
-    ASSERT_TRUE(test::eventually([&] {
-        MutexLock lock(mutex_);
-        return numWritten_ == 4;
-    }));
+    awaitWritten(4);
     const std::vector<std::vector<std::int64_t>> expected = {{4}, {5, 6, 7}, {8}};
     for (const std::vector<std::int64_t>& numbers : expected) {
         ring::RingEntry entry;
@@ -206,34 +225,63 @@ TEST_F(FetchTest, HearsThatAFrameIsGone) {
     EXPECT_TRUE(ring_->hasNext());
 }
 
-TEST_F(FetchTest, HearsThatTheWorkerIsGone) {
-    std::atomic<bool> isAsked{false};
-    Mutex mutex;
-    CondVar changed;
-    bool mayAnswer = false;
-    connect([&](const stream::SegmentOrder&, std::int64_t) -> std::optional<segment::CodedFrame> {
-        isAsked = true;
-        MutexLock lock(mutex);
-        while (!mayAnswer) {
-            changed.wait(mutex);
-        }
-        return std::nullopt;
+// Frames whose worker loses its connection are requested again when it has another one.
+TEST_F(FetchTest, AsksAgainWhenTheWorkerConnectsAgain) {
+    std::atomic<int> numAsked{0};
+    connect([&](const stream::SegmentOrder&, std::int64_t frame) {
+        ++numAsked;
+        return frame == 4 ? std::optional(codedOf(frame)) : std::nullopt;
     });
     add({{partOf(4), {}}}, 4);
-    ASSERT_TRUE(test::eventually([&] { return isAsked.load(); }));
-    std::jthread closing([&] { sender_->close(); });
-    {
-        MutexLock lock(mutex);
-        mayAnswer = true;
-        changed.notifyAll();
-    }
-    closing.join();
-    const absl::StatusCode code = awaitBroken().code();
-    EXPECT_TRUE(code == absl::StatusCode::kUnavailable || code == absl::StatusCode::kNotFound);
-    EXPECT_EQ(whose(), kWorker);
+    awaitWritten(1);
+    sender_.reset();
+    add({{partOf(5), {}}}, 5);
+    add({{partOf(6), {}}, {partOf(7), {}}}, 6);
+    EXPECT_EQ(awaitLost(), kWorker);
+    EXPECT_EQ(lostConnection_, 3U);
+    connect([](const stream::SegmentOrder&, std::int64_t frame) { return codedOf(frame); });
+    awaitWritten(4);
+    EXPECT_EQ(numAsked, 1);
 }
 
-// Another token opens no connection, and a worker that is not connected is an error at once.
+// Frames of a lost worker come from another worker: those that are awaited, and those of
+// references that come later.
+TEST_F(FetchTest, FollowsFramesToAnotherWorker) {
+    constexpr std::uint64_t kSecond = 11, kThird = 12;
+    add({{partOf(4), {}}}, 4);
+    EXPECT_EQ(awaitLost(), kWorker);
+    const auto move = [&](std::uint64_t from, std::uint32_t generation, std::uint64_t to) {
+        v1::MovedFrames moved;
+        moved.set_worker(from);
+        moved.mutable_name()->set_segment(3);
+        moved.mutable_name()->set_generation(generation);
+        moved.set_to_worker(to);
+        moved.set_to_generation(generation + 1);
+        for (const std::int64_t frame : {4, 5}) {
+            v1::MovedFrame& one = *moved.add_frames();
+            one.set_frame(static_cast<std::uint64_t>(frame));
+            one.set_coded_bytes(codedOf(frame).bytes.size());
+        }
+        fetcher_->moved(moved);
+    };
+    move(kWorker, 5, kSecond);
+    EXPECT_EQ(awaitLost(), kSecond);  // it is not connected either
+    move(kSecond, 6, kThird);
+    EXPECT_EQ(awaitLost(), kThird);
+    connect(
+        [](const stream::SegmentOrder& order, std::int64_t frame) {
+            EXPECT_EQ(order.generation, 7U);
+            return codedOf(frame);
+        },
+        kThird);
+    awaitWritten(1);
+    add({{partOf(5), {}}}, 5);
+    awaitWritten(2);
+    add({{partOf(6), {}}}, 6);  // this frame did not move
+    EXPECT_EQ(awaitLost(), kWorker);
+}
+
+// Another token opens no connection.
 TEST_F(FetchTest, ServesOnlyWorkersOfItsFile) {
     transport::JoinFile file = *transport::JoinFile::fromText(fetcher_->join(), "the relay's");
     EXPECT_TRUE(file.certificate.keyPem.empty());
@@ -241,11 +289,11 @@ TEST_F(FetchTest, ServesOnlyWorkersOfItsFile) {
     std::atomic<bool> isOpen{false}, isClosed{false};
     FrameSender stranger([](const stream::SegmentOrder&, std::int64_t) { return codedOf(0); },
                          [&] { isClosed = true; }, [&] { isOpen = true; });
-    stranger.start(*transport::openChannel(file), std::to_string(kWorker));
+    stranger.start(*transport::openChannel(file), wire::WorkerConnection{kWorker, 1}.text());
     EXPECT_TRUE(test::eventually([&] { return isClosed.load(); }));
     EXPECT_FALSE(isOpen);
     add({{partOf(4), {}}}, 4);
-    EXPECT_EQ(awaitBroken().code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(awaitLost(), kWorker);
 }
 
 }  // namespace

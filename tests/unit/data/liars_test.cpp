@@ -215,7 +215,8 @@ Status ringRefusal(const transport::JoinFile& file, const std::string& build) {
 }
 
 Status followRefusal(const transport::JoinFile& file, const std::string& build) {
-    const auto link = relay::FollowLink::open(file, relay::requestOf(file, build), [] {});
+    const auto link = relay::FollowLink::open(
+        file, relay::requestOf(file, build), [] {}, [](const v1::MovedFrames&) {});
     EXPECT_TRUE(link.ok()) << link.status();
     EXPECT_TRUE(test::eventually([&] { return (*link)->isOver(); }));
     EXPECT_FALSE((*link)->answer());

@@ -160,7 +160,8 @@ class TestFeed {
             ranks.push_back(
                 {reader.rank, rings[reader.rank], reader.next, plan.joined.count(reader.rank) > 0});
             if (plan.fetching.contains(reader.rank)) {
-                ranks.back().ledgerRing = ledger_.open(kRelay, [] {});
+                ranks.back().ledgerRing =
+                    ledger_.open(kRelay, {[] {}, [](const FrameLedger::Moved&) {}});
             }
         }
         sink_ = std::make_unique<RingSink>(std::move(ranks), options);

@@ -27,6 +27,10 @@ stream::FramePart partOf(std::uint64_t worker, std::uint64_t bytes) {
     return part;
 }
 
+FrameLedger::RingEvents noEvents() {
+    return {[] {}, [](const FrameLedger::Moved&) {}};
+}
+
 TEST(FrameParts, AreReadAsTheyWereWritten) {
     const frame::FrameBuffer frame = makeFrame(0, 5, 8, 16);
     const std::vector<RingPart> parts = {
@@ -75,7 +79,7 @@ TEST(FrameParts, OfOtherBytesAreAnError) {
 // A frame stays at its worker until its relay has written it, or its ring has ended.
 TEST(FrameLedger, KeepsAFrameUntilItIsAcknowledged) {
     FrameLedger ledger;
-    const auto ring = ledger.open(3, [] {});
+    const auto ring = ledger.open(3, noEvents());
     EXPECT_FALSE(ledger.mayRefer(ring, 7));
     for (const bool isNew : {true, false}) {
         ledger.setReached(7, {{3, 1}, {4, 1}});
@@ -108,33 +112,116 @@ TEST(FrameLedger, KeepsAFrameUntilItIsAcknowledged) {
 
 TEST(FrameLedger, ABlockedConnectionCountsOnceTheWorkerConnectsAgain) {
     FrameLedger ledger;
-    const auto ring = ledger.open(3, [] {});
+    const auto ring = ledger.open(3, noEvents());
     ledger.setReached(7, {{3, 1}});
-    ledger.block(7, ring);
+    ledger.block(7, ring, 1, 0);
     EXPECT_FALSE(ledger.mayRefer(ring, 7));
     ledger.setReached(7, {{3, 1}});  // its report was on its way
     EXPECT_FALSE(ledger.mayRefer(ring, 7));
     ledger.setReached(7, {{3, 2}});
+    ledger.block(7, ring, 1, 0);  // it was on its way
     EXPECT_TRUE(ledger.mayRefer(ring, 7));
 }
 
-TEST(FrameLedger, TellsTheRingsToWhichALostWorkerOwes) {
-    FrameLedger ledger;
+/// A ring that records what its pump would be told.
+struct RecordedRing {
     int lost = 0;
-    const auto owed = ledger.open(3, [&] { lost += 1; });
-    const auto other = ledger.open(3, [&] { lost += 100; });
+    std::vector<FrameLedger::Moved> moves;
+    FrameLedger::RingId id = 0;
+    RecordedRing(FrameLedger& ledger, std::uint64_t relay)
+        : id(ledger.open(relay,
+                         {[this] { ++lost; },
+                          [this](const FrameLedger::Moved& moved) { moves.push_back(moved); }})) {}
+};
+
+// What a lost worker owes comes from the worker that computes the segment again; other rings do not
+// notice.
+TEST(FrameLedger, MovesWhatALostWorkerOwesToAnother) {
+    FrameLedger ledger;
+    RecordedRing owed(ledger, 3), other(ledger, 3);
     ledger.setReached(7, {{3, 1}});
-    ledger.owe(owed, partOf(7, 10), nullptr, 0, {})->keep();
-    ledger.owe(other, partOf(8, 10), nullptr, 0, {})->keep();
+    ledger.setReached(8, {{3, 1}});
+    const auto lostFrames = std::make_shared<int>(7), newFrames = std::make_shared<int>(8);
+    ledger.owe(owed.id, partOf(7, 10), lostFrames, 0, {})->keep();
+    ledger.owe(other.id, partOf(8, 10), nullptr, 0, {})->keep();
+    EXPECT_TRUE(ledger.orphans().empty());
     ledger.lose(7);
-    EXPECT_EQ(lost, 1);
-    EXPECT_FALSE(ledger.mayRefer(owed, 7));
+    EXPECT_EQ(lostFrames.use_count(), 1);
+    const stream::SegmentName name{2, 9};
+    EXPECT_EQ(ledger.orphans(), std::set{name});
+    stream::FramePart again = partOf(8, 10);
+    again.generation = 6;
+    again.codedBytes = 4;
+    EXPECT_TRUE(ledger.replace(name, [&](std::int64_t) { return again; }, newFrames));
+    ASSERT_EQ(owed.moves.size(), 1U);
+    const FrameLedger::Moved& moved = owed.moves.front();
+    EXPECT_EQ(moved.worker, 7U);
+    EXPECT_EQ(moved.generation, 4U);
+    EXPECT_EQ(moved.toWorker, 8U);
+    EXPECT_EQ(moved.toGeneration, 6U);
+    EXPECT_EQ(moved.codedBytes, (std::map<std::int64_t, std::uint64_t>{{17, 4}}));
+    EXPECT_EQ(owed.lost, 0);
+    EXPECT_TRUE(other.moves.empty());
+    EXPECT_EQ(other.lost, 0);
+    EXPECT_EQ(newFrames.use_count(), 2);
+    EXPECT_TRUE(ledger.acknowledged(owed.id, 1).ok());
+    EXPECT_EQ(newFrames.use_count(), 1);
+    EXPECT_TRUE(ledger.orphans().empty());
+}
+
+// Frames with other rows are never passed off as those of the reference.
+TEST(FrameLedger, EndsARingRatherThanGiveItOtherRows) {
+    FrameLedger ledger;
+    RecordedRing ring(ledger, 3);
+    ledger.setReached(7, {{3, 1}});
+    ledger.setReached(8, {{3, 1}});
+    ledger.owe(ring.id, partOf(7, 10), nullptr, 0, {})->keep();
+    ledger.lose(7);
+    stream::FramePart other = partOf(8, 10);
+    other.rowIds = {11, 13};
+    EXPECT_FALSE(ledger.replace({2, 9}, [&](std::int64_t) { return other; }, nullptr));
+    EXPECT_EQ(ring.lost, 1);
+    EXPECT_TRUE(ring.moves.empty());
+    ledger.giveUp({2, 8});
+    EXPECT_EQ(ring.lost, 1);
+    ledger.giveUp({2, 9});
+    EXPECT_EQ(ring.lost, 2);
+}
+
+// A reference that was given while its worker was lost is not forgotten.
+TEST(FrameLedger, ADebtToAWorkerThatIsGoneIsAnOrphanAtOnce) {
+    FrameLedger ledger;
+    RecordedRing ring(ledger, 3);
+    ledger.owe(ring.id, partOf(7, 10), nullptr, 0, {})->keep();
+    EXPECT_EQ(ledger.orphans().size(), 1U);
+    EXPECT_TRUE(ledger.acknowledged(ring.id, 1).ok());  // it was on its way
+    EXPECT_TRUE(ledger.orphans().empty());
+}
+
+// A relay that lacks a worker waits for it to connect again, but not for ever.
+TEST(FrameLedger, EndsARingThatWaitsForAWorkerOutOfReach) {
+    constexpr std::int64_t kPatience = stream::FrameBook::kOutOfReachNs;
+    for (const bool connectsAgain : {false, true}) {
+        FrameLedger ledger;
+        RecordedRing ring(ledger, 3), idle(ledger, 3);
+        ledger.setReached(7, {{3, 1}});
+        ledger.owe(ring.id, partOf(7, 10), nullptr, 0, {})->keep();
+        ledger.block(7, ring.id, 1, 1000);
+        ledger.block(7, idle.id, 1, 1000);
+        ledger.endOverdue(1000 + kPatience - 1);
+        EXPECT_EQ(ring.lost, 0);
+        ledger.setReached(7, {{3, connectsAgain ? 2U : 1U}});
+        ledger.endOverdue(1000 + kPatience);
+        EXPECT_EQ(ring.lost, connectsAgain ? 0 : 1);
+        EXPECT_EQ(idle.lost, 0);  // nothing is owed to it
+    }
 }
 
 // A slow rank holds at most its credit; a step whose parts are still collected may pass it.
 TEST(FrameLedger, WaitsForCredit) {
     FrameLedger ledger(100);
-    const auto ring = ledger.open(3, [] {});
+    const auto ring = ledger.open(3, noEvents());
+    ledger.setReached(7, {{3, 1}});
     for (int f = 0; f < 3; ++f) {
         ledger.owe(ring, partOf(7, 50), nullptr, static_cast<std::size_t>(f), {})->keep();
     }
