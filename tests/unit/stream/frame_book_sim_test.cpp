@@ -51,7 +51,7 @@ class Simulation final : private Relays {
         std::int64_t doneAt = INT64_MAX;
         while (now_ < doneAt) {
             if (doneAt == INT64_MAX && isDone()) {
-                doneAt = now_ + 10'000 * kMs;  // the last acknowledgements arrive
+                doneAt = now_ + 60'000 * kMs;  // the last acknowledgements arrive
             }
             ASSERT_LT(now_, 600'000 * kMs) << "nothing progresses at segment " << given_;
             ASSERT_FALSE(::testing::Test::HasFailure());
