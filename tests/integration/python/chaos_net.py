@@ -64,7 +64,8 @@ class Network:
         self.run("qdisc", "del", "dev", node, "root", tool="tc")
 
     def close(self):
-        for holder in self.holders.values():
+        for node, holder in self.holders.items():
+            self.run("link", "del", node)  # the kernel ends a namespace later than its last process
             holder.stdin.close()
             holder.wait(10)
             holder.stdout.close()
