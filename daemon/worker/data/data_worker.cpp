@@ -67,7 +67,7 @@ class DataWorker {
 
     Status run() {
         RETURN_IF_ERROR(keepKeysOutOfDumps());
-        ASSIGN_OR_RETURN(const transport::JoinFile file, awaitFile(request_, watch_));
+        ASSIGN_OR_RETURN(transport::JoinFile file, awaitFile(request_, watch_));
         auto lastSeen = Clock::now();
         for (;;) {
             const Status status = stay(file, lastSeen);
@@ -82,6 +82,11 @@ class DataWorker {
             logInfo("data: joins again", {{"why", messageOf(status)}});
             if (watch_.wait(kReportMs)) {
                 return okStatus();
+            }
+            // The feed that replaces a killed one writes the same file, with its own address and
+            // token.
+            if (auto newest = transport::JoinFile::read(request_.joinPath); newest.ok()) {
+                file = *std::move(newest);
             }
         }
     }

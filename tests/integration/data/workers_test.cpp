@@ -128,6 +128,21 @@ TEST_F(DataWorkers, WithoutAFeedAWorkerSaysSo) {
     EXPECT_NE(said("missing").find(joinFile()), std::string::npos) << said("missing");
 }
 
+// Another feed writes the join file again, with another token.
+TEST_F(DataWorkers, AWorkerJoinsTheFeedThatReplacesAKilledOne) {
+    startFeed();
+    auto worker = startWorker();
+    awaitJoined(1);
+    feed_->signal(SIGKILL);
+    EXPECT_TRUE(feed_->wait().ok());
+    startFeed();
+    awaitJoined(2);
+    expectSame(readStream(), report());
+    expectEnd(feed_, 0);
+    expectEnd(worker, 0);
+    EXPECT_EQ(numSaid("worker", "data: joined"), 2U) << said("worker");
+}
+
 TEST_F(DataWorkers, AWorkerWhoseFeedDiedEndsAndSaysSo) {
     startFeed();
     auto worker = startWorker();
