@@ -4,8 +4,10 @@ Each rank writes down the rows of every step that it has taken. Only the steps o
 from step s replaces everything that was written down for later steps.
 """
 import collections
+import concurrent.futures
 import contextlib
 import errno
+import itertools
 import json
 import os
 import random
@@ -13,6 +15,7 @@ import re
 import shutil
 import signal
 import subprocess
+import threading
 import time
 
 import chaos_net
@@ -70,26 +73,34 @@ def plan_faults(seed, steps, count=3):
 
 
 class ChaosCase(RunCase):
+    nodes = NODES
     options = ()  # of the runs with faults
     head_options = ()
+    changes = ()  # of the example's spec: pairs of a text and another one
 
     def make_state(self):
+        self.starting = threading.Lock()
         self.has_small_disk = not self.mount_state(STATE_MB)
         self.network = None
         if "CHAOS_NETWORK" in os.environ:
-            self.network = chaos_net.Network(NODES)
+            self.network = chaos_net.Network(self.nodes)
             self.addCleanup(self.network.close)
 
     def begin(self):
         """Starts the daemon and the agents that do not run yet."""
-        if self.victim("daemon") is None:
-            where = chaos_net.HEAD if self.network else "unix"
-            subprocess.run([os.path.join(BIN, "millraced"), "--nodes-listen", where, *LIMITS, *self.head_options],
-                           check=True, capture_output=True, timeout=60)
-        for node in NODES:
-            if self.victim(node) is None:
-                self.start_agent(node)
-        wait_for("all nodes are there", lambda: sum(node["state"] == "attached" for node in self.json("nodes")["nodes"]) > len(NODES), 60)
+        with self.starting:
+            if self.victim("daemon") is None:
+                where = chaos_net.HEAD if self.network else "unix"
+                subprocess.run([os.path.join(BIN, "millraced"), "--nodes-listen", where, *LIMITS, *self.head_options],
+                               check=True, capture_output=True, timeout=60)
+            for node in self.nodes:
+                if self.victim(node) is None:
+                    self.start_agent(node)
+        wait_for("all nodes are there", self.has_all_nodes, 60)
+
+    def has_all_nodes(self):
+        with contextlib.suppress(json.JSONDecodeError):  # the daemon may be killed at any time
+            return sum(node["state"] == "attached" for node in self.json("nodes", code=None)["nodes"]) > len(self.nodes)
 
     def start_agent(self, node):
         state = os.path.join(self.folder, "state", "millrace")
@@ -114,7 +125,7 @@ class ChaosCase(RunCase):
         with open(os.path.join(EXAMPLE, "script.yaml"), encoding="utf-8") as file:
             text = file.read()
         for old, new in (("every_steps: 100", "every_steps: 15"), ("epochs: 3", "epochs: 2"), ("max_restarts: 3", "max_restarts: 50"),
-                         ("memory_limit_mb: 1024", "memory_limit_mb: 512, data_workers: {min: 2, max: 2}, loader_threads: 1")):
+                         ("memory_limit_mb: 1024", "memory_limit_mb: 512, data_workers: {min: 2, max: 2}, loader_threads: 1"), *self.changes):
             self.assertIn(old, text)
             text = text.replace(old, new)
         with open(self.spec_file, "w", encoding="utf-8") as file:
@@ -206,7 +217,7 @@ class ChaosCase(RunCase):
                 os.kill(pid, signal.SIGCONT)
         else:
             wait_for(f"{fault.who} is gone", lambda: not self.is_there(pid), 20)
-            if fault.who in ("daemon", *NODES):
+            if fault.who in ("daemon", *self.nodes):
                 self.begin()
         return True
 
@@ -242,17 +253,22 @@ class ChaosCase(RunCase):
         return shown["attempt"], shown["progress"]["step"] or 0, shown["state"]
 
     def let_happen(self, faults, run):
-        for fault in faults:
-            wait_for(f"step {fault.step}", lambda at=fault.step: self.is_beyond(run, at - 1), 120, step=0.05)
+        """Applies the faults at their steps; those of the same step at the same time."""
+        for step, same in itertools.groupby(faults, lambda fault: fault.step):
+            wait_for(f"step {step}", lambda at=step: self.is_beyond(run, at - 1), 120, step=0.05)
             _, before, state = self.progress(run)
             if state == "finished":
                 return
             began = time.monotonic()
-            if self.strike(fault):
+            same = list(same)
+            with concurrent.futures.ThreadPoolExecutor(len(same)) as pool:
+                struck = [fault for fault, is_struck in zip(same, pool.map(self.strike, same)) if is_struck]
+            if struck:
                 # A report about the step under way may arrive after the fault; only a later step proves recovery.
                 before = max(before, self.last_taken() + 1)
-                wait_for(f"the run gets on after: {fault}", lambda at=before: self.is_beyond(run, at), 90, step=0.05)
-                fault.recovered = time.monotonic() - began
+                wait_for(f"the run gets on after: {'; '.join(map(str, struck))}", lambda at=before: self.is_beyond(run, at), 90, step=0.05)
+                for fault in struck:
+                    fault.recovered = time.monotonic() - began
 
     def is_beyond(self, run, step):
         _, now, state = self.progress(run)

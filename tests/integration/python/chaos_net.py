@@ -23,10 +23,11 @@ def enter_own_network():
 
 
 class Network:
-    """A cable to each of `nodes`. `prefix(node)` is the prefix of a command that runs there."""
+    """A cable to each of `nodes`. `prefix(node)` is the prefix of a command that runs there; "head" is this process's namespace."""
 
     def __init__(self, nodes):
         self.holders = {}
+        self.addresses = {"head": HEAD}
         self.run("link", "set", "lo", "up")
         self.run("link", "add", "bridge0", "type", "bridge")
         self.run("addr", "add", f"{HEAD}/24", "dev", "bridge0")
@@ -36,12 +37,13 @@ class Network:
             holder = subprocess.Popen(["unshare", "--net", "cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                       env={"PATH": os.environ["PATH"]})  # does not count as the test's process
             self.holders[node] = holder
+            self.addresses[node] = f"10.213.0.{number}"
             holder.stdin.write(b"!")
             holder.stdin.flush()
             holder.stdout.read(1)  # the namespace exists
             self.run("link", "add", node, "type", "veth", "peer", "name", "eth0", "netns", str(holder.pid))
             self.run("link", "set", node, "master", "bridge0", "up")
-            for words in (("link", "set", "lo", "up"), ("addr", "add", f"10.213.0.{number}/24", "dev", "eth0"), ("link", "set", "eth0", "up")):
+            for words in (("link", "set", "lo", "up"), ("addr", "add", f"{self.addresses[node]}/24", "dev", "eth0"), ("link", "set", "eth0", "up")):
                 subprocess.run([*self.prefix(node), "ip", *words], check=True)
 
     @staticmethod
@@ -49,13 +51,20 @@ class Network:
         subprocess.run([tool, *words], check=True, capture_output=True)
 
     def prefix(self, node):
-        return ["nsenter", "--net", "--target", str(self.holders[node].pid), "--"]
+        return [] if node == "head" else ["nsenter", "--net", "--target", str(self.holders[node].pid), "--"]
 
     def cut(self, node):
         self.run("link", "set", node, "down")
 
     def mend(self, node):
         self.run("link", "set", node, "up")
+
+    def block(self, sender, receiver):
+        """Drops everything that `sender` sends to `receiver`; the other direction stays. Both may be "head"."""
+        subprocess.run([*self.prefix(sender), "ip", "route", "add", "blackhole", f"{self.addresses[receiver]}/32"], check=True)
+
+    def unblock(self, sender, receiver):
+        subprocess.run([*self.prefix(sender), "ip", "route", "del", "blackhole", f"{self.addresses[receiver]}/32"], check=True)
 
     def slow(self, node):
         self.run("qdisc", "replace", "dev", node, *SLOW, tool="tc")
