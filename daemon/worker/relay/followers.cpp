@@ -51,15 +51,15 @@ v1::Relays Followers::places() {
     return places;
 }
 
-/// 0: no such relay fetches frames.
-std::uint64_t Followers::numberOf(const std::string& session) {
+/// Nothing: no such relay follows.
+std::optional<std::uint64_t> Followers::numberOf(const std::string& session) {
     MutexLock lock(mutex_);
     for (const Relay& relay : relays_) {
         if (!session.empty() && relay.session == session) {
             return relay.number;
         }
     }
-    return 0;
+    return std::nullopt;
 }
 
 wire::Traffic Followers::traffic() {

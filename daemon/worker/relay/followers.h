@@ -7,6 +7,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <grpcpp/grpcpp.h>
@@ -74,7 +75,7 @@ class Followers {
     void reported(const std::shared_ptr<FollowCall>& call, const v1::FollowWord& word);
     void came(const std::shared_ptr<FollowCall>& call, const v1::JoinRequest& request);
     void went();
-    std::uint64_t numberOf(const std::string& session);
+    std::optional<std::uint64_t> numberOf(const std::string& session);
     void tellMoved(std::uint64_t relay, const ring::FrameLedger::Moved& moved);
 
     const FollowersOptions options_;

@@ -130,20 +130,25 @@ Status RingPump::heardOfFrames(const v1::RingWord& word) {
 /// Tells the feed that this ring takes references, if its relay can fetch frames.
 Status RingPump::openLedger(const v1::RingWord& word) {
     ASSIGN_OR_RETURN(ring::FeedHello hello, ring::parseHello(word.hello()));
-    const std::uint64_t relay =
-        options_.ledger != nullptr ? options_.relayOf(word.join().relay()) : 0;
-    if (relay != 0 && hello.stream == "train") {
-        relay_ = relay;
+    const std::optional<std::uint64_t> relay =
+        options_.ledger != nullptr ? options_.relayOf(word.join().relay()) : std::optional(0UL);
+    if (!relay) {
+        // A feed that replaces another one may get the ring's call before that of its relay.
+        return unavailable("the relay does not follow this feed yet");
+    }
+    if (*relay != 0 && hello.stream == "train") {
+        relay_ = *relay;
         ledgerRing_ = options_.ledger->open(
-            relay, {[self = weak_from_this()] {
-                        if (const auto pump = self.lock()) {
-                            pump->close({grpc::StatusCode::UNAVAILABLE,
-                                         "a data worker that owed frames to this ring is gone"});
-                        }
-                    },
-                    [relay, moved = options_.moved](const ring::FrameLedger::Moved& frames) {
-                        moved(relay, frames);
-                    }});
+            *relay, {[self = weak_from_this()] {
+                         if (const auto pump = self.lock()) {
+                             pump->close({grpc::StatusCode::UNAVAILABLE,
+                                          "a data worker that owed frames to this ring is gone"});
+                         }
+                     },
+                     [relay = *relay,
+                      moved = options_.moved](const ring::FrameLedger::Moved& frames) {
+                         moved(relay, frames);
+                     }});
     }
     hello.ledgerRing = ledgerRing_;
     hello_ = ring::helloLine(hello);

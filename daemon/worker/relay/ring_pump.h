@@ -10,6 +10,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -29,8 +30,9 @@ struct PumpOptions {
     bool isHashed = false;
     std::function<Status(const v1::JoinRequest&)> admits;
     ring::FrameLedger* ledger = nullptr;  ///< as FollowersOptions
-    /// The number of a relay that fetches frames, by its session; 0: it is not one.
-    std::function<std::uint64_t(const std::string& session)> relayOf;
+    /// The number of a relay by its session; 0: it fetches no frames. Nothing: it does not follow
+    /// this feed.
+    std::function<std::optional<std::uint64_t>(const std::string& session)> relayOf;
     std::function<void(std::uint64_t worker, const std::string& why)> badFrame;
     std::function<void(std::uint64_t relay, const ring::FrameLedger::Moved&)> moved;
 };

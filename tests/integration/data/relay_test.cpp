@@ -29,6 +29,13 @@ class DataRelay : public DataProgram {
         EXPECT_TRUE(read.ok()) << read.status();
         return read.ok() ? read->orderHash.hex() : "";
     }
+    /// A figure of the feed's last line on its workers.
+    double figure(const std::string& name) const {
+        const std::string log = said("feed");
+        const std::size_t line = log.rfind("feed: data workers");
+        const std::size_t at = line == std::string::npos ? line : log.find(name + "=", line);
+        return at == std::string::npos ? -1 : std::stod(log.substr(at + name.size() + 1));
+    }
     void expectBothEnd(std::unique_ptr<Subprocess>& relay) {
         expectEnd(relay, 0);
         expectEnd(feed_, 0);
@@ -71,13 +78,6 @@ TEST_F(DataRelay, OverTcpAndTlsItIsTheSame) {
 // Workers send the frames of a rank on another node straight to its relay.
 class DataRelayDirect : public DataRelay {
  protected:
-    /// A figure of the feed's last line on its workers.
-    double figure(const std::string& name) const {
-        const std::string log = said("feed");
-        const std::size_t line = log.rfind("feed: data workers");
-        const std::size_t at = line == std::string::npos ? line : log.find(name + "=", line);
-        return at == std::string::npos ? -1 : std::stod(log.substr(at + name.size() + 1));
-    }
     double leadShare() const {
         const double direct = figure("directBytes"), carried = figure("carriedBytes");
         return carried / (direct + carried);
@@ -252,6 +252,24 @@ TEST_F(DataRelayChaos, AnotherFeedThatLeadsIsFollowedOn) {
         startLead({"--set", kEpochs});
     });
     expectBothEnd(relay);
+}
+
+// Workers send frames straight to the relay for the new feed, too.
+TEST_F(DataRelayChaos, AnotherFeedThatLeadsGivesReferences) {
+    const std::vector<std::string> arguments = {"--set", kEpochs, "--listen", "127.0.0.1"};
+    startLead(arguments, "{min: 1, max: 4}");
+    auto worker = startWorker();
+    awaitJoined(1);
+    auto relay = startRelay();
+    read(sockets(), 1, [&] {
+        feed_->signal(SIGKILL);
+        EXPECT_TRUE(feed_->wait().ok());
+        startLead(arguments, "{min: 1, max: 4}");
+    });
+    expectBothEnd(relay);
+    expectEnd(worker, 0);
+    EXPECT_GT(figure("directBytes"), figure("carriedBytes")) << said("feed");
+    EXPECT_GT(figure("directBytes"), 0) << said("feed");
 }
 
 // All ranks are behind relays: the leading feed has no reader itself.
