@@ -316,6 +316,13 @@ Status FrameDecoder::decodeSummed(std::span<const std::byte> coded, std::span<st
     return checked(memory, CheckLevel::kFull);
 }
 
+std::optional<std::span<const std::byte>> FrameDecoder::plainFrame(
+    std::span<const std::byte> coded) {
+    const Result<CodedHeader> header = headerOf(coded);
+    return header.ok() && header->parts == 0 ? std::optional(coded.subspan(sizeof(CodedHeader)))
+                                             : std::nullopt;
+}
+
 Status FrameDecoder::decodeShared(std::span<const std::byte> coded, std::span<std::byte> memory) {
     ASSIGN_OR_RETURN(const CodedHeader header, headerOf(coded));
     RETURN_IF_ERROR(checkPlace(header, memory));

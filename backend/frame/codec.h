@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -124,6 +125,9 @@ class FrameDecoder {
     /// Like decode(), for bytes whose checksum frameBytes() has verified: does not compute it
     /// again.
     Status decodeSummed(std::span<const std::byte> coded, std::span<std::byte> memory);
+    /// The frame inside bytes that frameBytes() has verified, if none of its columns is coded. It
+    /// is not checked. Nothing if it must be decoded.
+    static std::optional<std::span<const std::byte>> plainFrame(std::span<const std::byte> coded);
     /// Like decode(), for a frame in shared memory: checks it like one in memory.
     Status decodeShared(std::span<const std::byte> coded, std::span<std::byte> memory);
 

@@ -53,8 +53,8 @@ class BufferPool final : public arrow::MemoryPool {
     bool hold(std::int64_t bytes);
     void letGo(std::int64_t bytes) { held_ -= bytes; }
 
-    /// Makes all threads share one shelf, to measure what the others gain. Call before the first
-    /// allocation.
+    /// Makes all threads share one shelf, for large blocks that change threads, and to measure what
+    /// the other shelves gain. Call before the first allocation.
     void useOneShelf() { numShelves_ = 1; }
 
     /// Bytes by which the last failed request exceeded the limit; 0: no request failed since the

@@ -100,6 +100,7 @@ class DataPlaneServer final : public DataPlaneService {
 
     const DataPlaneOptions options_;
     WorkerAdmission& keeper_;
+    const std::shared_ptr<wire::FrameMemory> memory_ = wire::FrameMemory::make();
     std::unique_ptr<relay::Followers> followers_;
     Mutex mutex_;
     std::map<std::string, LinkPtr> links_ MR_GUARDED_BY(mutex_);  ///< by session

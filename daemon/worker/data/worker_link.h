@@ -25,9 +25,12 @@ using FrameStream = transport::ServerDuplex<grpc::ByteBuffer, grpc::ByteBuffer>;
 class WorkerLink final : public std::enable_shared_from_this<WorkerLink> {
  public:
     /// `onBroken`: called on gRPC's threads when the worker sent something invalid.
-    WorkerLink(std::string name, std::uint64_t number,
+    WorkerLink(std::string name, std::uint64_t number, std::shared_ptr<wire::FrameMemory> memory,
                std::function<void(const std::shared_ptr<WorkerLink>&, const Status&)> onBroken)
-        : name(std::move(name)), number(number), onBroken_(std::move(onBroken)) {}
+        : name(std::move(name)),
+          number(number),
+          onBroken_(std::move(onBroken)),
+          owed_(std::move(memory)) {}
 
     const std::string name;
     const std::uint64_t number;  ///< random; names it to relays; never 0

@@ -21,20 +21,20 @@ wire::WorkerConnection connectionOf(const grpc::CallbackServerContext& context) 
 }  // namespace
 
 FrameFetcher::Fetch::~Fetch() {
-    std::shared_ptr<wire::OwedFrames> owed;
+    std::shared_ptr<wire::OwedFrames> from;
     {
         MutexLock lock(fetcher_.mutex_);
         fetcher_.fetches_.erase(this);
-        owed = std::move(owed_);
+        from = std::move(owed);
     }
-    if (owed != nullptr) {
-        owed->forget(wire::orderOf(part_), part_.frame);
+    if (from != nullptr) {
+        from->forget(wire::orderOf(part), part.frame);
     }
 }
 
 std::optional<Result<segment::CodedFrame>> FrameFetcher::Fetch::take() {
     MutexLock lock(fetcher_.mutex_);
-    return std::exchange(coded_, std::nullopt);
+    return std::exchange(coded, std::nullopt);
 }
 
 Result<std::unique_ptr<FrameFetcher>> FrameFetcher::start(const std::string& host) {
@@ -65,7 +65,7 @@ FrameFetcher::~FrameFetcher() {
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* FrameFetcher::Frames(
     grpc::CallbackServerContext* context) {
     const auto [number, connection] = connectionOf(*context);
-    const auto owed = std::make_shared<wire::OwedFrames>();
+    const auto owed = std::make_shared<wire::OwedFrames>(memory_);
     const auto place = std::make_shared<std::weak_ptr<FrameStream>>();
     const std::shared_ptr<FrameStream> call =
         FrameStream::start({[owed, place, number](grpc::ByteBuffer& buffer) {
@@ -129,7 +129,8 @@ v1::FollowWord FrameFetcher::traffic() {
     return word;
 }
 
-FrameFetcher::FetchPtr FrameFetcher::fetch(const stream::FramePart& part, Handlers handlers) {
+std::shared_ptr<FrameFetch> FrameFetcher::fetch(const stream::FramePart& part,
+                                                Handlers handlers) {
     auto fetch = std::make_shared<Fetch>(*this, part, std::move(handlers));
     {
         MutexLock lock(mutex_);
@@ -146,14 +147,14 @@ void FrameFetcher::request(const FetchPtr& fetch) {
     stream::FramePart was, part;
     {
         MutexLock lock(mutex_);
-        was = fetch->part_;
-        followMoves(fetch->part_);
-        part = fetch->part_;
+        was = fetch->part;
+        followMoves(fetch->part);
+        part = fetch->part;
         const auto worker = workers_.find(part.worker);
         if (worker != workers_.end()) {
             from = worker->second;
         }
-        before = std::exchange(fetch->owed_, from.owed);
+        before = std::exchange(fetch->owed, from.owed);
     }
     if (before != nullptr) {
         before->forget(wire::orderOf(was), was.frame);
@@ -189,23 +190,23 @@ void FrameFetcher::came(const FetchPtr& fetch, const wire::OwedFrames* from,
     std::uint64_t worker = 0;
     {
         MutexLock lock(mutex_);
-        const bool isCurrent = fetch->owed_.get() == from;
-        if (fetch->isDone_ || (!coded.ok() && !isCurrent)) {
+        const bool isCurrent = fetch->owed.get() == from;
+        if (fetch->isDone || (!coded.ok() && !isCurrent)) {
             return;
         }
         if (isCurrent) {
-            fetch->owed_.reset();
+            fetch->owed.reset();
         }
-        worker = fetch->part_.worker;
+        worker = fetch->part.worker;
         if (!isLost) {
-            fetch->coded_ = std::move(coded);
-            fetch->isDone_ = true;
+            fetch->coded = std::move(coded);
+            fetch->isDone = true;
         }
     }
     if (isLost) {
         lost(*fetch, worker);
     } else {
-        fetch->handlers_.onDone();
+        fetch->handlers.onDone();
     }
 }
 
@@ -216,7 +217,7 @@ void FrameFetcher::lost(const Fetch& fetch, std::uint64_t worker) {
         const auto last = connections_.find(worker);
         connection = last != connections_.end() ? last->second : 0;
     }
-    fetch.handlers_.onLost(worker, connection);
+    fetch.handlers.onLost(worker, connection);
 }
 
 void FrameFetcher::followMoves(stream::FramePart& part) const {
@@ -235,7 +236,7 @@ template <typename Is>
 std::vector<FrameFetcher::FetchPtr> FrameFetcher::awaited(const Is& is) {
     std::vector<FetchPtr> found;
     for (const auto& [raw, fetch] : fetches_) {
-        if (!raw->isDone_ && is(*raw)) {
+        if (!raw->isDone && is(*raw)) {
             if (FetchPtr alive = fetch.lock()) {
                 found.push_back(std::move(alive));
             }
@@ -249,7 +250,7 @@ void FrameFetcher::connected(std::uint64_t number) {
     {
         MutexLock lock(mutex_);
         waiting = awaited([number](const Fetch& fetch) {
-            return fetch.owed_ == nullptr && fetch.part_.worker == number;
+            return fetch.owed == nullptr && fetch.part.worker == number;
         });
     }
     for (const FetchPtr& fetch : waiting) {
@@ -278,7 +279,7 @@ void FrameFetcher::moved(const v1::MovedFrames& moved) {
             moveOrder_.pop_front();
         }
         waiting = awaited([&home, &move](const Fetch& fetch) {
-            const stream::FramePart& part = fetch.part_;
+            const stream::FramePart& part = fetch.part;
             return home == Home{part.worker, part.name, part.generation} &&
                    move.codedBytes.contains(part.frame);
         });

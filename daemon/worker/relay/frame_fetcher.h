@@ -5,7 +5,7 @@
 // A frame whose worker is not connected is requested when the worker connects again, or from the
 // worker that has it instead (moved()). Threads: any; gRPC's deliver frames. Owns: the server, the
 // workers' calls. Bounds: a frame is requested once it has a place in its rank's ring; the last
-// kMovesMost moves are known. Failure: start() returns a sentence; a Fetch gets kNotFound or
+// kMovesMost moves are known. Failure: start() returns a sentence; a FrameFetch gets kNotFound or
 // kDataLoss from the worker.
 #include <cstdint>
 #include <deque>
@@ -25,53 +25,26 @@
 #include "backend/stream/frame_part.h"
 #include "daemon/transport/duplex.h"
 #include "daemon/transport/transport.h"
+#include "daemon/worker/relay/frame_fetch.h"
 #include "daemon/worker/wire/owed_frames.h"
 #include "millrace/v1/data.grpc.pb.h"
 
 namespace millrace::relay {
 
-class FrameFetcher final : private v1::Data::WithRawCallbackMethod_Frames<v1::Data::Service> {
+class FrameFetcher final : public FrameSource,
+                           private v1::Data::WithRawCallbackMethod_Frames<v1::Data::Service> {
  public:
-    struct Handlers {
-        std::function<void()> onDone;  ///< take() has something; once
-        /// The worker is not connected; `connection` was its last one, 0: it had none. The frame
-        /// comes once it has connected again or moved().
-        std::function<void(std::uint64_t worker, std::uint32_t connection)> onLost;
-    };
-    /// One frame that was requested. Destroying it drops the frame when it arrives.
-    class Fetch {
-     public:
-        Fetch(FrameFetcher& fetcher, const stream::FramePart& part, Handlers handlers)
-            : fetcher_(fetcher), handlers_(std::move(handlers)), part_(part) {}
-        ~Fetch();
-        Fetch(const Fetch&) = delete;
-        Fetch& operator=(const Fetch&) = delete;
-        /// Nothing: it has not arrived.
-        std::optional<Result<segment::CodedFrame>> take();
-
-     private:
-        friend class FrameFetcher;
-        FrameFetcher& fetcher_;
-        const Handlers handlers_;
-        // Under the fetcher's lock.
-        stream::FramePart part_;                  ///< where it is now
-        std::shared_ptr<wire::OwedFrames> owed_;  ///< from which it is requested; null: none
-        std::optional<Result<segment::CodedFrame>> coded_;
-        bool isDone_ = false;
-    };
     static constexpr std::size_t kMovesMost = 4096;
 
     /// `host`: of this machine, where workers can connect to it.
     static Result<std::unique_ptr<FrameFetcher>> start(const std::string& host);
-    ~FrameFetcher();
+    ~FrameFetcher() override;
 
     /// The join file for workers, without the key.
     const std::string& join() const { return join_; }
     /// Returns the bytes and waiting time of each open connection.
     v1::FollowWord traffic();
-    /// Requests the frame. Handlers are called on any thread, also from inside this call; the
-    /// fetch must end before the fetcher.
-    std::shared_ptr<Fetch> fetch(const stream::FramePart& part, Handlers handlers);
+    std::shared_ptr<FrameFetch> fetch(const stream::FramePart& part, Handlers handlers) override;
     /// Frames are at another worker now; those that are awaited are requested there.
     void moved(const v1::MovedFrames& moved);
 
@@ -93,6 +66,25 @@ class FrameFetcher final : private v1::Data::WithRawCallbackMethod_Frames<v1::Da
         std::uint32_t toGeneration = 0;
         std::map<std::int64_t, std::uint64_t> codedBytes;  ///< by frame
     };
+    class Fetch final : public FrameFetch {
+     public:
+        Fetch(FrameFetcher& fetcher, const stream::FramePart& part, Handlers handlers)
+            : handlers(std::move(handlers)), part(part), fetcher_(fetcher) {}
+        ~Fetch() override;
+        Fetch(const Fetch&) = delete;
+        Fetch& operator=(const Fetch&) = delete;
+        std::optional<Result<segment::CodedFrame>> take() override;
+
+        const Handlers handlers;
+        // Under the fetcher's lock.
+        stream::FramePart part;                  ///< where it is now
+        std::shared_ptr<wire::OwedFrames> owed;  ///< from which it is requested; null: none
+        std::optional<Result<segment::CodedFrame>> coded;
+        bool isDone = false;
+
+     private:
+        FrameFetcher& fetcher_;
+    };
     using FetchPtr = std::shared_ptr<Fetch>;
     FrameFetcher() = default;
     grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Frames(
@@ -108,6 +100,7 @@ class FrameFetcher final : private v1::Data::WithRawCallbackMethod_Frames<v1::Da
     std::vector<FetchPtr> awaited(const Is& is) MR_REQUIRES(mutex_);
 
     std::string join_;
+    const std::shared_ptr<wire::FrameMemory> memory_ = wire::FrameMemory::make();
     Mutex mutex_;
     std::map<std::uint64_t, Worker> workers_ MR_GUARDED_BY(mutex_);             ///< by number
     std::map<std::uint64_t, std::uint32_t> connections_ MR_GUARDED_BY(mutex_);  ///< the last ones

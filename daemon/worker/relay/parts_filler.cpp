@@ -1,5 +1,6 @@
 #include "daemon/worker/relay/parts_filler.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "backend/core/thread.h"
@@ -7,8 +8,8 @@
 
 namespace millrace::relay {
 
-PartsFiller::PartsFiller(ring::RingWriter& to, FrameFetcher* fetcher, Handlers handlers)
-    : to_(to), fetcher_(fetcher), handlers_(std::move(handlers)) {
+PartsFiller::PartsFiller(ring::RingWriter& to, FrameSource* source, Handlers handlers)
+    : to_(to), source_(source), handlers_(std::move(handlers)) {
     thread_ = startThread("relay-fill", [this](const std::stop_token& stop) { run(stop); });
 }
 
@@ -36,7 +37,7 @@ Status PartsFiller::setColumns(std::span<const std::byte> frame) {
 
 Status PartsFiller::add(const ring::FrameSlot& slot, const ring::FrameNumbers& numbers,
                         std::vector<ring::RingPart> parts, frame::FrameBuffer payload) {
-    if (fetcher_ == nullptr || !layout_) {
+    if (source_ == nullptr || !layout_) {
         return dataLoss("ring: parts of a frame came to a relay that fetches none");
     }
     Filling filling{slot, numbers, std::move(parts), std::move(payload), {}};
@@ -44,15 +45,15 @@ Status PartsFiller::add(const ring::FrameSlot& slot, const ring::FrameNumbers& n
         filling.fetches.push_back(
             part.isInline()
                 ? nullptr
-                : fetcher_->fetch(part.reference, {[inbox = inbox_] { inbox->tell(); },
-                                                   [inbox = inbox_](std::uint64_t worker,
-                                                                    std::uint32_t connection) {
-                                                       {
-                                                           MutexLock lock(inbox->mutex);
-                                                           inbox->lost[worker] = connection;
-                                                       }
-                                                       inbox->tell();
-                                                   }}));
+                : source_->fetch(part.reference,
+                                 {[inbox = inbox_] { inbox->tell(); },
+                                  [inbox = inbox_](std::uint64_t worker, std::uint32_t connection) {
+                                      {
+                                          MutexLock lock(inbox->mutex);
+                                          inbox->lost[worker] = connection;
+                                      }
+                                      inbox->tell();
+                                  }}));
     }
     MutexLock lock(inbox_->mutex);
     inbox_->waiting.push_back(std::move(filling));
@@ -97,8 +98,7 @@ void PartsFiller::tellLost() {
     }
 }
 
-Result<segment::CodedFrame> PartsFiller::await(FrameFetcher::Fetch& fetch,
-                                               const std::stop_token& stop) {
+Result<segment::CodedFrame> PartsFiller::await(FrameFetch& fetch, const std::stop_token& stop) {
     Inbox& inbox = *inbox_;
     for (;;) {
         {
@@ -119,21 +119,29 @@ Result<segment::CodedFrame> PartsFiller::await(FrameFetcher::Fetch& fetch,
     }
 }
 
-Status PartsFiller::decode(const stream::FramePart& part, const segment::CodedFrame& coded,
-                           std::span<std::byte> to) {
+Result<frame::FrameView> PartsFiller::decode(const stream::FramePart& part,
+                                             std::span<const std::byte> coded,
+                                             std::span<std::byte> slot,
+                                             frame::FrameBuffer& scratch) {
     const auto refused = [&](std::string_view what) {
         return dataLoss("frame ", part.frame, " of segment ", part.name.segment, " of epoch ",
                         part.name.epoch, " from data worker ", part.worker, ": ", what);
     };
-    const auto bytes = frame::FrameDecoder::frameBytes(coded.bytes, part.bytes);
+    const auto bytes = frame::FrameDecoder::frameBytes(coded, part.bytes);
     if (!bytes.ok()) {
         return refused(messageOf(bytes.status()));
     }
     if (*bytes != part.bytes) {
         return refused("it has another size than its reference says");
     }
-    const Status decoded = decoder_.decodeSummed(coded.bytes, to);
-    const auto view = frame::FrameView::open(to, frame::CheckLevel::kDirectory);
+    const auto plain = slot.empty() ? frame::FrameDecoder::plainFrame(coded) : std::nullopt;
+    if (!plain && slot.empty()) {
+        scratch = scratch.size() < part.bytes ? frame::FrameBuffer(part.bytes) : std::move(scratch);
+        slot = scratch.bytes().first(part.bytes);
+    }
+    const Status decoded = plain ? okStatus() : decoder_.decodeSummed(coded, slot);
+    const auto view = plain ? frame::FrameView::open(*plain)
+                            : frame::FrameView::open(slot, frame::CheckLevel::kDirectory);
     if (!decoded.ok() || !view.ok()) {
         return refused(messageOf(decoded.ok() ? view.status() : decoded));
     }
@@ -141,36 +149,35 @@ Status PartsFiller::decode(const stream::FramePart& part, const segment::CodedFr
         stream::rowIdsHash(view->rowFiles(), view->rowNumbers()) != part.rowIds) {
         return refused("it has other rows than its reference says, or is of another stream");
     }
-    return okStatus();
+    return *view;
 }
 
 Status PartsFiller::fill(Filling& filling, const std::stop_token& stop) {
     const bool isWhole = filling.parts.size() == 1 && !filling.parts.front().isInline() &&
                          filling.parts.front().reference.isWhole();
-    std::uint64_t numFetched = 0, bytes = 0;
-    std::vector<frame::FrameBuffer> memory;
+    std::uint64_t numFetched = 0, bytes = framesBytes(filling.parts);
+    std::vector<segment::CodedFrame> coded(filling.parts.size());  // views may be inside them
     std::vector<frame::FrameView> views;
     std::vector<frame::RowRange> ranges;
     views.reserve(filling.parts.size());
+    scratch_.resize(std::max(scratch_.size(), filling.parts.size()));
     for (std::size_t p = 0; p < filling.parts.size(); ++p) {
         const ring::RingPart& part = filling.parts[p];
-        std::span<const std::byte> frame = part.frame;
         worker_ = part.reference.worker;
-        if (!part.isInline()) {
-            ASSIGN_OR_RETURN(const segment::CodedFrame coded, await(*filling.fetches[p], stop));
-            bytes = part.reference.bytes;
-            const std::span<std::byte> to =
-                isWhole ? filling.slot.bytes.first(bytes) : memory.emplace_back(bytes).bytes();
-            RETURN_IF_ERROR(decode(part.reference, coded, to));
-            frame = to;
-            filling.fetches[p].reset();
-            ++numFetched;
+        if (part.isInline()) {
+            ASSIGN_OR_RETURN(views.emplace_back(),
+                             frame::FrameView::open(part.frame, frame::CheckLevel::kDirectory));
+            ranges.push_back({&views.back(), 0, views.back().rows()});
+            continue;
         }
-        ASSIGN_OR_RETURN(const frame::FrameView view,
-                         frame::FrameView::open(frame, frame::CheckLevel::kDirectory));
-        views.push_back(view);
-        ranges.push_back({&views.back(), part.isInline() ? 0 : part.reference.from,
-                          part.isInline() ? view.rows() : part.reference.to});
+        ASSIGN_OR_RETURN(coded[p], await(*filling.fetches[p], stop));
+        ASSIGN_OR_RETURN(views.emplace_back(),
+                         decode(part.reference, coded[p].bytes,
+                                isWhole ? filling.slot.bytes.first(bytes) : std::span<std::byte>(),
+                                scratch_[p]));
+        ranges.push_back({&views.back(), part.reference.from, part.reference.to});
+        filling.fetches[p].reset();
+        ++numFetched;
     }
     worker_ = 0;
     if (!isWhole) {

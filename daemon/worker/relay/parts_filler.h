@@ -4,8 +4,8 @@
 //
 // Threads: add() by one owner; one of its own ("relay-fill") decodes, in the order of the slots.
 // Bounds: the ring's slots. Failure: reported once through onBroken; nothing is filled after it. A
-// frame whose rows differ from its reference is kDataLoss and names its worker. The frames
-// of a worker that is not connected are awaited (FrameFetcher).
+// frame whose rows differ from its reference is kDataLoss and names its worker. The frames of a
+// worker that is not connected are awaited (FrameSource).
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -21,7 +21,7 @@
 #include "backend/frame/frame.h"
 #include "backend/ring/frame_parts.h"
 #include "backend/ring/ring_writer.h"
-#include "daemon/worker/relay/frame_fetcher.h"
+#include "daemon/worker/relay/frame_fetch.h"
 
 namespace millrace::relay {
 
@@ -30,13 +30,13 @@ class PartsFiller {
     struct Handlers {
         /// `frames`: fetched and written since the start.
         std::function<void(std::uint64_t frames)> onWritten;
-        /// A frame is awaited of a worker that is not connected, as FrameFetcher::Handlers.
+        /// A frame is awaited of a worker that is not connected, as FrameSource::Handlers.
         std::function<void(std::uint64_t worker, std::uint32_t connection)> onLost;
         /// `worker`: whose frame it is; 0: none's.
         std::function<void(const Status& why, std::uint64_t worker)> onBroken;
     };
-    /// `fetcher`: null if the relay fetches no frames. Both outlive it.
-    PartsFiller(ring::RingWriter& to, FrameFetcher* fetcher, Handlers handlers);
+    /// `source`: null if the relay fetches no frames. Both outlive it.
+    PartsFiller(ring::RingWriter& to, FrameSource* source, Handlers handlers);
     ~PartsFiller();
 
     /// `frame`: one without rows, which has the columns of all. Call before add().
@@ -52,20 +52,24 @@ class PartsFiller {
         ring::FrameNumbers numbers;
         std::vector<ring::RingPart> parts;
         frame::FrameBuffer payload;
-        std::vector<std::shared_ptr<FrameFetcher::Fetch>> fetches;  ///< by part; null: inline
+        std::vector<std::shared_ptr<FrameFetch>> fetches;  ///< by part; null: inline
     };
     void run(const std::stop_token& stop);
     Status fill(Filling& filling, const std::stop_token& stop);
-    Status decode(const stream::FramePart& part, const segment::CodedFrame& coded,
-                  std::span<std::byte> to);
+    /// Returns the checked frame. It is in `slot`; if that is empty, in the coded bytes if none of
+    /// its columns is coded, else in `scratch`.
+    Result<frame::FrameView> decode(const stream::FramePart& part, std::span<const std::byte> coded,
+                                    std::span<std::byte> slot, frame::FrameBuffer& scratch);
     void tellLost();
-    Result<segment::CodedFrame> await(FrameFetcher::Fetch& fetch, const std::stop_token& stop);
+    Result<segment::CodedFrame> await(FrameFetch& fetch, const std::stop_token& stop);
 
     ring::RingWriter& to_;
-    FrameFetcher* const fetcher_;
+    FrameSource* const source_;
     const Handlers handlers_;
     std::optional<frame::FrameLayout> layout_;
     frame::FrameDecoder decoder_;
+    /// For parts of a step, by part; kept, because fresh pages cost more than decoding.
+    std::vector<frame::FrameBuffer> scratch_;
     std::uint64_t numWritten_ = 0;
     std::uint64_t worker_ = 0;  ///< of the part that is being read
     /// The thread's queue. Fetches share it, because their callbacks may outlast the filler.

@@ -1,6 +1,5 @@
 #include "daemon/worker/wire/owed_frames.h"
 
-#include <new>
 #include <utility>
 
 #include "backend/core/clock.h"
@@ -122,10 +121,7 @@ Status OwedFrames::addBytesLocked(const FrameChunk& chunk, Partial& partial, Who
                         partial.size, "; ", partial.come, " were there");
     }
     if (partial.bytes == nullptr) {
-        partial.bytes.reset(new (std::nothrow) std::byte[partial.size]);
-        if (partial.bytes == nullptr) {
-            return resourceExhausted("a frame of ", partial.size, " bytes: no memory for it");
-        }
+        ASSIGN_OR_RETURN(partial.bytes, memory_->take(partial.size));
     }
     chunk.copyTo(partial.bytes.get() + partial.come);
     partial.come += chunk.bytes;

@@ -9,12 +9,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "backend/core/mutex.h"
 #include "backend/segment/sequence/remote_frames.h"
 #include "backend/stream/segment_order.h"
 #include "daemon/worker/wire/frame_chunk.h"
+#include "daemon/worker/wire/frame_memory.h"
 
 namespace millrace::wire {
 
@@ -31,6 +33,8 @@ struct Traffic {
 
 class OwedFrames {
  public:
+    explicit OwedFrames(std::shared_ptr<FrameMemory> memory) : memory_(std::move(memory)) {}
+
     /// Gets a whole frame, or the reason why none comes; an error ends the connection.
     using Deliver = std::function<Status(std::int64_t frame, Result<segment::CodedFrame> coded)>;
     /// The frame that a chunk names in memory shared with the worker.
@@ -58,7 +62,7 @@ class OwedFrames {
         auto operator<=>(const Name&) const = default;
     };
     struct Partial {
-        std::shared_ptr<std::byte[]> bytes;
+        std::shared_ptr<std::byte> bytes;
         std::uint64_t size = 0, come = 0;
         Deliver to;
     };
@@ -74,6 +78,7 @@ class OwedFrames {
         MR_REQUIRES(mutex_);
     void gotLocked(std::size_t frames) MR_REQUIRES(mutex_);
 
+    const std::shared_ptr<FrameMemory> memory_;
     mutable Mutex mutex_;
     std::map<Name, Frames> owed_ MR_GUARDED_BY(mutex_);
     std::size_t numOwed_ MR_GUARDED_BY(mutex_) = 0;          ///< frames that were requested

@@ -53,6 +53,14 @@ segment::CodedFrame codedOf(std::int64_t number) {
     return {bytes, *bytes};
 }
 
+/// A frame of whose columns none is coded.
+segment::CodedFrame plainOf(const frame::FrameBuffer& frame) {
+    auto bytes = std::make_shared<std::vector<std::byte>>(frame::FrameEncoder::kPlainHead);
+    bytes->insert(bytes->end(), frame.bytes().begin(), frame.bytes().end());
+    frame::FrameEncoder::wrap(*bytes, true);
+    return {bytes, *bytes};
+}
+
 stream::FramePart partOf(std::int64_t number) {
     const frame::FrameBuffer frame = frameOf(number);
     const auto view = frame::FrameView::open(frame.bytes());
@@ -65,6 +73,12 @@ stream::FramePart partOf(std::int64_t number) {
     part.bytes = frame.size();
     part.codedBytes = codedOf(number).bytes.size();
     part.rowIds = stream::rowIdsHash(view->rowFiles(), view->rowNumbers());
+    return part;
+}
+
+stream::FramePart plainPartOf(std::int64_t number) {
+    stream::FramePart part = partOf(number);
+    part.codedBytes = part.bytes + frame::FrameEncoder::kPlainHead;
     return part;
 }
 
@@ -198,6 +212,43 @@ TEST_F(FetchTest, RefusesOtherRowsAndNamesTheWorker) {
     EXPECT_EQ(why.code(), absl::StatusCode::kDataLoss);
     EXPECT_THAT(std::string(messageOf(why)), HasSubstr(std::to_string(kWorker)));
     EXPECT_THAT(std::string(messageOf(why)), HasSubstr("other rows"));
+    EXPECT_EQ(whose(), kWorker);
+    EXPECT_FALSE(ring_->hasNext());
+}
+
+// Parts that are not coded are joined from the bytes that arrived.
+TEST_F(FetchTest, JoinsPartsThatAreNotCoded) {
+    connect(
+        [](const stream::SegmentOrder&, std::int64_t frame) { return plainOf(frameOf(frame)); });
+    add({{plainPartOf(4), {}}, {plainPartOf(5), {}}}, 4);
+    ASSERT_TRUE(test::eventually([&] { return ring_->hasNext(); }));
+    ring::RingEntry entry;
+    unsigned char* payload = nullptr;
+    std::uint64_t index = 0;
+    ASSERT_EQ(ring_->take(entry, payload, index), nullptr);
+    const auto view =
+        frame::FrameView::open({reinterpret_cast<const std::byte*>(payload), entry.bytes});
+    ASSERT_TRUE(view.ok()) << view.status();
+    ASSERT_EQ(view->rows(), 2 * kRows);
+    for (std::uint32_t r = 0; r < kRows; ++r) {
+        EXPECT_EQ(view->rowNumbers()[r], 4000U + r);
+        EXPECT_EQ(view->rowNumbers()[kRows + r], 5000U + r);
+        EXPECT_EQ(view->values<std::int64_t>(3)[kRows + r], 5 + r);
+    }
+    ring_->release(index);
+}
+
+// The checksum holds, but the offsets of its list do not; nothing is read through them.
+TEST_F(FetchTest, RefusesAPartWhoseListsAreWrong) {
+    connect([](const stream::SegmentOrder&, std::int64_t number) {
+        frame::FrameBuffer frame = frameOf(number);
+        const auto view = frame::FrameView::open(frame.bytes());
+        const auto offsets = view->offsets(3);
+        const_cast<std::int64_t&>(offsets[2]) = std::int64_t{1} << 40;
+        return plainOf(frame);
+    });
+    add({{plainPartOf(4), {}}, {plainPartOf(5), {}}}, 4);
+    EXPECT_EQ(awaitBroken().code(), absl::StatusCode::kDataLoss);
     EXPECT_EQ(whose(), kWorker);
     EXPECT_FALSE(ring_->hasNext());
 }

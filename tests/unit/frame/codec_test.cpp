@@ -143,6 +143,22 @@ TEST(CodedFrame, ChoicesAreReadAsTheyAreWritten) {
     }
 }
 
+TEST(CodedFrame, IsReadInPlaceOnlyIfNoColumnIsCoded) {
+    const FrameLayout columns = layout();
+    const FrameBuffer frame = frameOf(columns, 100, 3);
+    std::vector<std::byte> plain(FrameEncoder::kPlainHead + frame.size());
+    std::ranges::copy(frame.bytes(), plain.begin() + FrameEncoder::kPlainHead);
+    FrameEncoder::wrap(plain, true);
+    const auto inPlace = FrameDecoder::plainFrame(plain);
+    ASSERT_TRUE(inPlace);
+    EXPECT_EQ(inPlace->data(), plain.data() + FrameEncoder::kPlainHead);
+    EXPECT_TRUE(std::ranges::equal(*inPlace, frame.bytes()));
+    std::vector<std::byte> coded;
+    ASSERT_TRUE(FrameEncoder({}).encode(*FrameView::open(frame.bytes()), coded).ok());
+    EXPECT_FALSE(FrameDecoder::plainFrame(coded));
+    EXPECT_FALSE(FrameDecoder::plainFrame(std::span(plain).first(40)));
+}
+
 TEST(CodecChooser, FollowsTheLink) {
     const CodecMeasure measures[] = {{{Codec::kNone, 0}, 1'000, 1'000, 10, 10},
                                      {{Codec::kLz4, 0}, 1'000, 600, 200, 100},
