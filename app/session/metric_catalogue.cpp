@@ -80,7 +80,7 @@ constexpr MetricEntry kEntries[] = {
     {metric::kLoaderCpuPercent, "loader CPU", "", Unit::kPercent, Origin::kWorker, Show::kAlways, Chart::kOwn, "% of one core",
      "the feed's own processor time"},
     {metric::kLoaderDataWorkers, "data workers", "", Unit::kCount, Origin::kWorker, Show::kUnlessZero, Chart::kOwn, "processes",
-     "data workers that are connected; only if the spec has data workers"},
+     "data workers that are connected; only if the run may have any"},
     {metric::kLoaderDataWorkersWanted, "data workers wanted", "", Unit::kCount, Origin::kWorker, Show::kUnlessZero, Chart::kOwn, "processes",
      "number of data workers that would keep the ranks from waiting, within the spec's bounds"},
     {metric::kLoaderRelayBytesPerSecond, "relayed bytes/s", "", Unit::kBytesPerSecond, Origin::kWorker, Show::kAlways, Chart::kOwn, "",

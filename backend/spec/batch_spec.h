@@ -1,6 +1,7 @@
 #pragma once
 // `batch` and `resources`: how rows become batches, and what a run may use. Threads: values.
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "backend/spec/key_table.h"
@@ -22,7 +23,8 @@ struct BatchSpec {
         a("rows", &S::rows, "rows of a step, over all ranks",
           {.min = 1, .max = 1e9, .unit = "rows"});
         a("micro_rows", &S::microRows,
-          "rows of a micro-batch, which must divide `rows`; default rows / 8",
+          "rows of a micro-batch, which must divide `rows`; default: rows / N, with the largest N "
+          "up to 8 that divides them; below 8, preferably one that `train.ranks` divides",
           {.min = 1, .max = 1e9, .isDerived = true, .unit = "rows"});
         a("epochs", &S::epochs, "passes over the dataset", {.min = 1, .max = 1e6});
         a("seed", &S::seed, "seed of the order, the draws and the model's initial weights");
@@ -42,6 +44,7 @@ struct BatchSpec {
 struct ResourcesSpec {
     std::int64_t memoryLimitMb = 4096, loaderThreads = 0;
     std::int64_t dataWorkersMin = 0, dataWorkersMax = 0;
+    std::optional<std::int64_t> besideRanks;  ///< threads of a worker; absent: the spare cores
     std::int64_t gpusPerRank = 0;
 
     static void listKeys(auto& a) {
@@ -57,8 +60,13 @@ struct ResourcesSpec {
           "workers that a run starts, and restarts if they are lost", {.min = 0, .max = 65536});
         a("data_workers.max", &S::dataWorkersMax,
           "upper limit of the recommended number of workers, including those added by hand; 0: no "
-          "worker may join",
+          "worker may join, except those beside ranks",
           {.min = 0, .max = 65536});
+        a("data_workers.beside_ranks", &S::besideRanks,
+          "computing threads of the data worker that runs on each node with ranks except the "
+          "feed's; auto: one for each core of the node that is not reserved, and no worker if all "
+          "are or if the nodes are one machine; 0: no such worker",
+          {.min = 0, .max = 1024, .isSparse = true, .word = "auto", .unit = "threads"});
         a("gpus_per_rank", &S::gpusPerRank,
           "GPUs of a rank: reserved for the run, in CUDA_VISIBLE_DEVICES of all its ranks; at most "
           "1 for the built-in trainer",

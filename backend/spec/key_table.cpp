@@ -74,7 +74,12 @@ class Lister {
             limits.type.value_or(isChoice ? KeyType::kChoice : KeyTypes::of(kAny<T>));
         limits.isOptional = limits.isOptional || requires(const T& value) { value.has_value(); };
         const bool hasDefault = !limits.isRequired && !limits.isDerived;
-        add(name, type, hasDefault ? fallbackText(S().*member) : "", doc, limits);
+        const bool isWord = limits.isOptional && type != KeyType::kSection;
+        add(name, type,
+            !hasDefault ? ""
+            : isWord    ? std::string(limits.word)
+                        : fallbackText(S().*member),
+            doc, limits);
         below(kAny<T>, at(name));
     }
     void json(std::string_view /*name*/, auto /*member*/, const KeyLimits& /*limits*/ = {}) {}

@@ -85,7 +85,8 @@ struct KeyLimits {
     bool isOfStream = false;         ///< refused in a spec without a dataset
     std::string_view jsonName = {};  ///< in the JSON, if it differs
     std::string_view shortKey = {};  ///< the key below that a plain value sets
-    std::string_view word = {};      ///< for a section: a word that means the section without keys
+    std::string_view word = {};      ///< for a section: a word that means the section without
+                                     ///< keys; for an optional number: one that means its absence
     std::string_view unit = {};
 };
 

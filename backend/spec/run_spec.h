@@ -123,6 +123,11 @@ struct RunSpec {
     /// keys of streams then.
     bool hasDataset() const { return !dataset.path.empty() || command.empty(); }
 
+    /// Returns whether each node with ranks, except the feed's, may have a data worker.
+    bool mayHaveWorkersBesideRanks() const {
+        return hasDataset() && train.nodes > 1 && resources.besideRanks != 0;
+    }
+
     /// batch.rows / batch.microRows: micro-batches of one step.
     std::int64_t microBatchesPerStep() const { return batch.rows / batch.microRows; }
     /// Names of the heads, in the order of frames and model outputs.

@@ -489,6 +489,11 @@ void checkSpec(const RunSpec& spec, const SpecOptions& options, Problems& proble
     if (spec.resources.dataWorkersMin > spec.resources.dataWorkersMax) {
         problems.add("resources.data_workers", "check", "resources.data_workers.min is above max");
     }
+    if (spec.resources.besideRanks.value_or(0) > 0 && spec.train.nodes == 1) {
+        warnings.push_back(
+            "resources.data_workers.beside_ranks has no effect: with train.nodes 1 all ranks are "
+            "on the feed's node, where the feed itself computes");
+    }
     warnOfOptimisation(spec, warnings);
     if (spec.eval && spec.eval->dataset.where.empty() &&
         spec.eval->dataset.path == spec.dataset.path) {

@@ -45,6 +45,7 @@ class StreamMaster {
         std::int64_t firstLateNs = 30'000'000'000;  ///< instead of the medians while there are none
         double mostTwice = 0.1;  ///< share of the segments that are given to two workers at a time
         std::int64_t aloneNs = 5'000'000'000;  ///< without any worker: the feed computes
+        bool isFeedBeside = false;             ///< the feed also computes while it has workers
         /// The same for a segment on which a worker died: longer than starting another worker
         /// takes.
         std::int64_t aloneAfterDeathNs = 15'000'000'000;
@@ -125,8 +126,10 @@ class StreamMaster {
     /// Whether these are the frames that count.
     bool holds(const Hand& hand) const;
     std::size_t numWorkers() const { return workers_.size(); }
-    /// Whether aloneNs passed without a worker: the feed then computes segments not yet added.
+    /// Whether aloneNs passed without a worker.
     bool isAlone() const { return isAloneFor(options_.aloneNs); }
+    /// Whether the feed computes segments not yet added.
+    bool computesHere() const { return options_.isFeedBeside || isAlone(); }
     /// Number of segments that were ordered from a second worker while the first computed.
     std::int64_t numTwice() const { return numTwice_; }
 

@@ -268,7 +268,8 @@ bool TreeReader::checkRange(const Key& key, double number, const YamlNode& node,
     if (!isLow && number <= l.max && !std::isnan(number)) {
         return true;
     }
-    const std::string low = strCat(l.isMinExcluded ? "above " : "at least ", plainNumber(l.min));
+    const std::string low = strCat(l.word, l.word.empty() ? "" : ", or ",
+                                   l.isMinExcluded ? "above " : "at least ", plainNumber(l.min));
     const std::string range =
         isLow && l.max >= 1e6 ? low : strCat(low, " and at most ", plainNumber(l.max));
     error(node, where, "range", where.shown, " must be ", range, ", not ", node.text);
@@ -299,9 +300,13 @@ Json TreeReader::boolean(const Key&, const YamlNode& node, const Where& where) {
 }
 
 Json TreeReader::integer(const Key& key, const YamlNode& node, const Where& where) {
+    const std::string word(key.limits.word);
+    if (!word.empty() && node.isScalar() && node.text == word) {
+        return {};
+    }
     const auto number = numberIn<std::int64_t>(node);
     if (!number) {
-        wrong(node, where, "a whole number");
+        wrong(node, where, strCat(word, word.empty() ? "" : " or ", "a whole number"));
         return 0;
     }
     checkRange(key, static_cast<double>(*number), node, where);

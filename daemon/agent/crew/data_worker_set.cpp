@@ -21,6 +21,7 @@ constexpr std::chrono::milliseconds kLeaveGrace{15'000};
 // Time that all workers together have to end, after end().
 constexpr std::int64_t kEndNs = 20'000'000'000;
 constexpr std::size_t kFileBytesMost = std::size_t{1} << 20;
+constexpr const char* kNotNeeded = "the feed does not need it any more";
 
 std::string crewFile(const job::AttemptPaths& paths) {
     return paths.directory() + "/crew.json";
@@ -37,15 +38,40 @@ bool isInputError(const engines::State& state) {
     return state.exitCode == kExitInput;
 }
 
+schedule::Resources usedBy(const WorkerBeside& beside, int threads) {
+    return {static_cast<double>(threads), 0, threads > 0 ? beside.memoryBytes : 0};
+}
+
+std::string besideText(int threads) {
+    return strCat(", beside its ranks, with ", threads, threads == 1 ? " thread" : " threads");
+}
+
+// Returns the threads that a worker beside ranks may have on this node. `own`: those that it has.
+// On spare cores it gets one for each core that neither a reservation nor another borrower has.
+int threadsBeside(const WorkerBeside& beside, const NodeStatus& node, int own) {
+    if (beside.threads) {
+        return static_cast<int>(
+            std::min(static_cast<double>(*beside.threads), std::max(1.0, node.total.cpus)));
+    }
+    schedule::Resources others = node.borrowed, room = node.free;
+    others -= schedule::withinNode(usedBy(beside, own), node.total);
+    room -= others;
+    const schedule::Resources least = schedule::withinNode(usedBy(beside, 1), node.total);
+    // The spare cores of one machine are the feed's own.
+    return node.address.empty() || !least.fitsIn(room) ? 0 : static_cast<int>(room.cpus);
+}
+
 }  // namespace
 
 DataWorkerSet::DataWorkerSet(DataWorkerSetOptions place, std::string run, int least, int most)
     : place_(std::move(place)), run_(std::move(run)), least_(least), most_(std::max(least, most)) {}
 
-void DataWorkerSet::begin(const job::AttemptPaths& paths, int attempt) {
+void DataWorkerSet::begin(const job::AttemptPaths& paths, int attempt,
+                          std::vector<WorkerBeside> beside) {
     if (attempt_ == attempt && !isEnding_) {
         return;
     }
+    beside_ = std::move(beside);
     paths_ = paths;
     attempt_ = attempt;
     next_ = 0;
@@ -71,7 +97,9 @@ void DataWorkerSet::read() {
         Member member;
         member.name = {run_, attempt_, static_cast<int>(jsonInt(one, "number"))};
         member.node = jsonString(one, "node");
+        member.threads = static_cast<int>(jsonInt(one, "threads"));
         member.state = placing();
+        borrow(member);
         members_.push_back(std::move(member));
     }
     wanted_ = numStaying();  // until its feed advises another number
@@ -80,7 +108,8 @@ void DataWorkerSet::read() {
 Status DataWorkerSet::save() const {
     Json workers = Json::array();
     for (const Member& member : members_) {
-        workers.push_back({{"number", member.name.number}, {"node", member.node}});
+        workers.push_back(
+            {{"number", member.name.number}, {"node", member.node}, {"threads", member.threads}});
     }
     return writeFileAtomic(crewFile(paths_),
                            dumpJson({{"next", next_}, {"workers", workers}}) + "\n", 0600);
@@ -89,6 +118,12 @@ Status DataWorkerSet::save() const {
 int DataWorkerSet::numStaying() const {
     return static_cast<int>(std::count_if(members_.begin(), members_.end(),
                                           [](const Member& m) { return !m.isLeaving; }));
+}
+
+int DataWorkerSet::numBeside() const {
+    return static_cast<int>(std::count_if(members_.begin(), members_.end(), [](const Member& m) {
+        return !m.isLeaving && m.threads > 0;
+    }));
 }
 
 // Returns the number of workers to have now, within the spec's bounds. Follows the advice one
@@ -140,14 +175,56 @@ void DataWorkerSet::add(int count, std::vector<std::string>& news) {
         if (!best->mayTake()) {
             break;
         }
-        Member member;
-        member.name = {run_, attempt_, next_++};
-        member.node = best->name;
-        member.state = placing();
         ++due[best->name];
-        added.push_back(std::move(member));
+        added.push_back(makeMember(best->name));
     }
     keep(std::move(added), news);
+}
+
+DataWorkerSet::Member DataWorkerSet::makeMember(const std::string& node) {
+    Member member;
+    member.name = {run_, attempt_, next_++};
+    member.node = node;
+    member.state = placing();
+    return member;
+}
+
+// Nodes with ranks that are to be left, or are away, get no worker.
+void DataWorkerSet::keepBeside(std::vector<std::string>& news) {
+    std::vector<Member> added;
+    for (const WorkerBeside& beside : beside_) {
+        const NodeStatus node = place_.nodes.standing(beside.node);
+        const auto member = std::ranges::find_if(members_, [&](const Member& m) {
+            return !m.isLeaving && m.threads > 0 && m.node == beside.node;
+        });
+        const bool isNew = member == members_.end();
+        const int own = isNew ? 0 : member->threads;
+        const int threads = node.mayTake() ? threadsBeside(beside, node, own) : own;
+        if (isNew ? threads == 0 : threads >= own || member->isOver()) {
+            continue;
+        }
+        if (!isNew) {
+            news.push_back(strCat(member->name.worker(), " leaves: other runs have reserved ",
+                                  "resources that it uses on node ", beside.node));
+            release(*member, "other runs have reserved resources that it uses");
+        }
+        if (threads > 0) {
+            added.push_back(makeMember(beside.node));
+            added.back().threads = threads;
+        }
+    }
+    keep(std::move(added), news);
+}
+
+// A worker on spare cores is counted there, so that workers of other runs leave them to it.
+void DataWorkerSet::borrow(const Member& member) const {
+    for (const WorkerBeside& beside : beside_) {
+        if (!beside.threads && member.threads > 0 && member.node == beside.node) {
+            place_.nodes.borrow(member.node, member.name.key(),
+                                schedule::withinNode(usedBy(beside, member.threads),
+                                                     place_.nodes.standing(member.node).total));
+        }
+    }
 }
 
 // Writes first, so that a later daemon knows which nodes to ask.
@@ -165,17 +242,19 @@ void DataWorkerSet::keep(std::vector<Member> added, std::vector<std::string>& ne
         return;
     }
     for (std::size_t i = before; i < members_.size(); ++i) {
-        if (const Member& one = members_[i]; !one.node.empty()) {
-            news.push_back(strCat(one.name.worker(), " is placed on node ", one.node));
+        const Member& one = members_[i];
+        borrow(one);
+        if (!one.node.empty()) {
+            news.push_back(strCat(one.name.worker(), " is placed on node ", one.node,
+                                  one.threads == 0 ? "" : besideText(one.threads)));
         }
     }
 }
 
-void DataWorkerSet::release(Member& member) {
+void DataWorkerSet::release(Member& member, const std::string& why) {
     member.isLeaving = true;
-    const EndRequest request = isEnding_
-                                   ? EndRequest{.why = "the attempt is over"}
-                                   : EndRequest{kLeaveGrace, "the feed does not need it any more"};
+    const EndRequest request =
+        isEnding_ ? EndRequest{.why = "the attempt is over"} : EndRequest{kLeaveGrace, why};
     (void)place_.nodes.end(member.node, member.name.key(), request);
 }
 
@@ -195,7 +274,7 @@ void DataWorkerSet::leaveNode(Member& member, std::vector<std::string>& news) {
     if (const NodeStatus& node = standing(member.node); !node.leaving.empty()) {
         news.push_back(
             strCat("node ", member.node, " ", node.leaving, ": ", member.name.worker(), " leaves"));
-        release(member);
+        release(member, kNotNeeded);
     }
 }
 
@@ -203,7 +282,7 @@ void DataWorkerSet::leaveNode(Member& member, std::vector<std::string>& news) {
 void DataWorkerSet::place(Member& member, const std::string& joinFile) {
     Placement placement;
     placement.key = member.name.key();
-    placement.gang = engines::gangText(dataGang(member.name));
+    placement.gang = engines::gangText(dataGang(member.name, member.threads));
     placement.joinFile = joinFile;
     const Status status = place_.nodes.place(member.node, placement);
     if (status.ok() || absl::IsAlreadyExists(status)) {
@@ -277,13 +356,14 @@ void DataWorkerSet::follow(std::vector<std::string>& news) {
 }
 
 void DataWorkerSet::meetTarget(std::vector<std::string>& news) {
-    const int wanted = target();
+    const int wanted = std::max(target(), numBeside());
     add(wanted - numStaying(), news);
     for (int has = numStaying(); has > wanted; --has) {
-        const auto last = std::find_if(members_.rbegin(), members_.rend(),
-                                       [](const Member& m) { return !m.isLeaving; });
+        const auto last = std::find_if(members_.rbegin(), members_.rend(), [](const Member& m) {
+            return !m.isLeaving && m.threads == 0;
+        });
         news.push_back(strCat(last->name.worker(), " is not needed any more and leaves"));
-        release(*last);
+        release(*last, kNotNeeded);
     }
 }
 
@@ -302,6 +382,7 @@ std::vector<std::string> DataWorkerSet::tick(bool isWanted) {
     }
     follow(news);
     if (!isEnding_) {
+        keepBeside(news);
         meetTarget(news);
     }
     return news;
@@ -313,7 +394,7 @@ void DataWorkerSet::end() {
     }
     endedNs_ = place_.clock.steadyNs();
     for (Member& member : members_) {
-        release(member);
+        release(member, kNotNeeded);
     }
 }
 

@@ -16,6 +16,10 @@ int ranksPerNode(const spec::RunSpec& spec) {
     return static_cast<int>(spec.train.ranks / spec.train.nodes);
 }
 
+std::uint64_t memoryLimitBytes(const spec::RunSpec& spec) {
+    return static_cast<std::uint64_t>(spec.resources.memoryLimitMb) * 1'000'000;
+}
+
 // Makes the ranks run the user's own program, as it was submitted.
 Status becomeScript(engines::Group& rank, const runs::RunRecord& run, const spec::RunSpec& spec,
                     const Rendezvous& rendezvous) {
@@ -107,9 +111,7 @@ std::vector<schedule::Part> partsOf(const spec::RunSpec& spec, bool trainsHere) 
                           : spec.resources.loaderThreads > 0
                               ? static_cast<double>(spec.resources.loaderThreads)
                               : schedule::kAllCores;
-    const auto memory = spec.hasDataset()
-                            ? static_cast<std::uint64_t>(spec.resources.memoryLimitMb) * 1'000'000
-                            : 0;
+    const std::uint64_t memory = spec.hasDataset() ? memoryLimitBytes(spec) : 0;
     const schedule::Resources ranks{
         static_cast<double>(ranksPerNode(spec) * spec.train.threads),
         static_cast<int>(ranksPerNode(spec) * spec.resources.gpusPerRank), memory};
@@ -121,7 +123,20 @@ std::vector<schedule::Part> partsOf(const spec::RunSpec& spec, bool trainsHere) 
         parts.insert(parts.end(), static_cast<std::size_t>(spec.resources.dataWorkersMin),
                      {{loader, 0, memory}, Where::kBeside, 0});
     }
+    const auto beside = static_cast<double>(spec.resources.besideRanks.value_or(0));
+    for (int part = 1; beside > 0 && spec.hasDataset() && part < spec.train.nodes; ++part) {
+        parts.push_back({{beside, 0, memory}, Where::kBeside, part});
+    }
     return parts;
+}
+
+std::vector<WorkerBeside> workersBeside(const spec::RunSpec& spec,
+                                        const std::vector<std::string>& nodes) {
+    std::vector<WorkerBeside> all;
+    for (std::size_t part = 1; spec.mayHaveWorkersBesideRanks() && part < nodes.size(); ++part) {
+        all.push_back({nodes[part], spec.resources.besideRanks, memoryLimitBytes(spec)});
+    }
+    return all;
 }
 
 job::JobFile makeJob(const runs::RunRecord& run, const spec::RunSpec& spec, int attempt,

@@ -42,8 +42,11 @@ std::string reasonToWait(const Status& why);
 
 /// Returns which node each part runs on and what it takes there: part 0 with the feed that leads
 /// (on the head's machine if that trains), then the other parts, then the data workers beside the
-/// feed.
+/// feed, and those beside other parts that reserve their cores.
 std::vector<schedule::Part> partsOf(const spec::RunSpec& spec, bool trainsHere);
+/// Returns the data workers beside the parts other than 0. `nodes`: the node of each part.
+std::vector<WorkerBeside> workersBeside(const spec::RunSpec& spec,
+                                        const std::vector<std::string>& nodes);
 
 /// Returns the attempt's job.json without a plan and without checkpoints.
 job::JobFile makeJob(const runs::RunRecord& run, const spec::RunSpec& spec, int attempt,

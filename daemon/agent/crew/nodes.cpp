@@ -75,11 +75,14 @@ void settle(engines::Gang& gang, const std::string& binDir, const std::string& a
     }
 }
 
-engines::Gang dataGang(const DataWorkerName& name) {
+engines::Gang dataGang(const DataWorkerName& name, int threads) {
     engines::Group worker;
     worker.name = name.worker();
     worker.argv = {"{bin}/millrace-loader", "data",   "--join",
                    "{attempt}/data.join",   "--wait", std::to_string(kJoinWaitSeconds)};
+    if (threads > 0) {
+        worker.argv.insert(worker.argv.end(), {"--threads", std::to_string(threads)});
+    }
     worker.isCritical = false;
     worker.replacements = kReplacements;
     engines::Gang gang;

@@ -7,6 +7,7 @@
 // node's ranks) or one data worker. Threads: any. No call waits for a node: orders are noted and
 // sent when the node is connected.
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -50,11 +51,19 @@ struct DataWorkerName {
 void settle(engines::Gang& gang, const std::string& binDir, const std::string& attemptDirectory);
 
 /// The gang of a data worker. A worker that ends is restarted on its node, up to 16 times.
-engines::Gang dataGang(const DataWorkerName& name);
+/// `threads`: with which it computes; 0: as the spec says.
+engines::Gang dataGang(const DataWorkerName& name, int threads = 0);
 /// The gang of a part other than 0: a relay of the feed that leads, and `ranks`.
 engines::Gang relayGang(const PartName& name, engines::Group ranks);
 /// Sets the command of the built-in trainer's ranks.
 void giveCommand(engines::Group& ranks);
+
+/// A data worker beside ranks of its attempt.
+struct WorkerBeside {
+    std::string node;                     ///< where the ranks are
+    std::optional<std::int64_t> threads;  ///< absent: one for each spare core
+    std::uint64_t memoryBytes = 0;        ///< its limit
+};
 
 /// A gang that is placed on a node, with its files.
 struct Placement {
@@ -73,19 +82,20 @@ struct Placement {
 std::vector<std::string> workersOf(const Placement& placement);
 
 struct NodeStatus {
-    std::string name;           ///< "": the head's own machine
-    std::string address;        ///< where other nodes reach it; "": all nodes are one machine
-    std::string interface;      ///< of `address`; "": unknown, or the node finds it
-    schedule::Resources total;  ///< what the node has
-    schedule::Resources free;   ///< resources that are not reserved
-    int numPlaced = 0;          ///< number of gangs, of all runs
-    std::int64_t heardMs = 0;   ///< its last sign of life, UTC by the head's clock; 0: none yet
-    bool isThere = false;       ///< it was heard from in the last seconds
-    bool isLost = false;        ///< away past its limit; what was on it counts as ended
-    bool hasLeft = false;       ///< it is lost, and its agent reported that nothing is left there
-    std::string held;           ///< why it is away but not lost; "": its limit is not over
-    bool isClosed = false;      ///< nothing new is placed on it, but what is there may stay
-    std::string leaving;        ///< why it is to be left, for people; "": it is not to be left
+    std::string name;              ///< "": the head's own machine
+    std::string address;           ///< where other nodes reach it; "": all nodes are one machine
+    std::string interface;         ///< of `address`; "": unknown, or the node finds it
+    schedule::Resources total;     ///< what the node has
+    schedule::Resources free;      ///< resources that are not reserved
+    schedule::Resources borrowed;  ///< the part of `free` that gangs use until it is reserved
+    int numPlaced = 0;             ///< number of gangs, of all runs
+    std::int64_t heardMs = 0;      ///< its last sign of life, UTC by the head's clock; 0: none yet
+    bool isThere = false;          ///< it was heard from in the last seconds
+    bool isLost = false;           ///< away past its limit; what was on it counts as ended
+    bool hasLeft = false;   ///< it is lost, and its agent reported that nothing is left there
+    std::string held;       ///< why it is away but not lost; "": its limit is not over
+    bool isClosed = false;  ///< nothing new is placed on it, but what is there may stay
+    std::string leaving;    ///< why it is to be left, for people; "": it is not to be left
     std::chrono::milliseconds leaveGrace{0};  ///< for a node to be left: time that its ranks have
     /// Returns whether more may be placed on it.
     bool mayTake() const { return isThere && leaving.empty() && !isClosed; }
@@ -117,6 +127,9 @@ class Nodes {
     /// node's workers that may connect to the attempt's listener.
     virtual void keep(const std::string& node, const std::string& key,
                       const schedule::Resources& needs, std::vector<std::string> workers) = 0;
+    /// Notes that the gang uses these resources of the node until end(), without reserving them.
+    virtual void borrow(const std::string& node, const std::string& key,
+                        const schedule::Resources& used) = 0;
     /// Starts the gang, or passes on the new join file after the feed was replaced. Returns errors
     /// only for the head's machine; retry if isTransient(). kAlreadyExists: another gang has the
     /// key.

@@ -170,6 +170,14 @@ Status PartSet::read() {
     return okStatus();
 }
 
+std::vector<std::string> PartSet::nodes() const {
+    std::vector<std::string> all;
+    for (const Part& part : parts_) {
+        all.push_back(part.node);
+    }
+    return all;
+}
+
 Rendezvous PartSet::rendezvous() const {
     const NodeStatus node = place_.nodes.standing(lead().node);
     return {node.address, node.interface};

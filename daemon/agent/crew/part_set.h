@@ -63,6 +63,9 @@ class PartSet {
     std::string waiting() const;
     /// The node of part 0, after begin(); "": the head's machine.
     const std::string& node() const { return lead().node; }
+    /// The node of each part, after begin().
+    std::vector<std::string> nodes() const;
+    const job::AttemptPaths& paths() const { return paths_; }
     /// Returns whether part 0 is on the head's machine.
     bool isHere() const { return !parts_.empty() && lead().node.empty(); }
 

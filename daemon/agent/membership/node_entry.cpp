@@ -31,6 +31,7 @@ void NodeEntry::take(std::map<std::string, engines::State> said) {
 
 bool NodeEntry::unplace(const std::string& key, const EndRequest& request) {
     kept.erase(key);
+    borrowed.erase(key);
     const bool wasPlaced = placed.erase(key) > 0;
     const auto gang = gangs.find(key);
     const bool isKnown = gang != gangs.end();

@@ -67,6 +67,7 @@ struct NodeEntry {
     std::map<std::string, Placement> placed;                  ///< by key
     std::map<std::string, std::vector<std::string>> workers;  ///< by gang: their logs are accepted
     std::map<std::string, Kept> kept;                         ///< by gang
+    std::map<std::string, schedule::Resources> borrowed;      ///< by gang; not reserved
     std::map<std::string, engines::State> gangs;              ///< as the node reports them
     std::map<std::string, EndRequest> ended;                  ///< gangs that must end
     std::set<std::string> givenUp;                            ///< of `ended`: checkpoints given up

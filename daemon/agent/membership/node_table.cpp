@@ -311,6 +311,9 @@ NodeStatus NodeTable::standingOf(const std::string& name, const Node& node) cons
     for (const auto& [key, kept] : node.kept) {
         standing.free -= kept.needs;
     }
+    for (const auto& [key, used] : node.borrowed) {
+        standing.borrowed += used;
+    }
     standing.numPlaced = static_cast<int>(node.placed.size());
     standing.heardMs = node.heardMs;
     standing.isThere = node.session != nullptr && silentNs < kSilentNs;
@@ -417,6 +420,12 @@ void NodeTable::keep(const std::string& name, const std::string& key,
                      const schedule::Resources& needs, std::vector<std::string> workers) {
     MutexLock lock(mutex_);
     nodes_[name].kept[key] = {needs, std::move(workers)};
+}
+
+void NodeTable::borrow(const std::string& name, const std::string& key,
+                       const schedule::Resources& used) {
+    MutexLock lock(mutex_);
+    nodes_[name].borrowed[key] = used;
 }
 
 void NodeTable::place(const std::string& name, const Placement& placement) {

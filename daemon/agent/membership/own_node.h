@@ -64,6 +64,11 @@ class AllNodes final : public Nodes {
               std::vector<std::string> workers) override {
         node.empty() ? own_.keep(key, needs) : others_.keep(node, key, needs, std::move(workers));
     }
+    /// No effect for the head's machine: no gang borrows there.
+    void borrow(const std::string& node, const std::string& key,
+                const schedule::Resources& used) override {
+        node.empty() ? void() : others_.borrow(node, key, used);
+    }
     Status place(const std::string& node, const Placement& placement) override;
     Status end(const std::string& node, const std::string& key, const EndRequest& request) override;
     /// No effect for the head's machine: its checkpoints need no transfer.

@@ -94,7 +94,7 @@ Status ActiveRun::followGang() {
         move(Move::kFound);
         (void)(spec_->hasDataset() || journal_.tellRunning());
         health_.noteHeard(heard);
-        crew_.begin(journal_.directory().paths().attempt(attempt()), attempt());
+        crew_.begin(parts_.paths(), attempt(), workersBeside(*spec_, parts_.nodes()));
         // An earlier daemon asked its ranks to move: they may have stopped by now.
         parts_.isLeft() && !stop_.has_value() ? leaveNodes() : void();
     }

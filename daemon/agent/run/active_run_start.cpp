@@ -173,7 +173,7 @@ Status ActiveRun::placeNow() {
     RETURN_IF_ERROR(parts_.begin(journal_.directory().paths(), attempt()));
     journal_.tellPlaced(begin_.resumeStep, parts_.node());
     RETURN_IF_ERROR(parts_.placeLead());
-    crew_.begin(journal_.directory().paths().attempt(attempt()), attempt());
+    crew_.begin(parts_.paths(), attempt(), workersBeside(*spec_, parts_.nodes()));
     recovery_.placed();
     startBackoffNs_ = 0;
     (void)(spec_->hasDataset() || journal_.tellRunning());

@@ -31,6 +31,7 @@ Lead::Lead(const loader::ElsewhereOptions& options)
       workersLeast_(static_cast<int>(options.spec.resources.dataWorkersMin)),
       workersMost_(static_cast<int>(options.spec.resources.dataWorkersMax)),
       isNetwork_(!options.listen.empty()),
+      isFeedBeside_(loader::mayHaveWorkersBeside(options.spec, isNetwork_)),
       codecs_(isNetwork_ && !options.isUncoded) {}
 
 Status Lead::watchStore(const stream::Plan& plan) {
@@ -133,6 +134,7 @@ void Lead::attach(segment::RemoteSegmentQueue& queue,
     stream::StreamMaster::Options options;
     options.workersLeast = workersLeast_;
     options.workersMost = workersMost_;
+    options.isFeedBeside = isFeedBeside_;
     // Without workers of its own a run does not wait for any: the feed computes at once.
     options.aloneNs = workersLeast_ > 0 ? options.aloneNs : 0;
     {

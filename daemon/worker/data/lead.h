@@ -93,6 +93,7 @@ class Lead final : public loader::SegmentsElsewhere, private WorkerAdmission {
     const std::string joinPath_;
     const int workersLeast_, workersMost_;
     const bool isNetwork_;
+    const bool isFeedBeside_;  ///< the feed's threads compute beside workers
     std::string streamHash_, planHash_;
     ring::FrameLedger ledger_;
     std::unique_ptr<StoreWatch> store_;  ///< null: the stream reads no objects

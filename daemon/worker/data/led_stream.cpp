@@ -311,7 +311,7 @@ std::vector<LedStream::Refusal> LedStream::turn() {
     while (master_.room() > 0 && claim()) {
     }
     std::vector<Refusal> refusals = act(master_.decide(now));
-    const bool computesHere = master_.isAlone();
+    const bool computesHere = master_.computesHere();
     if (computesHere != computesHere_) {
         computesHere_ = computesHere;
         queue_.setComputesHere(computesHere);

@@ -56,6 +56,12 @@ class SegmentsElsewhere {
     virtual bool isCarrying() = 0;
 };
 
+/// Returns whether nodes with ranks may have data workers. The feed's threads then compute beside
+/// them. On one machine only a given number of threads counts: its spare cores are the feed's.
+inline bool mayHaveWorkersBeside(const spec::RunSpec& spec, bool isNetwork) {
+    return spec.mayHaveWorkersBesideRanks() && (isNetwork || spec.resources.besideRanks);
+}
+
 /// A stream that data workers may join.
 struct ElsewhereOptions {
     std::string joinFile;  ///< to be written: workers join with it

@@ -137,6 +137,8 @@ Cases generalCases() {
           "",
           {"resources.data_workers={min: 2, max: 2}"}}},
         {"resources.data_workers.max", {P::kSpec, {"resources.data_workers={max: 1}"}, ""}},
+        {"resources.data_workers.beside_ranks",
+         {P::kSpec, {"resources.data_workers.beside_ranks=2"}, ""}},
         {"resources.gpus_per_rank",
          {P::kRefused, {"resources.gpus_per_rank=2"}, "computes on one GPU"}},
     };

@@ -137,6 +137,46 @@ TEST(SpecReader, CsvOptionsOfTheCommandLineAreKeysOfDatasetCsv) {
                                    "for CSV files; --format csv reads it as CSV"));
 }
 
+TEST(SpecForms, WorkersBesideRanksAreAWordOrANumber) {
+    const std::string nodes = "train: {ranks: 2, nodes: 2}\n";
+    const auto with = [&](const std::string& value) {
+        return withTrain(nodes + "resources: {data_workers: {beside_ranks: " + value + "}}");
+    };
+    const RunSpec usual = specOf(withTrain(nodes));
+    EXPECT_EQ(usual.resources.besideRanks, std::nullopt);
+    EXPECT_TRUE(usual.mayHaveWorkersBesideRanks());
+    EXPECT_EQ(specHash(specOf(with("auto"))), specHash(usual));
+    EXPECT_EQ(usual.toJson()["resources"]["data_workers"].count("beside_ranks"), 0U)
+        << "specs from before the key keep their hashes";
+    const RunSpec four = specOf(with("4"));
+    EXPECT_EQ(four.resources.besideRanks, 4);
+    EXPECT_EQ(four.toJson()["resources"]["data_workers"]["beside_ranks"], 4);
+    EXPECT_EQ(RunSpec::fromJson(four.toJson())->resources.besideRanks, 4);
+    EXPECT_EQ(streamHash(four), streamHash(usual));
+    EXPECT_FALSE(specOf(with("0")).mayHaveWorkersBesideRanks());
+    EXPECT_EQ(
+        errorIn(with("many")),
+        "5:42 resources.data_workers.beside_ranks must be auto or a whole number, not 'many'");
+    EXPECT_EQ(errorIn(with("-1")),
+              "5:42 resources.data_workers.beside_ranks must be auto, or at least 0 and at most "
+              "1024, not -1");
+}
+
+TEST(SpecForms, WorkersBesideRanksOfOneNodeAreWarnedOf) {
+    const auto warnings = [](const std::string& value, const std::string& nodes) {
+        return readSpec(withTrain("train: {ranks: 2, nodes: " + nodes +
+                                  "}\nresources: {data_workers: {beside_ranks: " + value + "}}"))
+            .warnings;
+    };
+    EXPECT_THAT(warnings("2", "1"),
+                testing::ElementsAre(testing::HasSubstr("beside_ranks has no effect")));
+    EXPECT_THAT(warnings("2", "2"), testing::IsEmpty());
+    EXPECT_THAT(warnings("0", "1"), testing::IsEmpty());
+    EXPECT_THAT(warnings("auto", "1"), testing::IsEmpty());
+    EXPECT_THAT(errorIn("command: [true]\nresources: {data_workers: {beside_ranks: 2}}\n"),
+                testing::HasSubstr("is for the stream of a dataset, and the spec has none"));
+}
+
 TEST(SpecForms, ALabelThatIsAFeatureIsWarnedOf) {
     const auto warningsOf = [](const std::string& label, const std::string& dense = "delay") {
         return readSpec("dataset: {path: a.csv}\nlabels: {late: '" + label +

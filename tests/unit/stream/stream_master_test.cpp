@@ -348,6 +348,20 @@ TEST_F(StreamMasterTest, AloneTheFeedComputesWhatWaits) {
     EXPECT_TRUE(master_->isAlone());
 }
 
+TEST_F(StreamMasterTest, AFeedBesideWorkersComputesWithThem) {
+    master();
+    join("a");
+    EXPECT_FALSE(master_->computesHere());
+    StreamMaster::Options options;
+    options.isFeedBeside = true;
+    master(options);
+    EXPECT_TRUE(master_->computesHere());
+    const WorkerId a = join("a", 1);
+    add(0, 1);
+    EXPECT_THAT(decide().orders, ElementsAre(Hand{a, 0, 0})) << "the worker computes, too";
+    EXPECT_TRUE(master_->computesHere());
+}
+
 TEST_F(StreamMasterTest, StarvingRanksGetMoreWorkersAndIdleOnesGoAfterHalfAMinute) {
     StreamMaster::Options options;
     options.workersLeast = 1;

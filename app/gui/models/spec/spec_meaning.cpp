@@ -364,6 +364,9 @@ QString kindText(const spec::Key& key) {
         case KeyType::kReal: {
             QString text = key.type == KeyType::kInt ? QStringLiteral("whole number")
                                                      : QStringLiteral("number");
+            if (!key.limits.word.empty()) {
+                text.prepend(qtext(key.limits.word) + QStringLiteral(" or "));
+            }
             if (!key.limits.unit.empty()) {
                 text += QStringLiteral(" of ") + qtext(key.limits.unit);
             }

@@ -9,6 +9,7 @@
 #include "backend/job/job_file.h"
 #include "backend/spec/column_origins.h"
 #include "backend/stream/steps.h"
+#include "daemon/worker/loader/elsewhere.h"
 
 namespace millrace::loader {
 namespace {
@@ -82,7 +83,9 @@ Result<FeedJob> FeedJob::read(const std::string& path) {
     job.rankSocket = std::move(file.rankSocket);
     const job::AttemptPaths paths = job::AttemptPaths::ofJob(path);
     job.directory = paths.worker(job::feedName(job.feed));
-    job.hasDataWorkers = job.follow.empty() && job.spec.resources.dataWorkersMax > 0;
+    job.hasDataWorkers =
+        job.follow.empty() && (job.spec.resources.dataWorkersMax > 0 ||
+                               mayHaveWorkersBeside(job.spec, !file.dataListen.empty()));
     if (job.hasDataWorkers || file.followers > 0) {
         job.joinFile = paths.joinFile();
         job.listen = std::move(file.dataListen);

@@ -10,6 +10,7 @@
 
 #include "backend/core/exit_codes.h"
 #include "backend/values/metric_names.h"
+#include "daemon/agent/crew/gang.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/agent/crew/fake_nodes.h"
@@ -23,12 +24,19 @@ using ::testing::IsEmpty;
 
 class DataWorkerSetTest : public ::testing::Test {
  protected:
-    void begin(int least, int most) {
+    void begin(int least, int most, std::vector<WorkerBeside> beside = {}) {
         paths = job::RunPaths(directory / "runs", "r-abcde").attempt(1);
         std::filesystem::create_directories(paths.directory());
         crew = std::make_unique<DataWorkerSet>(place, "r-abcde", least, most);
-        crew->begin(paths, 1);
+        crew->begin(paths, 1, std::move(beside));
         nodes.isForgetful = true;
+    }
+    /// A node on another machine, with memory for three workers.
+    NodeStatus& comeWith(const std::string& name, double cores) {
+        nodes.come(name, cores);
+        nodes.nodes[name].address = "10.0.0.1";
+        nodes.nodes[name].total.memoryBytes = nodes.nodes[name].free.memoryBytes = 3 * kMemory;
+        return nodes.nodes[name];
     }
     void feedListens(const std::string& text = "join") { std::ofstream(paths.joinFile()) << text; }
     std::string tick(bool isWanted = true) {
@@ -58,6 +66,7 @@ class DataWorkerSetTest : public ::testing::Test {
         return state;
     }
 
+    static constexpr std::uint64_t kMemory = 100;
     tests::TempDir directory;
     FakeClock clock;
     FakeNodes nodes;
@@ -240,6 +249,119 @@ TEST_F(DataWorkerSetTest, ItWaitsForAnEndAtLast) {
     EXPECT_FALSE(crew->isOver());
     clock.advanceMs(20'000);
     EXPECT_TRUE(crew->isOver());
+}
+
+TEST_F(DataWorkerSetTest, ANodeWithRanksGetsAWorkerOnItsSpareCores) {
+    comeWith("node1", 8).free.cpus = 3.5;
+    comeWith("full", 8).free.cpus = 0.5;
+    nodes.come("local", 8);  // on the feed's own machine
+    begin(0, 0, {{"node1", {}, kMemory}, {"full", {}, kMemory}, {"local", {}, kMemory}});
+    EXPECT_EQ(tick(), "data0 is placed on node node1, beside its ranks, with 3 threads\n");
+    EXPECT_EQ(nodes.borrowed.at(keyOf(0)), std::make_pair(std::string("node1"), 3.0));
+    EXPECT_THAT(nodes.kept, IsEmpty()) << "its cores stay free for other runs";
+    feedListens();
+    tick();
+    EXPECT_THAT(names(), ElementsAre("data0@node1"));
+    EXPECT_THAT(nodes.placed.at(keyOf(0)).second.gang, HasSubstr("\"--threads\",\"3\""));
+    nodes.nodes["full"].free.cpus = 1;
+    EXPECT_THAT(tick(),
+                HasSubstr("data1 is placed on node full, beside its ranks, with 1 thread\n"));
+}
+
+TEST_F(DataWorkerSetTest, AWorkerOnSpareCoresMakesRoomForReservations) {
+    comeWith("node1", 8);
+    begin(0, 0, {{"node1", {}, kMemory}});
+    feedListens();
+    EXPECT_THAT(tick(), HasSubstr("with 8 threads"));
+    EXPECT_EQ(tick(), "");
+    nodes.nodes["node1"].free.cpus = 2;
+    EXPECT_EQ(tick(),
+              "data0 leaves: other runs have reserved resources that it uses on node node1\n"
+              "data1 is placed on node node1, beside its ranks, with 2 threads\n");
+    EXPECT_THAT(nodes.ended, ElementsAre(keyOf(0) + " on node1"));
+    tick();
+    EXPECT_THAT(names(), ElementsAre("data1@node1"));
+    nodes.nodes["node1"].free.memoryBytes = kMemory - 1;
+    EXPECT_THAT(tick(), HasSubstr("data1 leaves"));
+    EXPECT_EQ(tick(), "");
+    EXPECT_THAT(nodes.borrowed, IsEmpty());
+}
+
+TEST_F(DataWorkerSetTest, RunsShareTheSpareCoresOfANode) {
+    comeWith("node1", 8).borrowed = {6, 0, kMemory};
+    begin(0, 0, {{"node1", {}, kMemory}});
+    EXPECT_THAT(tick(), HasSubstr("with 2 threads"));
+    nodes.nodes["node1"].borrowed.memoryBytes = 4 * kMemory;
+    EXPECT_THAT(tick(), HasSubstr("data0 leaves")) << "another worker needs the memory";
+}
+
+TEST_F(DataWorkerSetTest, AGivenNumberOfThreadsIsNotSpare) {
+    comeWith("node1", 4).free = {};
+    nodes.come("local", 8);
+    begin(0, 0, {{"node1", 6, kMemory}, {"local", 3, kMemory}});
+    EXPECT_EQ(tick(),
+              "data0 is placed on node node1, beside its ranks, with 4 threads\n"
+              "data1 is placed on node local, beside its ranks, with 3 threads\n");
+    EXPECT_THAT(nodes.borrowed, IsEmpty()) << "the part reserves them";
+    EXPECT_EQ(tick(), "");
+}
+
+TEST_F(DataWorkerSetTest, WorkersBesideRanksCountAndStay) {
+    comeWith("node1", 8);
+    nodes.come("cpu-1", 4);
+    begin(2, 3, {{"node1", {}, kMemory}});
+    feedListens();
+    tick();
+    EXPECT_THAT(names(), ElementsAre("data0@node1", "data1@cpu-1"));
+    advise(3);
+    tick();
+    EXPECT_EQ(names().size(), 3U);
+    DataWorkerSet next(place, "r-abcde", 0, 3);
+    next.begin(paths, 1, {{"node1", {}, kMemory}});
+    nodes.borrowed.clear();
+    nodes.nodes["node1"].borrowed = {};
+    EXPECT_THAT(next.tick(true), IsEmpty());
+    next.advise({{values::metric::kLoaderDataWorkersWanted, 0}});
+    for (int i = 0; i < 5; ++i) {
+        clock.advanceMs(5'000);
+        (void)next.tick(true);
+    }
+    EXPECT_THAT(nodes.ended, ElementsAre(keyOf(2) + " on node1", keyOf(1) + " on cpu-1"));
+}
+
+TEST_F(DataWorkerSetTest, AWorkerBesideRanksIsReplacedAndLeavesADrainedNode) {
+    comeWith("node1", 8);
+    begin(0, 0, {{"node1", {}, kMemory}});
+    feedListens();
+    tick();
+    nodes.states[keyOf(0)] = ended(engines::Cause::kWorkerFailed, 137);
+    EXPECT_THAT(tick(), HasSubstr("data1 is placed on node node1, beside its ranks, with 8"));
+    nodes.nodes["node1"].leaving = "is drained";
+    EXPECT_THAT(tick(), HasSubstr("node node1 is drained: data1 leaves"));
+    EXPECT_EQ(tick(), "");
+}
+
+TEST(Parts, WorkersBesideRanksReserveAGivenNumberOfCores) {
+    spec::RunSpec spec;
+    spec.train.ranks = 2;
+    spec.train.nodes = 2;
+    spec.resources.memoryLimitMb = 100;
+    spec.resources.loaderThreads = 1;
+    const schedule::Resources usual = schedule::needsWithBeside(partsOf(spec, true), 1);
+    EXPECT_EQ(workersBeside(spec, {"", "node1"}).at(0).threads, std::nullopt);
+    EXPECT_EQ(workersBeside(spec, {"", "node1"}).at(0).memoryBytes, 100'000'000U);
+    spec.resources.besideRanks = 3;
+    const auto parts = partsOf(spec, false);
+    EXPECT_EQ(schedule::needsWithBeside(parts, 1).cpus, usual.cpus + 3);
+    EXPECT_EQ(schedule::needsWithBeside(parts, 1).memoryBytes, usual.memoryBytes + 100'000'000);
+    EXPECT_EQ(schedule::needsWithBeside(parts, 0).cpus, 2) << "the feed computes there";
+    const std::vector<WorkerBeside> workers = workersBeside(spec, {"node2", "node1"});
+    ASSERT_EQ(workers.size(), 1U);
+    EXPECT_EQ(workers[0].node, "node1");
+    EXPECT_EQ(workers[0].threads, 3);
+    spec.resources.besideRanks = 0;
+    EXPECT_EQ(schedule::needsWithBeside(partsOf(spec, true), 1), usual);
+    EXPECT_THAT(workersBeside(spec, {"", "node1"}), IsEmpty());
 }
 
 TEST_F(DataWorkerSetTest, TheyAreShownBehindTheGang) {

@@ -33,6 +33,11 @@ class FakeNodes final : public Nodes {
         kept[key] = {node, needs.cpus};
         speakers[key] = std::move(workers);
     }
+    void borrow(const std::string& node, const std::string& key,
+                const schedule::Resources& used) override {
+        borrowed[key] = {node, used.cpus};
+        nodes[node].borrowed += used;
+    }
     Status place(const std::string& node, const Placement& placement) override {
         placed[placement.key] = {node, placement};
         nodes[node].numPlaced += 1;
@@ -41,6 +46,10 @@ class FakeNodes final : public Nodes {
     Status end(const std::string& node, const std::string& key, const EndRequest& wish) override {
         ended.push_back(strCat(key, " on ", node.empty() ? "the head's" : node));
         whyEnded = wish.why;
+        if (const auto lent = borrowed.find(key); lent != borrowed.end()) {
+            nodes[node].borrowed = {};
+            borrowed.erase(lent);
+        }
         if (isForgetful) {
             placed.erase(key);
             states.erase(key);
@@ -77,7 +86,7 @@ class FakeNodes final : public Nodes {
     std::map<std::string, std::vector<std::string>> speakers;  ///< by gang that must be kept
     std::map<std::string, NodeStatus> nodes;
     mutable int numLooks = 0;  ///< calls of standings()
-    std::map<std::string, std::pair<std::string, double>> kept;
+    std::map<std::string, std::pair<std::string, double>> kept, borrowed;
     std::map<std::string, std::pair<std::string, Placement>> placed;
     std::map<std::string, engines::State> states, lastWords;
     std::vector<std::string> ended, givenUp;

@@ -561,6 +561,17 @@ TEST_F(NodeTableTest, CheckpointsAreTakenFromThePartsNodeUntilTheyAreGivenUp) {
     EXPECT_EQ(takes(*session), absl::StatusCode::kAborted) << "nobody asks for it";
 }
 
+TEST_F(NodeTableTest, WhatAGangBorrowsStaysFree) {
+    (void)attach();
+    table.keep("node1", kPartKey, {1, 0, 0}, {});
+    table.borrow("node1", kKey, {2, 0, 0});
+    table.borrow("node1", "r-abcde.a1.d1", {1, 0, 0});
+    EXPECT_EQ(table.standing("node1").free.cpus, 3);
+    EXPECT_EQ(table.standing("node1").borrowed.cpus, 3);
+    table.end("node1", kKey);
+    EXPECT_EQ(table.standing("node1").borrowed.cpus, 1);
+}
+
 TEST_F(NodeTableTest, ANodeThatHandsACheckpointOverIsNotDrainedYet) {
     const std::string key = "r-abcde.a1";
     engines::State going = living();
