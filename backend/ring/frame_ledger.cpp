@@ -148,17 +148,19 @@ void FrameLedger::giveUp(const stream::SegmentName& name) {
     endAll(rings);
 }
 
-void FrameLedger::carried(std::uint64_t bytes) {
+void FrameLedger::carried(RingId ring, std::uint64_t bytes) {
     MutexLock lock(mutex_);
-    carriedBytes_ += bytes;
+    book_.carried(ring, bytes);
 }
 
-FrameLedger::Totals FrameLedger::totals() const {
+std::map<stream::FrameBook::Pair, stream::FrameBook::Totals> FrameLedger::takeTraffic() {
     MutexLock lock(mutex_);
-    Totals totals;
-    static_cast<stream::FrameBook::Totals&>(totals) = book_.totals();
-    totals.carriedBytes = carriedBytes_;
-    return totals;
+    return book_.takeTraffic();
+}
+
+stream::FrameBook::Totals FrameLedger::totals() const {
+    MutexLock lock(mutex_);
+    return book_.totals();
 }
 
 }  // namespace millrace::ring

@@ -79,14 +79,12 @@ class FrameLedger {
     /// Ends the rings that wait for the segment's frames.
     void giveUp(const stream::SegmentName& name);
 
-    /// A frame for a rank behind a relay goes through the leading feed.
-    void carried(std::uint64_t bytes);
+    /// FrameBook::carried() and takeTraffic().
+    void carried(RingId ring, std::uint64_t bytes);
+    std::map<stream::FrameBook::Pair, stream::FrameBook::Totals> takeTraffic();
     /// Whether a pair of worker and relay came or went since the last call.
     bool takeChange() { return isChanged_.exchange(false); }
-    struct Totals : stream::FrameBook::Totals {
-        std::uint64_t carriedBytes = 0;  ///< of frames in memory
-    };
-    Totals totals() const;
+    stream::FrameBook::Totals totals() const;
 
  private:
     void cancel(RingId ring, stream::FrameBook::DebtId debt);
@@ -97,7 +95,6 @@ class FrameLedger {
     CondVar changed_;
     stream::FrameBook book_ MR_GUARDED_BY(mutex_);
     std::map<RingId, RingEvents> events_ MR_GUARDED_BY(mutex_);
-    std::uint64_t carriedBytes_ MR_GUARDED_BY(mutex_) = 0;
     std::atomic<std::size_t> numRelays_{0};
     std::atomic<bool> isChanged_{false};
 };

@@ -376,7 +376,7 @@ Status RingSink::commit(const FrameSlot& slot, std::uint32_t epoch, std::int64_t
     ASSIGN_OR_RETURN(const FrameRows of, rowsOf(slot.bytes));
     const std::size_t ring = ringOf(number);
     if (ranks_[ring].ledgerRing != 0) {
-        ledger_->carried(slot.bytes.size());
+        ledger_->carried(ranks_[ring].ledgerRing, slot.bytes.size());
     }
     if (!ranks_[ring].join) {
         RETURN_IF_ERROR(noted(ranks_[ring].ring->commit(slot, epoch, number)));

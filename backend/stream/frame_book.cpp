@@ -137,10 +137,26 @@ Result<std::vector<FrameBook::Owner>> FrameBook::acknowledged(RingId ring, std::
         totals_.codedBytes += debt.part.codedBytes;
         ++totals_.frames;
         numOrphans_ -= debt.isOrphan ? 1 : 0;
+        addTraffic({debt.part.worker, of.relay}, debt.part.bytes, debt.part.codedBytes);
         owners.push_back(std::move(debt.owner));
         of.debts.pop_front();
     }
     return owners;
+}
+
+void FrameBook::carried(RingId ring, std::uint64_t bytes) {
+    totals_.carriedBytes += bytes;
+    const auto place = rings_.find(ring);
+    if (place != rings_.end()) {
+        addTraffic({kFeed, place->second.relay}, bytes, bytes);
+    }
+}
+
+void FrameBook::addTraffic(const Pair& pair, std::uint64_t bytes, std::uint64_t codedBytes) {
+    Totals& totals = traffic_[pair];
+    ++totals.frames;
+    totals.bytes += bytes;
+    totals.codedBytes += codedBytes;
 }
 
 std::vector<FrameBook::Owner> FrameBook::lose(std::uint64_t worker) {

@@ -61,7 +61,11 @@ class FrameBook {
     struct Totals {
         std::uint64_t frames = 0;
         std::uint64_t bytes = 0, codedBytes = 0;  ///< in memory; as they were sent
+        std::uint64_t carriedBytes = 0;           ///< of frames in memory that the feed itself sent
     };
+    /// Worker, relay.
+    using Pair = std::pair<std::uint64_t, std::uint64_t>;
+    static constexpr std::uint64_t kFeed = 0;  ///< in a Pair: the leading feed instead of a worker
 
     /// `creditBytes`: most bytes of frames in memory that are owed to one ring; one frame is always
     /// allowed.
@@ -103,7 +107,12 @@ class FrameBook {
     Replaced replace(const SegmentName& name, const PartOf& partOf, const Owner& owner);
     /// The segment is not computed again: rings that wait for it must end.
     std::vector<RingId> giveUp(const SegmentName& name) const;
+    /// A frame of this size goes to the ring's relay through the leading feed.
+    void carried(RingId ring, std::uint64_t bytes);
     const Totals& totals() const { return totals_; }
+    /// Returns the frames by worker and relay since the last call; those of kFeed are as large when
+    /// they are sent as in memory.
+    std::map<Pair, Totals> takeTraffic() { return std::exchange(traffic_, {}); }
 
  private:
     struct Debt {
@@ -118,8 +127,8 @@ class FrameBook {
         std::uint64_t bytes = 0;         ///< of the debts
         std::uint64_t acknowledged = 0;  ///< references since it was opened
     };
-    /// Worker, relay.
-    using Pair = std::pair<std::uint64_t, std::uint64_t>;
+
+    void addTraffic(const Pair& pair, std::uint64_t bytes, std::uint64_t codedBytes);
 
     const std::uint64_t creditBytes_;
     std::map<RingId, Ring> rings_;
@@ -130,6 +139,7 @@ class FrameBook {
     std::size_t numOrphans_ = 0;
     std::uint64_t nextRing_ = 1, nextDebt_ = 1;
     Totals totals_;
+    std::map<Pair, Totals> traffic_;
 };
 
 }  // namespace millrace::stream

@@ -19,6 +19,10 @@ constexpr double kStarvedShare = 0.05;
 // Workers beyond what the last second's work needed: loads vary.
 constexpr double kSpareShare = 0.25;
 constexpr std::int64_t kIdleNs = 30 * kSecond;
+// A worker's link limits it if its frames were awaited for this share of the time.
+constexpr double kAwaitedShare = 0.5;
+// Weight of the newest advice: a worker counts as limited after two of them.
+constexpr double kNewest = 0.4;
 
 }  // namespace
 
@@ -410,6 +414,28 @@ StreamMaster::Decisions StreamMaster::decide(std::int64_t nowNs) {
     return std::exchange(decisions_, {});
 }
 
+// All of its places hold computed segments: it can compute nothing before frames were fetched.
+bool StreamMaster::isFull(WorkerId id, const Worker& worker) const {
+    return std::ssize(worker.numbers) >= worker.places &&
+           std::ranges::all_of(worker.numbers, [&](std::int64_t number) {
+               const auto& keeper = segments_.at(number).keeper;
+               return keeper && keeper->worker == id;
+           });
+}
+
+// Workers that are new count as not limited.
+bool StreamMaster::areLinksTheLimit(const RankDemand& demand) {
+    std::size_t numBound = 0;
+    for (auto& [id, worker] : workers_) {
+        const auto awaited = demand.awaited.find(id);
+        const bool isBound = awaited != demand.awaited.end() && awaited->second >= kAwaitedShare &&
+                             isFull(id, worker);
+        worker.linkBound += kNewest * ((isBound ? 1 : 0) - worker.linkBound);
+        numBound += worker.linkBound > 0.5 ? 1 : 0;
+    }
+    return numBound * 2 > workers_.size();
+}
+
 int StreamMaster::adviseWorkers(const RankDemand& demand, std::int64_t nowNs) {
     advance(nowNs);
     const int present = static_cast<int>(numWorkers());
@@ -417,7 +443,10 @@ int StreamMaster::adviseWorkers(const RankDemand& demand, std::int64_t nowNs) {
     const double busy = passed > 0 ? std::exchange(busyNs_, 0) / passed : 0;
     advisedNs_ = elapsedNs_;
     advice_ = std::clamp(advice_, options_.workersLeast, options_.workersMost);
-    if (demand.starved > kStarvedShare) {
+    const bool isBound = areLinksTheLimit(demand);
+    if (demand.starved > kStarvedShare && isBound) {
+        idleSinceNs_ = -1;
+    } else if (demand.starved > kStarvedShare) {
         const int more = std::max(1, static_cast<int>(std::ceil(present * demand.starved)));
         // Workers advised before may still be starting.
         advice_ = std::max(advice_, present + (advice_ > present ? 0 : more));

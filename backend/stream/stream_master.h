@@ -81,7 +81,8 @@ class StreamMaster {
     };
     /// Waits of the ranks since the last advice, as shares of that time, 0 to 1.
     struct RankDemand {
-        double starved = 0;  ///< delivery waited for a segment
+        double starved = 0;                       ///< delivery waited for a segment
+        std::map<WorkerId, double> awaited = {};  ///< frames that the worker held were awaited
     };
 
     explicit StreamMaster(const Options& options) : options_(options) {}
@@ -117,8 +118,9 @@ class StreamMaster {
     Decisions decide(std::int64_t nowNs);
 
     /// Number of workers that the stream should have, between the options' least and most: more at
-    /// once if the ranks starve, fewer if some were idle for half a minute. Call about every
-    /// second.
+    /// once if the ranks starve, fewer if some were idle for half a minute. Not more if the links
+    /// are the limit: frames of most workers are awaited, while they compute nothing because all of
+    /// their places hold computed segments. Call about every second.
     int adviseWorkers(const RankDemand& demand, std::int64_t nowNs);
 
     /// Whether it was ordered, and neither answered nor withdrawn.
@@ -165,6 +167,7 @@ class StreamMaster {
         std::string name;
         int places = 0, threads = 1, unables = 0;
         std::int64_t heardNs = 0;
+        double linkBound = 0;  ///< recent share of the advices at which its link was its limit
         bool isLeaving = false;
         std::set<std::int64_t> numbers;  ///< of the segments that it has
         FilesRead files;
@@ -191,6 +194,8 @@ class StreamMaster {
     void giveWaiting();
     void sayFarewell();
     std::int64_t lateNs() const;
+    bool isFull(WorkerId id, const Worker& worker) const;
+    bool areLinksTheLimit(const RankDemand& demand);
     Segments::iterator foremost();
 
     const Options options_;

@@ -71,8 +71,8 @@ std::vector<RoomLaw> backendRooms() {
           "backend/expr/time_format.h", "backend/arrays/", "backend/pages/parquet_columns.h",
           "backend/dataset/", "backend/table/"}},
         {"backend/rank/",
-         {"backend/core/", "backend/text/", "backend/system/", "backend/values/phase_times.h",
-          "backend/feed/link/page_link.h"}},
+         {"backend/core/", "backend/text/", "backend/system/", "backend/values/frame_traffic.h",
+          "backend/values/phase_times.h", "backend/feed/link/page_link.h"}},
     };
 }
 
@@ -112,6 +112,7 @@ std::vector<RoomLaw> workerRooms() {
           "backend/filesystem/",
           "backend/system/",
           "backend/options/stream_options.h",
+          "backend/values/frame_traffic.h",
           "backend/values/metric_names.h",
           "backend/expr/schema.h",
           "backend/spec/",
@@ -132,9 +133,9 @@ std::vector<RoomLaw> workerRooms() {
         {"daemon/worker/data/",
          {"backend/core/", "backend/text/", "backend/system/", "backend/objects/credentials.h",
           "backend/objects/handed_credentials.h", "backend/objects/object_store.h",
-          "backend/stream/", "backend/frame/", "backend/segment/", "daemon/transport/",
-          "daemon/worker/loader/", "daemon/worker/wire/", "daemon/worker/relay/followers.h",
-          "daemon/worker/relay/relay.h"}},
+          "backend/values/frame_traffic.h", "backend/stream/", "backend/frame/", "backend/segment/",
+          "daemon/transport/", "daemon/worker/loader/", "daemon/worker/wire/",
+          "daemon/worker/relay/followers.h", "daemon/worker/relay/relay.h"}},
         {"daemon/worker/wire/",
          {"backend/core/", "backend/stream/", "backend/segment/memory/buffer_pool.h",
           "backend/segment/sequence/remote_frames.h"}},

@@ -72,6 +72,8 @@ class RemoteFrames final : public SegmentFrames, public std::enable_shared_from_
     std::int64_t numFrames() const;
     /// The announced size; `frame` must be below numFrames().
     std::uint64_t codedBytes(std::int64_t frame) const { return factsOf(frame).codedBytes; }
+    /// Its size in memory.
+    std::uint64_t rawBytes(std::int64_t frame) const { return factsOf(frame).bytes; }
 
     /// The holder passes in frame `frame` of the requested span. kDataLoss when its bytes are
     /// damaged or differ from the facts. A frame that is already here is ignored.

@@ -117,7 +117,7 @@ std::string DataPlaneServer::open(const v1::JoinRequest& request) {
         std::memcpy(&number, random.data(), sizeof number);
     }
     const auto link = std::make_shared<WorkerLink>(
-        request.name().substr(0, kNameMost), number, memory_,
+        request.name().substr(0, kNameMost), wire::senderOf(request), number, memory_,
         [this](const LinkPtr& broken, const Status& why) { keeper_.broken(broken, why); });
     MutexLock lock(mutex_);
     if (links_.size() >= kSessionsMost) {

@@ -79,7 +79,7 @@ class DataPlaneServer final : public DataPlaneService {
     void endRelays() { followers_->end(); }
     /// The relays to which workers connect.
     v1::Relays relays() { return followers_->places(); }
-    wire::Traffic relayTraffic() { return followers_->traffic(); }
+    relay::Followers& followers() { return *followers_; }
     bool isCarrying() { return followers_->isCarrying(); }
 
  private:

@@ -24,12 +24,6 @@ constexpr int kLookMs = 100;
 // How long a feed that does not answer is retried before it counts as gone.
 constexpr std::chrono::seconds kAwayTime{10};
 
-std::string ownName() {
-    char host[256] = "";
-    ::gethostname(host, sizeof host - 1);
-    return strCat(host, "/", ::getpid());
-}
-
 /// The feed passes on keys of its object store. A worker that was started by hand has no guardian
 /// to forbid core files, so it does so itself; MILLRACE_CORE_DUMPS=1 allows them, as for a
 /// guardian.
@@ -93,7 +87,7 @@ class DataWorker {
 
  private:
     Status stay(const transport::JoinFile& file, Clock::time_point& lastSeen) {
-        ASSIGN_OR_RETURN(const Joined joined, join(file, ownName(), request_.buildId));
+        ASSIGN_OR_RETURN(const Joined joined, join(file, request_.buildId));
         if (engine_ == nullptr) {
             ASSIGN_OR_RETURN(
                 engine_, Engine::make(joined, threadsFor(joined.spec, file), request_.memoryMb));

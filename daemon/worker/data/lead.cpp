@@ -19,6 +19,7 @@ namespace {
 
 // Time passes for the master without events, too: late workers, and workers that are wanted.
 constexpr std::chrono::milliseconds kTurn{200};
+constexpr std::int64_t kTickNs = 1'000'000'000;
 
 std::string socketBeside(const std::string& joinPath) {
     return joinPath + ".sock";
@@ -194,6 +195,11 @@ Lead::Figures Lead::figures() {
     MutexLock lock(turn_);
     Figures figures = figures_;
     figures.workers = static_cast<int>(members_.size());
+    countTraffic();
+    figures.traffic = traffic_.table();
+    const stream::FrameBook::Totals totals = ledger_.totals();
+    figures.traffic.directBytes = totals.bytes;
+    figures.traffic.carriedBytes = totals.carriedBytes;
     if (stream_) {
         std::tie(figures.rowsRead, figures.rowsKept) = stream_->takeRows();
     }
@@ -211,7 +217,7 @@ Lead::Account Lead::account() {
         account.segments += stream_->numDelivered();
         account.frameBytes += stream_->frameBytes();
     }
-    const ring::FrameLedger::Totals totals = ledger_.totals();
+    const stream::FrameBook::Totals totals = ledger_.totals();
     account.networkBytes += totals.codedBytes;
     account.directBytes = totals.bytes;
     account.carriedBytes = totals.carriedBytes;
@@ -265,6 +271,7 @@ void Lead::run(const std::stop_token& stop) {
         for (Event& event : events) {
             handle(event);
         }
+        countTraffic();
         if (stream_) {
             turn();
         } else {
@@ -279,6 +286,7 @@ void Lead::handle(Event& event) {
     switch (event.kind) {
         case Event::Kind::kWhole:
             if (members_.emplace(event.link, Member()).second) {
+                senders_[event.link->number] = event.link->sender;
                 greet(event.link);
                 event.link->readNext();
             }
@@ -374,7 +382,7 @@ void Lead::chooseCodecs() {
     for (const auto& [link, member] : members_) {
         traffic.add(link->traffic());
     }
-    traffic.add(dataPlane_->relayTraffic());
+    traffic.add(dataPlane_->followers().traffic());
     if (!codecs_.choose(traffic)) {
         return;
     }
@@ -385,6 +393,48 @@ void Lead::chooseCodecs() {
     }
     logInfo("data: codecs are chosen",
             {{"linkMbPerSecond", codecs_.linkBytesPerSecond() / 1e6}, {"columns", codecs_.text()}});
+}
+
+void Lead::countTraffic() {
+    if (!isNetwork_) {
+        return;
+    }
+    for (auto& [link, member] : members_) {
+        countTraffic(link, member);
+    }
+    relay::Followers& relays = dataPlane_->followers();
+    std::map<stream::FrameBook::Pair, wire::Traffic> fetched;
+    for (const auto& [pair, totals] : ledger_.takeTraffic()) {
+        fetched[pair] = {totals.codedBytes, 0, totals.bytes};
+    }
+    for (const auto& [pair, waitNs] : relays.takeWaits()) {
+        fetched[pair].waitNs = waitNs;
+    }
+    for (const auto& [pair, traffic] : fetched) {
+        const auto from = senderOf(pair.first), to = relays.nameOf(pair.second);
+        if (from && to) {
+            traffic_.add(*from, *to, traffic);
+        }
+    }
+    const std::int64_t now = SystemClock().steadyNs();
+    if (now - tickNs_ >= kTickNs) {
+        tickNs_ = now;
+        traffic_.tick(now);
+    }
+}
+
+void Lead::countTraffic(const LinkPtr& link, Member& member) {
+    const wire::Traffic traffic = link->traffic();
+    traffic_.add(link->sender, own_, traffic.since(member.counted));
+    member.counted = traffic;
+}
+
+std::optional<wire::Sender> Lead::senderOf(std::uint64_t worker) const {
+    if (worker == stream::FrameBook::kFeed) {
+        return own_;
+    }
+    const auto sender = senders_.find(worker);
+    return sender == senders_.end() ? std::nullopt : std::optional(sender->second);
 }
 
 void Lead::handleReport(const LinkPtr& link, const v1::WorkerReport& report) {
@@ -473,6 +523,10 @@ void Lead::refuse(const LinkPtr& link, const Status& why) {
 
 void Lead::lose(const LinkPtr& link, stream::StreamMaster::Loss loss) {
     const stream::WorkerId id = members_.at(link).id;
+    if (isNetwork_) {
+        countTraffic();  // before its number is forgotten
+    }
+    senders_.erase(link->number);
     gone_.cpuSeconds += members_.at(link).cpuSeconds;
     gone_.networkBytes += isNetwork_ ? link->traffic().bytes : 0;
     members_.erase(link);
@@ -489,7 +543,7 @@ void Lead::turn() {
         stream_->queue().lookAgain();
     }
     ledger_.endOverdue(SystemClock().steadyNs());
-    for (const LedStream::Refusal& refusal : stream_->turn()) {
+    for (const LedStream::Refusal& refusal : stream_->turn(traffic_)) {
         if (const LinkPtr link = linkOf(refusal.worker)) {
             refuse(link, refusal.why);
         }

@@ -10,6 +10,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -20,6 +21,7 @@
 #include "daemon/worker/data/led_stream.h"
 #include "daemon/worker/data/link_codecs.h"
 #include "daemon/worker/data/store_watch.h"
+#include "daemon/worker/data/traffic_table.h"
 #include "daemon/worker/data/worker_link.h"
 #include "daemon/worker/loader/elsewhere.h"
 
@@ -57,6 +59,7 @@ class Lead final : public loader::SegmentsElsewhere, private WorkerAdmission {
         bool awaitsStore = false;  ///< the store refused its credentials
         int places = 1, threads = 1;
         double cpuSeconds = 0;
+        wire::Traffic counted;  ///< in traffic_
     };
     explicit Lead(const loader::ElsewhereOptions& options);
     Status watchStore(const stream::Plan& plan);
@@ -82,6 +85,9 @@ class Lead final : public loader::SegmentsElsewhere, private WorkerAdmission {
     Status readMeasures(const v1::WorkerReport& report) MR_REQUIRES(turn_);
     void handStore(bool isNew) MR_REQUIRES(turn_);
     void chooseCodecs() MR_REQUIRES(turn_);
+    void countTraffic() MR_REQUIRES(turn_);
+    void countTraffic(const LinkPtr& link, Member& member) MR_REQUIRES(turn_);
+    std::optional<wire::Sender> senderOf(std::uint64_t worker) const MR_REQUIRES(turn_);
     void joinStream(const LinkPtr& link, Member& member) MR_REQUIRES(turn_);
     void handleAnswers(const LinkPtr& link, const Member& member, const v1::WorkerReport& report)
         MR_REQUIRES(turn_);
@@ -115,6 +121,10 @@ class Lead final : public loader::SegmentsElsewhere, private WorkerAdmission {
     LinkCodecs codecs_ MR_GUARDED_BY(turn_);
     Figures figures_ MR_GUARDED_BY(turn_);
     Account gone_ MR_GUARDED_BY(turn_);  ///< of workers and streams that have ended
+    const wire::Sender own_ = wire::ownSender();
+    TrafficTable traffic_ MR_GUARDED_BY(turn_);
+    std::map<std::uint64_t, wire::Sender> senders_ MR_GUARDED_BY(turn_);  ///< workers, by number
+    std::int64_t tickNs_ MR_GUARDED_BY(turn_) = 0;
     std::jthread thread_;
 };
 

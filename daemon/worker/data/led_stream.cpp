@@ -305,7 +305,7 @@ void LedStream::forgetPassed() {
     }
 }
 
-std::vector<LedStream::Refusal> LedStream::turn() {
+std::vector<LedStream::Refusal> LedStream::turn(const TrafficTable& traffic) {
     const std::int64_t now = steadyNs();
     forgetPassed();
     while (master_.room() > 0 && claim()) {
@@ -316,7 +316,7 @@ std::vector<LedStream::Refusal> LedStream::turn() {
         computesHere_ = computesHere;
         queue_.setComputesHere(computesHere);
     }
-    watchAppetite(now);
+    watchAppetite(traffic, now);
     return refusals;
 }
 
@@ -406,14 +406,18 @@ void LedStream::endAt(const stream::StreamMaster::PoisonSegment& deadly) {
     }
 }
 
-void LedStream::watchAppetite(std::int64_t nowNs) {
+void LedStream::watchAppetite(const TrafficTable& traffic, std::int64_t nowNs) {
     if (queue_.state().isForemostOut) {
         starvedNs_ += static_cast<double>(nowNs - lastTurnNs_);
     }
     lastTurnNs_ = nowNs;
     if (nowNs - adviceNs_ >= kAdviceNs) {
-        const double share = starvedNs_ / static_cast<double>(nowNs - adviceNs_);
-        workersWanted_ = master_.adviseWorkers({share}, nowNs);
+        stream::StreamMaster::RankDemand demand;
+        demand.starved = starvedNs_ / static_cast<double>(nowNs - adviceNs_);
+        for (const auto& [id, link] : links_) {
+            demand.awaited[id] = traffic.awaitedShare(link->sender);
+        }
+        workersWanted_ = master_.adviseWorkers(demand, nowNs);
         starvedNs_ = 0;
         adviceNs_ = nowNs;
     }

@@ -20,6 +20,7 @@
 #include "backend/segment/sequence/remote_segment_queue.h"
 #include "backend/segment/stream_input.h"
 #include "backend/stream/stream_master.h"
+#include "daemon/worker/data/traffic_table.h"
 #include "daemon/worker/data/worker_link.h"
 #include "millrace/v1/data.pb.h"
 
@@ -55,7 +56,7 @@ class LedStream {
     void released(const stream::SegmentOrder& order);
 
     /// Does everything that is due; call after every event, and twice a second.
-    std::vector<Refusal> turn();
+    std::vector<Refusal> turn(const TrafficTable& traffic);
     /// How many workers would keep the ranks from waiting; updated once a second.
     int workersWanted() const { return workersWanted_; }
     /// Segments that were computed elsewhere and delivered, and the bytes of their frames.
@@ -94,7 +95,7 @@ class LedStream {
     void tell(const stream::StreamMaster::Decisions& decisions);
     void order(const Hand& hand, Messages& out);
     void endAt(const stream::StreamMaster::PoisonSegment& deadly);
-    void watchAppetite(std::int64_t nowNs);
+    void watchAppetite(const TrafficTable& traffic, std::int64_t nowNs);
 
     segment::RemoteSegmentQueue& queue_;
     const std::shared_ptr<const segment::StreamInput> input_;

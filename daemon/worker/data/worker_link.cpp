@@ -84,7 +84,7 @@ void WorkerLink::ask(const stream::SegmentOrder& order, const segment::FrameSpan
     }
     const std::weak_ptr<segment::RemoteFrames> into = to;
     for (std::int64_t frame = span.first; frame < span.first + span.count; ++frame) {
-        owed_.ask(order, frame, to->codedBytes(frame),
+        owed_.ask(order, frame, {to->codedBytes(frame), to->rawBytes(frame)},
                   [into](std::int64_t index, Result<segment::CodedFrame> coded) {
                       // A frame that it does not hold any more is of an order that the worker gives
                       // up, which it reports.

@@ -15,6 +15,7 @@
 #include "daemon/transport/duplex.h"
 #include "daemon/worker/data/slab_channel.h"
 #include "daemon/worker/wire/owed_frames.h"
+#include "daemon/worker/wire/sender.h"
 #include "millrace/v1/data.pb.h"
 
 namespace millrace::data {
@@ -25,14 +26,17 @@ using FrameStream = transport::ServerDuplex<grpc::ByteBuffer, grpc::ByteBuffer>;
 class WorkerLink final : public std::enable_shared_from_this<WorkerLink> {
  public:
     /// `onBroken`: called on gRPC's threads when the worker sent something invalid.
-    WorkerLink(std::string name, std::uint64_t number, std::shared_ptr<wire::FrameMemory> memory,
+    WorkerLink(std::string name, wire::Sender sender, std::uint64_t number,
+               std::shared_ptr<wire::FrameMemory> memory,
                std::function<void(const std::shared_ptr<WorkerLink>&, const Status&)> onBroken)
         : name(std::move(name)),
+          sender(std::move(sender)),
           number(number),
           onBroken_(std::move(onBroken)),
           owed_(std::move(memory)) {}
 
     const std::string name;
+    const wire::Sender sender;
     const std::uint64_t number;  ///< random; names it to relays; never 0
 
     /// False: it already has one.

@@ -7,6 +7,7 @@
 #include "daemon/worker/data/codec_messages.h"
 #include "daemon/worker/data/messages.h"
 #include "daemon/worker/data/store_messages.h"
+#include "daemon/worker/wire/sender.h"
 
 namespace millrace::data {
 namespace {
@@ -30,8 +31,7 @@ Status readFirst(const v1::JoinPiece& piece, Joined& joined) {
 
 }  // namespace
 
-Result<Joined> join(const transport::JoinFile& file, const std::string& name,
-                    const std::string& buildId) {
+Result<Joined> join(const transport::JoinFile& file, const std::string& buildId) {
     ASSIGN_OR_RETURN(const auto channel, transport::openChannel(file));
     const auto stub = v1::Data::NewStub(channel);
     grpc::ClientContext context;
@@ -40,7 +40,7 @@ Result<Joined> join(const transport::JoinFile& file, const std::string& name,
     request.set_build_id(buildId);
     request.set_token(file.token);
     request.set_attempt(file.attempt);
-    request.set_name(name);
+    wire::nameSender(request);
     const auto reader = stub->Join(&context, request);
     Joined joined;
     std::string plan;

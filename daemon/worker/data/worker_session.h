@@ -53,8 +53,7 @@ struct Engine {
 };
 
 /// Asks the feed for admission.
-Result<Joined> join(const transport::JoinFile& file, const std::string& name,
-                    const std::string& buildId);
+Result<Joined> join(const transport::JoinFile& file, const std::string& buildId);
 
 class WorkerSession {
  public:

@@ -18,6 +18,7 @@
 #include "backend/segment/stream_input.h"
 #include "backend/spec/run_spec.h"
 #include "backend/stream/plan.h"
+#include "backend/values/frame_traffic.h"
 
 namespace millrace::loader {
 
@@ -27,6 +28,7 @@ class SegmentsElsewhere {
         int workers = 0;                          ///< that are connected
         int workersWanted = 0;                    ///< advice, within the spec's bounds
         std::int64_t rowsRead = 0, rowsKept = 0;  ///< of the segments from elsewhere
+        values::FrameTraffic traffic;             ///< since the start; empty on one machine
     };
     /// Totals since the start.
     struct Account {

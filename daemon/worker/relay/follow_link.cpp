@@ -1,8 +1,7 @@
 #include "daemon/worker/relay/follow_link.h"
 
-#include <unistd.h>
-
 #include "daemon/transport/transport.h"
+#include "daemon/worker/wire/sender.h"
 
 namespace millrace::relay {
 
@@ -16,13 +15,11 @@ bool isPassing(const Status& status) {
 }
 
 v1::JoinRequest requestOf(const transport::JoinFile& file, const std::string& buildId) {
-    char host[256] = "";
-    ::gethostname(host, sizeof host - 1);
     v1::JoinRequest request;
     request.set_build_id(buildId);
     request.set_token(file.relayToken);
     request.set_attempt(file.attempt);
-    request.set_name(strCat(host, "/", ::getpid()));
+    wire::nameSender(request);
     return request;
 }
 

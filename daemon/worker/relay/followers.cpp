@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/core/clock.h"
 #include "backend/core/log.h"
 #include "daemon/transport/transport.h"
 #include "daemon/worker/wire/order_name.h"
@@ -73,7 +74,7 @@ wire::Traffic Followers::traffic() {
 
 void Followers::reported(const std::shared_ptr<FollowCall>& call, const v1::FollowWord& word) {
     wire::Traffic traffic;
-    for (const v1::LinkTraffic& link : word.links()) {
+    for (const v1::FetchTraffic& link : word.links()) {
         traffic.add({link.bytes(), static_cast<std::int64_t>(1000 * link.wait_us())});
     }
     {
@@ -81,10 +82,53 @@ void Followers::reported(const std::shared_ptr<FollowCall>& call, const v1::Foll
         for (Relay& relay : relays_) {
             if (relay.call == call) {
                 relay.traffic = traffic;
+                countWaitsLocked(relay, word);
             }
         }
     }
     call->readNext();
+}
+
+void Followers::countWaitsLocked(Relay& relay, const v1::FollowWord& word) {
+    const auto advance = [](std::int64_t& last, std::int64_t now) {
+        return now - std::exchange(last, now);
+    };
+    const std::int64_t elapsed = advance(relay.reportNs, SystemClock().steadyNs());
+    // Messages that are on their way while the relay's rings are full are awaited by nobody.
+    const std::int64_t sent = advance(relay.sentNs, relay.sending->ns());
+    const std::int64_t busy =
+        advance(relay.busyNs, static_cast<std::int64_t>(1000 * word.busy_us()));
+    if (relay.number == 0) {
+        return;
+    }
+    waits_[{stream::FrameBook::kFeed, relay.number}] +=
+        std::clamp<std::int64_t>(sent - busy, 0, elapsed);
+    std::map<std::uint64_t, std::int64_t> now;
+    for (const v1::FetchTraffic& link : word.links()) {
+        const auto waitNs = static_cast<std::int64_t>(1000 * link.wait_us());
+        const std::int64_t before = relay.waitNs[link.worker()];
+        // A worker that has connected again is counted from 0.
+        waits_[{link.worker(), relay.number}] += waitNs < before ? waitNs : waitNs - before;
+        now[link.worker()] = waitNs;
+    }
+    relay.waitNs = std::move(now);
+}
+
+std::map<stream::FrameBook::Pair, std::int64_t> Followers::takeWaits() {
+    MutexLock lock(mutex_);
+    return std::exchange(waits_, {});
+}
+
+std::optional<wire::Sender> Followers::nameOf(std::uint64_t relay) {
+    MutexLock lock(mutex_);
+    const auto name = names_.find(relay);
+    return name == names_.end() ? std::nullopt : std::optional(name->second);
+}
+
+std::shared_ptr<wire::BusyClock> Followers::sendingOf(const std::string& session) {
+    MutexLock lock(mutex_);
+    const auto relay = std::ranges::find(relays_, session, &Relay::session);
+    return session.empty() || relay == relays_.end() ? nullptr : relay->sending;
 }
 
 void Followers::tellMoved(std::uint64_t number, const ring::FrameLedger::Moved& moved) {
@@ -180,8 +224,13 @@ void Followers::came(const std::shared_ptr<FollowCall>& call, const v1::JoinRequ
         MutexLock lock(mutex_);
         isEnded = isEnded_;
         const bool isFetching = options_.ledger != nullptr && !request.relay_join().empty();
-        relays_.push_back(
-            {call, isFetching ? nextNumber_++ : 0, request.relay(), request.relay_join(), {}});
+        Relay& relay = relays_.emplace_back(
+            Relay{call, isFetching ? nextNumber_++ : 0, request.relay(), request.relay_join(), {}});
+        relay.reportNs = SystemClock().steadyNs();
+        names_[relay.number] = wire::senderOf(request);
+        if (names_.size() > kNamesMost) {
+            names_.erase(names_.begin());
+        }
     }
     went();  // forgets those that have ended, and counts this one
     if (isEnded) {
@@ -203,7 +252,8 @@ Followers::RingReactor* Followers::ring() {
          [this](const std::string& session) { return numberOf(session); }, options_.badFrame,
          [this](std::uint64_t relay, const ring::FrameLedger::Moved& moved) {
              tellMoved(relay, moved);
-         }});
+         },
+         [this](const std::string& session) { return sendingOf(session); }});
     std::list<std::shared_ptr<RingPump>> over;  // their threads end outside of the lock
     const char* refused = nullptr;
     {

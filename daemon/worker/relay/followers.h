@@ -6,6 +6,7 @@
 // kRingsMost rings. Failure: a relay's call ends with a status, a sentence.
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,7 +19,9 @@
 #include "daemon/transport/duplex.h"
 #include "daemon/worker/relay/group_tunnel.h"
 #include "daemon/worker/relay/ring_pump.h"
+#include "daemon/worker/wire/busy_clock.h"
 #include "daemon/worker/wire/owed_frames.h"
+#include "daemon/worker/wire/sender.h"
 #include "millrace/v1/data.pb.h"
 
 namespace millrace::relay {
@@ -59,8 +62,13 @@ class Followers {
     v1::Relays places();
     /// Frames that they fetched, over all connections.
     wire::Traffic traffic();
+    /// Returns the time since the last call in which relays awaited frames, ns, by the worker that
+    /// sends them (FrameBook::kFeed: this feed) and the relay.
+    std::map<stream::FrameBook::Pair, std::int64_t> takeWaits();
+    /// Returns the name of a relay with this number, which may be gone; nullopt: it is forgotten.
+    std::optional<wire::Sender> nameOf(std::uint64_t relay);
 
-    static constexpr std::size_t kRingsMost = 8192;
+    static constexpr std::size_t kRingsMost = 8192, kNamesMost = 4096;
 
  private:
     explicit Followers(FollowersOptions options) : options_(std::move(options)) {}
@@ -71,7 +79,12 @@ class Followers {
         std::uint64_t number = 0;
         std::string session, join;
         wire::Traffic traffic;  ///< of its connections to workers
+        std::shared_ptr<wire::BusyClock> sending = std::make_shared<wire::BusyClock>();
+        std::int64_t sentNs = 0, busyNs = 0, reportNs = 0;  ///< at its last report
+        std::map<std::uint64_t, std::int64_t> waitNs = {};  ///< likewise, by worker
     };
+    void countWaitsLocked(Relay& relay, const v1::FollowWord& word) MR_REQUIRES(mutex_);
+    std::shared_ptr<wire::BusyClock> sendingOf(const std::string& session);
     void reported(const std::shared_ptr<FollowCall>& call, const v1::FollowWord& word);
     void came(const std::shared_ptr<FollowCall>& call, const v1::JoinRequest& request);
     void went();
@@ -85,6 +98,8 @@ class Followers {
     std::uint64_t nextNumber_ MR_GUARDED_BY(mutex_) = 1;
     std::list<Relay> relays_ MR_GUARDED_BY(mutex_);
     std::list<std::shared_ptr<RingPump>> rings_ MR_GUARDED_BY(mutex_);
+    std::map<std::uint64_t, wire::Sender> names_ MR_GUARDED_BY(mutex_);  ///< by number
+    std::map<stream::FrameBook::Pair, std::int64_t> waits_ MR_GUARDED_BY(mutex_);
 };
 
 }  // namespace millrace::relay

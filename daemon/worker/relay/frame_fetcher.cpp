@@ -121,7 +121,7 @@ v1::FollowWord FrameFetcher::traffic() {
     MutexLock lock(mutex_);
     for (const auto& [number, worker] : workers_) {
         const wire::Traffic traffic = worker.owed->traffic();
-        v1::LinkTraffic& link = *word.add_links();
+        v1::FetchTraffic& link = *word.add_links();
         link.set_worker(number);
         link.set_bytes(traffic.bytes);
         link.set_wait_us(static_cast<std::uint64_t>(traffic.waitNs / 1000));
@@ -164,7 +164,7 @@ void FrameFetcher::request(const FetchPtr& fetch) {
         return;
     }
     const stream::SegmentOrder order = wire::orderOf(part);
-    from.owed->ask(order, part.frame, part.codedBytes,
+    from.owed->ask(order, part.frame, {part.codedBytes, part.bytes},
                    [this, into = std::weak_ptr<Fetch>(fetch), owed = from.owed.get()](
                        std::int64_t, Result<segment::CodedFrame> coded) {
                        if (const auto wanted = into.lock()) {

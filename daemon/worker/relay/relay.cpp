@@ -281,7 +281,9 @@ void Relay::sendMetrics() {
     lastBytes_ = bytes;
     owner_.figures(std::move(metrics));
     if (fetcher_ != nullptr && link_ != nullptr && !link_->isOver()) {
-        link_->report(fetcher_->traffic());
+        v1::FollowWord word = fetcher_->traffic();
+        word.set_busy_us(static_cast<std::uint64_t>(counters_.busy.ns() / 1000));
+        link_->report(word);
     }
 }
 

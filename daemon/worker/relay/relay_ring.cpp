@@ -237,6 +237,7 @@ Status RelayRing::copy(RingCopy& to, Call& call, PartsFiller& filler, const std:
             return stop.stop_requested() ? cancelled("the rank is gone") : call.status();
         }
         options_.counters->bytes += message->Length();
+        const wire::BusyClock::Busy busy(options_.counters->busy);
         RETURN_IF_ERROR(to.take(*message, filler, stop));
     }
     return tellEnd(call, stop);

@@ -21,12 +21,15 @@
 #include "daemon/transport/join_file.h"
 #include "daemon/worker/relay/frame_fetcher.h"
 #include "daemon/worker/relay/ring_copy.h"
+#include "daemon/worker/wire/busy_clock.h"
 
 namespace millrace::relay {
 
 /// Counts of arrivals, over all rings.
 struct RelayCounters {
     std::atomic<std::uint64_t> bytes{0};
+    /// Time in which rings held a message of the feed and read no further one.
+    wire::BusyClock busy;
 };
 
 struct RelayRingOptions {

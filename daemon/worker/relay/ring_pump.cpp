@@ -53,6 +53,7 @@ std::shared_ptr<RingPump> RingPump::start(PumpOptions options) {
                                    [self] {
                                        if (const auto pump = self.lock()) {
                                            MutexLock lock(pump->mutex_);
+                                           pump->setSendingLocked(pump->call_->numWaiting() > 0);
                                            pump->changed_.notifyAll();
                                        }
                                    }});
@@ -81,6 +82,7 @@ void RingPump::ended() {
     {
         MutexLock lock(mutex_);
         isClosed_ = true;
+        setSendingLocked(false);
         isOver_ = isOver_ || !isBegun_;
         changed_.notifyAll();
     }
@@ -162,6 +164,7 @@ Status RingPump::begin(const v1::RingWord& word) {
         return invalidArgument("ring: a second hello on one call");
     }
     RETURN_IF_ERROR(openLedger(word));
+    sending_ = options_.sendingOf(word.join().relay());
     isBegun_ = true;
     thread_ = startThread("ring-pump", [this](std::stop_token) {
         const Status status = pump();
@@ -245,18 +248,24 @@ Status RingPump::flush() {
     if (writer_.isEmpty()) {
         return okStatus();
     }
-    {
-        MutexLock lock(mutex_);
-        // Backpressure: the pump waits here, so the ring fills, so the feed waits.
-        while (!isClosed_ && call_->numWaiting() >= kMessagesAhead) {
-            changed_.wait(mutex_);
-        }
-        if (isClosed_) {
-            return cancelled("the relay closed the ring");
-        }
+    MutexLock lock(mutex_);
+    // Backpressure: the pump waits here, so the ring fills, so the feed waits.
+    while (!isClosed_ && call_->numWaiting() >= kMessagesAhead) {
+        changed_.wait(mutex_);
     }
+    if (isClosed_) {
+        return cancelled("the relay closed the ring");
+    }
+    // Under the lock: a message that is sent meanwhile must not stop the clock for this one.
+    setSendingLocked(true);
     call_->send(writer_.take());
     return okStatus();
+}
+
+void RingPump::setSendingLocked(bool isSending) {
+    if (sending_ != nullptr && std::exchange(isSending_, isSending) != isSending) {
+        isSending ? sending_->begin() : sending_->end();
+    }
 }
 
 /// Sends the end before taking it: for the feed, a rank that leaves now has not come to the end.

@@ -20,6 +20,7 @@
 #include "backend/ring/frame_ledger.h"
 #include "daemon/transport/duplex.h"
 #include "daemon/worker/relay/ring_entries.h"
+#include "daemon/worker/wire/busy_clock.h"
 
 namespace millrace::relay {
 
@@ -35,6 +36,8 @@ struct PumpOptions {
     std::function<std::optional<std::uint64_t>(const std::string& session)> relayOf;
     std::function<void(std::uint64_t worker, const std::string& why)> badFrame;
     std::function<void(std::uint64_t relay, const ring::FrameLedger::Moved&)> moved;
+    /// Runs while messages are on their way to the relay with this session; null: it is unknown.
+    std::function<std::shared_ptr<wire::BusyClock>(const std::string& session)> sendingOf;
 };
 
 class RingPump final : public std::enable_shared_from_this<RingPump> {
@@ -67,6 +70,7 @@ class RingPump final : public std::enable_shared_from_this<RingPump> {
                const std::shared_ptr<const void>& owner);
     Status flush();
     Status sendEnd();
+    void setSendingLocked(bool isSending) MR_REQUIRES(mutex_);
 
     const PumpOptions options_;
     std::shared_ptr<RingCall> call_;
@@ -82,6 +86,8 @@ class RingPump final : public std::enable_shared_from_this<RingPump> {
     CondVar changed_;
     bool isBegun_ MR_GUARDED_BY(mutex_) = false, isClosed_ MR_GUARDED_BY(mutex_) = false;
     bool isEndTaken_ MR_GUARDED_BY(mutex_) = false;
+    std::shared_ptr<wire::BusyClock> sending_ MR_GUARDED_BY(mutex_);  ///< may be null
+    bool isSending_ MR_GUARDED_BY(mutex_) = false;
     std::jthread thread_;
 };
 

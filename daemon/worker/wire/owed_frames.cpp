@@ -7,11 +7,12 @@
 
 namespace millrace::wire {
 
-void OwedFrames::ask(const stream::SegmentOrder& order, std::int64_t frame,
-                     std::uint64_t codedBytes, Deliver to) {
+void OwedFrames::ask(const stream::SegmentOrder& order, std::int64_t frame, const FrameSize& size,
+                     Deliver to) {
     MutexLock lock(mutex_);
     Partial& partial = owed_[nameOf(order)][frame];
-    partial.size = codedBytes;
+    partial.size = size.codedBytes;
+    partial.rawBytes = size.rawBytes;
     partial.to = std::move(to);
     waitingSinceNs_ = numOwed_ == 0 ? SystemClock().steadyNs() : waitingSinceNs_;
     ++numOwed_;
@@ -127,6 +128,7 @@ Status OwedFrames::addBytesLocked(const FrameChunk& chunk, Partial& partial, Who
     partial.come += chunk.bytes;
     traffic_.bytes += chunk.bytes;
     if (partial.come == partial.size) {
+        traffic_.rawBytes += partial.rawBytes;
         whole.coded = segment::CodedFrame{partial.bytes, {partial.bytes.get(), partial.size}, {}};
     }
     return okStatus();

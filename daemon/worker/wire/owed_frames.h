@@ -24,10 +24,16 @@ namespace millrace::wire {
 struct Traffic {
     std::uint64_t bytes = 0;
     std::int64_t waitNs = 0;
+    std::uint64_t rawBytes = 0;  ///< in memory, of the frames that are whole
 
     void add(const Traffic& other) {
         bytes += other.bytes;
         waitNs += other.waitNs;
+        rawBytes += other.rawBytes;
+    }
+    /// Returns what was added since `before`.
+    Traffic since(const Traffic& before) const {
+        return {bytes - before.bytes, waitNs - before.waitNs, rawBytes - before.rawBytes};
     }
 };
 
@@ -40,8 +46,12 @@ class OwedFrames {
     /// The frame that a chunk names in memory shared with the worker.
     using Shared = std::function<Result<segment::CodedFrame>(const FrameChunk&)>;
 
-    /// Call before the request is sent. `codedBytes`: of the frame, as announced.
-    void ask(const stream::SegmentOrder& order, std::int64_t frame, std::uint64_t codedBytes,
+    /// The announced size of a frame: as it is sent, and in memory.
+    struct FrameSize {
+        std::uint64_t codedBytes = 0, rawBytes = 0;
+    };
+    /// Call before the request is sent.
+    void ask(const stream::SegmentOrder& order, std::int64_t frame, const FrameSize& size,
              Deliver to);
     /// Waits for none of the order's frames any more.
     void forget(const stream::SegmentOrder& order);
@@ -63,7 +73,7 @@ class OwedFrames {
     };
     struct Partial {
         std::shared_ptr<std::byte> bytes;
-        std::uint64_t size = 0, come = 0;
+        std::uint64_t size = 0, come = 0, rawBytes = 0;
         Deliver to;
     };
     using Frames = std::map<std::int64_t, Partial>;

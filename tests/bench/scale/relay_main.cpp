@@ -185,7 +185,7 @@ class Bench final : public FrameSource {
 
     std::shared_ptr<FrameFetch> fetch(const stream::FramePart& part, Handlers handlers) override {
         const auto fetch = std::make_shared<Fetched>();
-        owed_->ask(wire::orderOf(part), part.frame, part.codedBytes,
+        owed_->ask(wire::orderOf(part), part.frame, {part.codedBytes, part.bytes},
                    [fetch, onDone = std::move(handlers.onDone)](
                        std::int64_t, Result<segment::CodedFrame> coded) {
                        fetch->came(std::move(coded));
@@ -207,6 +207,7 @@ class Bench final : public FrameSource {
                                 written_ = frames;
                                 changed_.notifyAll();
                             },
+                            [](std::uint64_t, std::uint32_t) {},
                             [](const Status& why, std::uint64_t) { check(why); }});
         check(filler.setColumns(frames_.columns.bytes()));
         const double all = secondsOf(CLOCK_PROCESS_CPUTIME_ID);

@@ -46,7 +46,7 @@ class DataProgram : public LoaderProgram {
         options.argv = {loaderProgram()};
         options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
         options.environment = {"XDG_CACHE_HOME=" + directory_.path() + "/cache",
-                               "MILLRACE_LOG=debug"};
+                               "MILLRACE_LOG=debug", "MR_NODE=" + name};
         options.stderrFd = ::open((directory_ / (name + ".log")).c_str(),
                                   O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
         options.stdoutFd = stdoutFd;

@@ -78,6 +78,14 @@ TEST_F(DataRelay, OverTcpAndTlsItIsTheSame) {
 // Workers send the frames of a rank on another node straight to its relay.
 class DataRelayDirect : public DataRelay {
  protected:
+    /// A figure of the feed's last line on the frames of a process, which is a node of its own.
+    double ofNode(const std::string& node, const std::string& name) const {
+        const std::string log = said("feed");
+        const std::size_t line = log.rfind(strCat("feed: frames of a node node=", node, " "));
+        const std::size_t at =
+            line == std::string::npos ? line : log.find(strCat(" ", name, "="), line);
+        return at == std::string::npos ? -1 : std::stod(log.substr(at + name.size() + 2));
+    }
     double leadShare() const {
         const double direct = figure("directBytes"), carried = figure("carriedBytes");
         return carried / (direct + carried);
@@ -87,6 +95,30 @@ class DataRelayDirect : public DataRelay {
 TEST_F(DataRelayDirect, OverTcpTheLeadCarriesLittle) {
     expectSameStream({"--listen", "127.0.0.1"}, 2, {"--set", "batch.epochs=20"});
     EXPECT_LT(leadShare(), 0.05) << said("feed");
+}
+
+TEST_F(DataRelayDirect, BytesByNodeAreThoseThatWereFetchedAndCarried) {
+    startLead({"--listen", "127.0.0.1", "--set", "batch.epochs=4"}, "{min: 1, max: 4}");
+    auto worker = startWorker(), other = startWorker("other");
+    awaitJoined(2);
+    auto relay = startRelay();
+    RankReaders(sockets(), {"train"}).readState();
+    expectBothEnd(relay);
+    expectEnd(worker, 0);
+    expectEnd(other, 0);
+    const double fetchedAndCarried = figure("directBytes") + figure("carriedBytes");
+    EXPECT_GT(fetchedAndCarried, 0) << said("feed");
+    EXPECT_EQ(ofNode("relay-1", "receivedRawBytes"), fetchedAndCarried) << said("feed");
+    EXPECT_EQ(ofNode("feed", "sentRawBytes"), figure("carriedBytes"));
+    double sent = 0, received = 0;
+    for (const char* node : {"feed", "relay-1", "worker", "other"}) {
+        sent += ofNode(node, "sentRawBytes");
+        received += ofNode(node, "receivedRawBytes");
+    }
+    EXPECT_EQ(sent, received);
+    EXPECT_GT(ofNode("worker", "sentBytes"), 0) << said("feed");
+    EXPECT_GT(ofNode("other", "sentBytes"), 0) << said("feed");
+    EXPECT_EQ(ofNode("relay-1", "sentBytes"), 0) << said("feed");
 }
 
 TEST_F(DataRelayDirect, JoinedStepsAndDroppedOnesAreThoseOfOneMachine) {

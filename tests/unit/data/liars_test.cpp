@@ -129,7 +129,7 @@ class LiarsTest : public segment::StreamTest {
     }
 
     Status refusal(const transport::JoinFile& file, const std::string& build = kBuild) {
-        const auto joined = join(file, "liar", build);
+        const auto joined = join(file, build);
         EXPECT_FALSE(joined.ok());
         return joined.status();
     }
@@ -148,10 +148,10 @@ class LiarsTest : public segment::StreamTest {
         Status status;
         std::jthread runner = startThread(
             "runner", [&](std::stop_token stop) { status = (*sequencer)->run(std::move(stop)); });
-        const auto joined = join(file_, "liar", kBuild);
+        const auto joined = join(file_, kBuild);
         ASSERT_TRUE(joined.ok()) << joined.status();
         liar(*joined);
-        const auto honest = join(file_, "honest", kBuild);
+        const auto honest = join(file_, kBuild);
         ASSERT_TRUE(honest.ok()) << honest.status();
         const auto engine = Engine::make(*honest, 1, 0);
         ASSERT_TRUE(engine.ok()) << engine.status();
@@ -248,8 +248,8 @@ TEST_F(LiarsTest, ADataWorkersTokenOpensNoRing) {
     }
     transport::JoinFile relay = file_;
     relay.token = relay.relayToken;
-    EXPECT_EQ(join(relay, "relay", kBuild).status().code(), absl::StatusCode::kUnauthenticated);
-    EXPECT_TRUE(join(file_.ofDataWorker(), "worker", kBuild).ok());
+    EXPECT_EQ(join(relay, kBuild).status().code(), absl::StatusCode::kUnauthenticated);
+    EXPECT_TRUE(join(file_.ofDataWorker(), kBuild).ok());
 }
 
 TEST_F(LiarsTest, WhoDidNotJoinGetsNoOrders) {
@@ -298,15 +298,15 @@ TEST_F(LiarsTest, OverTlsTheFeedShowsTheCertificateAndAMemberTheToken) {
     const auto lead = Lead::start(options_);
     ASSERT_TRUE(lead.ok()) << lead.status();
     const transport::JoinFile file = *transport::JoinFile::read(options_.joinFile);
-    EXPECT_TRUE(join(file, "member", kBuild).ok());
+    EXPECT_TRUE(join(file, kBuild).ok());
     transport::JoinFile stranger = file;
     stranger.certificate = *certificate::makeCertificate(transport::kCertificateName);
-    EXPECT_EQ(join(stranger, "stranger", kBuild).status().code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(join(stranger, kBuild).status().code(), absl::StatusCode::kUnavailable);
     EXPECT_EQ(file.certificate.keyPem, "") << "the file does not permit to listen as the feed";
     transport::JoinFile halfMember = file;
     halfMember.token[7] ^= 1;
     halfMember.relayToken.clear();
-    EXPECT_TRUE(absl::IsUnauthenticated(join(halfMember, "another token", kBuild).status()));
+    EXPECT_TRUE(absl::IsUnauthenticated(join(halfMember, kBuild).status()));
 }
 
 }  // namespace

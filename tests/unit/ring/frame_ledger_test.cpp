@@ -275,5 +275,27 @@ TEST(FrameLedger, OwesNothingOfASequenceThatIsLeftOut) {
     EXPECT_GT(dropped, 50U);
 }
 
+TEST(FrameLedger, CountsWhatEachWorkerAndTheFeedSendToEachRelay) {
+    FrameLedger ledger;
+    const auto ring = ledger.open(3, [] {}), other = ledger.open(4, [] {});
+    ledger.setReached(7, {{3, 1}, {4, 1}});
+    const std::stop_source stop;
+    for (const auto to : {ring, ring, other}) {
+        auto debt = ledger.owe(to, partOf(7, 100), nullptr, 0, stop.get_token());
+        ASSERT_TRUE(debt.ok()) << debt.status();
+        debt->keep();
+    }
+    ledger.carried(other, 30);
+    ASSERT_TRUE(ledger.acknowledged(ring, 2).ok());
+    const auto traffic = ledger.takeTraffic();
+    ASSERT_EQ(traffic.size(), 2U) << "the frame for relay 4 is not written yet";
+    EXPECT_EQ(traffic.at({7, 3}).bytes, 200U);
+    EXPECT_EQ(traffic.at({7, 3}).codedBytes, 100U);
+    EXPECT_EQ(traffic.at({stream::FrameBook::kFeed, 4}).bytes, 30U);
+    EXPECT_TRUE(ledger.takeTraffic().empty());
+    EXPECT_EQ(ledger.totals().bytes, 200U);
+    EXPECT_EQ(ledger.totals().carriedBytes, 30U);
+}
+
 }  // namespace
 }  // namespace millrace::ring

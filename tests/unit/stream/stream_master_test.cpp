@@ -385,5 +385,51 @@ TEST_F(StreamMasterTest, StarvingRanksGetMoreWorkersAndIdleOnesGoAfterHalfAMinut
     EXPECT_EQ(master_->adviseWorkers({}, nowNs_), 2);
 }
 
+// The frames of full workers are awaited: their links are the limit, and more workers would not
+// help.
+TEST_F(StreamMasterTest, StarvingRanksGetNoMoreWorkersWhileLinksAreTheLimit) {
+    StreamMaster::Options options;
+    options.workersLeast = 1;
+    options.workersMost = 4;
+    master(options);
+    const WorkerId a = join("a");
+    add(0, 3);
+    decide();
+    StreamMaster::RankDemand demand{1, {{a, 0.9}}};
+    for (const std::int64_t number : {0, 1}) {
+        master_->done({a, number, 0}, nowNs_);
+    }
+    // The first advice may hit a full worker by chance.
+    master_->adviseWorkers({0, demand.awaited}, nowNs_);
+    for (int second = 0; second < 60; ++second) {
+        pass(kSecond);
+        EXPECT_EQ(master_->adviseWorkers(demand, nowNs_), 1) << second;
+    }
+    // Its frames are hardly awaited: the computation is the limit again.
+    demand.awaited[a] = 0.1;
+    int advice = 0;
+    for (int second = 0; second < 3; ++second) {
+        pass(kSecond);
+        advice = master_->adviseWorkers(demand, nowNs_);
+    }
+    EXPECT_EQ(advice, 2);
+}
+
+TEST_F(StreamMasterTest, AWorkerThatComputesIsNotLimitedByItsLink) {
+    StreamMaster::Options options;
+    options.workersMost = 4;
+    master(options);
+    const WorkerId a = join("a");
+    add(0, 3);
+    decide();
+    master_->started({a, 1, 0});
+    master_->done({a, 0, 0}, nowNs_);
+    for (int second = 0; second < 3; ++second) {
+        master_->adviseWorkers({0, {{a, 1}}}, nowNs_);
+        pass(kSecond);
+    }
+    EXPECT_EQ(master_->adviseWorkers({1, {{a, 1}}}, nowNs_), 2) << "one place is not full";
+}
+
 }  // namespace
 }  // namespace millrace::stream

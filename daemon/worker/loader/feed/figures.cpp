@@ -6,6 +6,7 @@
 #include "backend/core/clock.h"
 #include "backend/core/log.h"
 #include "backend/frame/frame.h"
+#include "backend/rank/frame_traffic_json.h"
 #include "backend/text/json.h"
 #include "backend/values/metric_names.h"
 #include "daemon/worker/loader/process.h"
@@ -22,13 +23,14 @@ constexpr double kLeastSeconds = 0.5;
 
 // Returns the work of data workers for a feed, as the part "data_workers" of a run's receipt
 // (docs/formats/rank-protocol.md).
-Json accountJson(const SegmentsElsewhere::Account& account, const frame::FrameLayout& layout) {
+Json accountJson(const SegmentsElsewhere::Account& account, const values::FrameTraffic& traffic,
+                 const frame::FrameLayout& layout) {
     Json columns = Json::array();
     for (std::size_t c = 0; c < account.codecs.size(); ++c) {
         columns.push_back(
             {{"name", layout.columns()[c].name}, {"codec", account.codecs[c].text()}});
     }
-    return {
+    Json json = {
         {"segments", account.segments},
         {"cpu_seconds", account.cpuSeconds},
         {"frame_bytes", account.frameBytes},
@@ -37,6 +39,10 @@ Json accountJson(const SegmentsElsewhere::Account& account, const frame::FrameLa
         {"carried_bytes", account.carriedBytes},
         {"link",
          {{"mb_per_second", account.linkBytesPerSecond / 1e6}, {"columns", std::move(columns)}}}};
+    if (!traffic.isEmpty()) {
+        json["traffic"] = rank::trafficJson(traffic);
+    }
+    return json;
 }
 
 void logAccount(const SegmentsElsewhere::Account& account) {
@@ -46,6 +52,24 @@ void logAccount(const SegmentsElsewhere::Account& account) {
                                     {"networkBytes", account.networkBytes},
                                     {"directBytes", account.directBytes},
                                     {"carriedBytes", account.carriedBytes}});
+}
+
+void logTraffic(const values::FrameTraffic& traffic) {
+    for (const values::NodeTraffic& node : traffic.nodes) {
+        logDebug("feed: frames of a node", {{"node", node.node},
+                                            {"sentBytes", node.sent.bytes},
+                                            {"sentRawBytes", node.sent.rawBytes},
+                                            {"receivedBytes", node.received.bytes},
+                                            {"receivedRawBytes", node.received.rawBytes}});
+    }
+    for (const values::LinkTraffic& link : traffic.slowest) {
+        logDebug("feed: a slow link", {{"from", link.fromNode},
+                                       {"fromWorker", link.fromWorker},
+                                       {"to", link.toNode},
+                                       {"toWorker", link.toWorker},
+                                       {"mbPerSecond", link.bytesPerSecond() / 1e6},
+                                       {"awaitedSeconds", link.awaitedSeconds}});
+    }
 }
 
 }  // namespace
@@ -86,6 +110,7 @@ void FeedFigures::send(const Producer* train, SegmentsElsewhere* elsewhere,
     stages_.add(seconds, isLast, metrics.values);
     if (hasWorkers) {
         addWorkers(workers, metrics.values);
+        sendTraffic(workers.traffic);
         sendAccount(*elsewhere, *layout, isLast);
     }
     last_ = now;
@@ -93,6 +118,13 @@ void FeedFigures::send(const Producer* train, SegmentsElsewhere* elsewhere,
     lastKept_ = kept;
     lastCpu_ = cpu;
     owner_.figures(std::move(metrics));
+}
+
+void FeedFigures::sendTraffic(const values::FrameTraffic& traffic) {
+    if (traffic != traffic_) {
+        traffic_ = traffic;
+        owner_.receipt({{"traffic", rank::trafficJson(traffic_)}});
+    }
 }
 
 // Sent at intervals, so that little of it is missing if a feed dies.
@@ -106,10 +138,11 @@ void FeedFigures::sendAccount(SegmentsElsewhere& elsewhere, const frame::FrameLa
     SegmentsElsewhere::Account account = elsewhere.account();
     if (account != account_) {
         account_ = std::move(account);
-        owner_.receipt({{"data_workers", accountJson(account_, layout)}});
+        owner_.receipt({{"data_workers", accountJson(account_, traffic_, layout)}});
     }
     if (isLast) {
         logAccount(account_);
+        logTraffic(traffic_);
     }
 }
 

@@ -30,6 +30,7 @@ class FeedFigures {
 
  private:
     using SteadyClock = std::chrono::steady_clock;
+    void sendTraffic(const values::FrameTraffic& traffic);
     void sendAccount(SegmentsElsewhere& elsewhere, const frame::FrameLayout& layout, bool isLast);
 
     const FeedJob& job_;
@@ -38,7 +39,8 @@ class FeedFigures {
     rank::Metrics at_;  ///< epoch, step and rows of the train stream
     StageMetrics stages_{counters_};
     SteadyClock::time_point last_ = SteadyClock::now(), lastAccount_ = SteadyClock::now();
-    SegmentsElsewhere::Account account_;  ///< as it was reported last
+    SegmentsElsewhere::Account account_;  ///< as it was reported last, like traffic_
+    values::FrameTraffic traffic_;
     std::int64_t lastRead_ = 0, lastKept_ = 0;
     double lastCpu_ = 0;
     bool hasTold_ = false;
