@@ -75,6 +75,8 @@ struct NodeSample {
     std::optional<std::uint64_t> diskFreeBytes, diskTotalBytes;  ///< of the state directory's disk
     std::optional<double> diskReadBytesPerSecond, diskWriteBytesPerSecond;  ///< all real disks
     std::optional<double> networkReceiveBytesPerSecond, networkSendBytesPerSecond;  ///< no loopback
+    /// Frames of all runs between machines; absent: no run sends any.
+    std::optional<double> framesSendBytesPerSecond, framesReceiveBytesPerSecond;
     std::vector<GpuSample> gpus;
     std::vector<ProcessSample> processes;
     bool operator==(const NodeSample&) const = default;

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/values/frame_traffic.h"
+
 namespace millrace::values {
 
 struct FileReceipt {
@@ -56,14 +58,11 @@ struct DataWorkersReceipt {
     double linkMbPerSecond = 0;  ///< link speed for which codecs were chosen; 0: not chosen
     std::vector<std::string> columns, codecs;  ///< of the last attempt: each column's name, and its
                                                ///< codec
+    FrameTraffic traffic;                      ///< between machines
 
     bool isEmpty() const { return segments == 0 && cpuSeconds == 0; }
     /// The part of them that the leading feed sent; nothing: no rank was on another node.
-    std::optional<double> leadShare() const {
-        const std::uint64_t all = directBytes + carriedBytes;
-        return all > 0 ? std::optional(static_cast<double>(carriedBytes) / static_cast<double>(all))
-                       : std::nullopt;
-    }
+    std::optional<double> leadShare() const { return leadShareOf(directBytes, carriedBytes); }
     bool operator==(const DataWorkersReceipt&) const = default;
 };
 /// Resources used by workers of a role, over all attempts of a run.

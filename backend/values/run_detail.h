@@ -89,7 +89,12 @@ struct RunDetail {
     std::string directory, hardware;
     std::string weightsHash;  ///< of the final weights, "" if the trainer reported none
     std::vector<std::string> metricNames, sets;
-    ScriptInfo script;  ///< for a run with a command
+    ScriptInfo script;     ///< for a run with a command
+    FrameTraffic traffic;  ///< of an active run's newest attempt
+    /// That of the active attempt, else the receipt's.
+    const FrameTraffic& shownTraffic() const {
+        return traffic.isEmpty() && receipt ? receipt->dataWorkers.traffic : traffic;
+    }
     bool operator==(const RunDetail&) const = default;
 };
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/values/frame_traffic.h"
 #include "backend/values/hand_over.h"
 #include "backend/values/phase_times.h"
 #include "backend/values/rank_now.h"
@@ -38,6 +39,7 @@ struct RunLive {
     std::vector<WorkerInfo> workers;
     std::vector<RankNow> ranks;        ///< by rank, at most kRanksTold
     std::optional<HandOver> handOver;  ///< none: no checkpoint is in transfer
+    FrameTraffic traffic;              ///< of `attempt`
     bool operator==(const RunLive&) const = default;
 };
 

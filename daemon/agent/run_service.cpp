@@ -373,6 +373,9 @@ Result<values::RunDetail> RunService::get(const std::string& run) const {
     std::erase_if(detail.summary.latestMetrics,
                   [](const auto& metric) { return values::isSystemMetric(metric.name); });
     detail.workers = std::move(live.workers);
+    if (!values::isEnded(detail.summary.state)) {
+        detail.traffic = std::move(live.traffic);
+    }
     ASSIGN_OR_RETURN(const std::string receipt,
                      store_.document(id, values::LargeDocument::kReceipt));
     if (!receipt.empty()) {

@@ -35,6 +35,10 @@ class TelemetryService final : public SystemSource {
     std::shared_ptr<void> watch(bool isSlow = false);
     std::shared_ptr<void> record() override { return watch(true); }
     NodeReport latest() const override;
+    /// LiveTable::frameRates().
+    std::map<std::string, std::pair<double, double>> frameRates() const {
+        return live_.frameRates();
+    }
 
  private:
     void addWatch(int change, bool isSlow);

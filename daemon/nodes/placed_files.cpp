@@ -74,7 +74,7 @@ Status layOut(const std::string& runsDir, const agent::Placement& placement,
 }
 
 Result<engines::Gang> placedGang(const std::string& runsDir, const std::string& key,
-                                 const std::string& binDir) {
+                                 const std::string& binDir, const std::string& node) {
     ASSIGN_OR_RETURN(const job::AttemptPaths paths, attemptOf(runsDir, key));
     const std::string path = gangFile(paths, key);
     ASSIGN_OR_RETURN(const std::string text, readFile(path, kGangBytesMost));
@@ -82,7 +82,7 @@ Result<engines::Gang> placedGang(const std::string& runsDir, const std::string& 
     if (!gang.ok()) {
         return annotate(gang.status(), path);
     }
-    agent::settle(*gang, binDir, paths.directory());
+    agent::settle(*gang, binDir, paths.directory(), node);
     return gang;
 }
 

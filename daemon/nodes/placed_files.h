@@ -19,7 +19,7 @@ Status layOut(const std::string& runsDir, const agent::Placement& placement,
               const std::string& interface);
 /// Returns a gang that was laid out, ready to start here.
 Result<engines::Gang> placedGang(const std::string& runsDir, const std::string& key,
-                                 const std::string& binDir);
+                                 const std::string& binDir, const std::string& node);
 /// For a gang with the feed that leads: the text of the file with which others join it, once it
 /// listens; "": it does not listen yet, or the gang does not lead.
 std::string joinFileOfLead(const std::string& runsDir, const std::string& key);

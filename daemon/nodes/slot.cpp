@@ -353,7 +353,8 @@ Status Slot::openTunnel(const std::string& key) {
 Status Slot::start(const std::string& key) {
     const bool isFetched = parts_.files == nullptr || parts_.engine->has(key).value_or(false);
     RETURN_IF_ERROR(isFetched ? okStatus() : parts_.files->fetch(key));
-    ASSIGN_OR_RETURN(const engines::Gang gang, placedGang(config_.runsDir(), key, config_.binDir));
+    ASSIGN_OR_RETURN(const engines::Gang gang,
+                     placedGang(config_.runsDir(), key, config_.binDir, parts_.info.name));
     const Status placed = parts_.engine->submit(gang);
     RETURN_IF_ERROR(absl::IsAlreadyExists(placed) ? okStatus() : placed);
     ASSIGN_OR_RETURN(gangs_[key], parts_.engine->state(key));

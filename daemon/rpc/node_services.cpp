@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include <millrace/v1/daemon.grpc.pb.h>
 #include <millrace/v1/nodes.grpc.pb.h>
@@ -145,6 +146,14 @@ class NodesService final : public v1::Nodes::CallbackService {
         agent::NodeReport own = of_.telemetry.latest();
         if (own.number > 0) {
             all[of_.telemetry.info().name] = std::move(own);
+        }
+        for (const auto& [node, rates] : of_.telemetry.frameRates()) {
+            const auto report = all.find(node);
+            if (report != all.end()) {
+                values::NodeSample& sample = report->second.sample;
+                std::tie(sample.framesSendBytesPerSecond, sample.framesReceiveBytesPerSecond) =
+                    rates;
+            }
         }
         return all;
     }

@@ -38,6 +38,40 @@ MR_BOTH_WAYS(LabelReceipt, LabelReceipt) {
     MR_FIELD(nans, nans);
 }
 
+MR_BOTH_WAYS(FrameFlow, FrameFlow) {
+    MR_FIELD(bytes, bytes);
+    MR_FIELD(rawBytes, raw_bytes);
+    MR_FIELD(bytesPerSecond, bytes_per_second);
+    MR_FIELD(rawBytesPerSecond, raw_bytes_per_second);
+}
+
+MR_BOTH_WAYS(NodeTraffic, NodeTraffic) {
+    MR_FIELD(node, node);
+    MR_VALUE(sent, sent);
+    MR_VALUE(received, received);
+}
+
+MR_BOTH_WAYS(LinkTraffic, LinkTraffic) {
+    MR_FIELD(fromNode, from_node);
+    MR_FIELD(fromWorker, from_worker);
+    MR_FIELD(toNode, to_node);
+    MR_FIELD(toWorker, to_worker);
+    MR_FIELD(bytes, bytes);
+    MR_FIELD(rawBytes, raw_bytes);
+    MR_FIELD(awaitedSeconds, awaited_seconds);
+    MR_FIELD(awaitedPercent, awaited_percent);
+}
+
+MR_BOTH_WAYS(FrameTraffic, FrameTraffic) {
+    MR_VALUES(nodes, nodes);
+    MR_FIELD(otherNodes, other_nodes);
+    MR_FIELD(numLinks, links);
+    MR_VALUES(slowest, slowest);
+    MR_FIELD(seconds, seconds);
+    MR_FIELD(directBytes, direct_bytes);
+    MR_FIELD(carriedBytes, carried_bytes);
+}
+
 MR_BOTH_WAYS(DataWorkersReceipt, DataWorkersReceipt) {
     MR_FIELD(segments, segments);
     MR_FIELD(cpuSeconds, cpu_seconds);
@@ -48,6 +82,7 @@ MR_BOTH_WAYS(DataWorkersReceipt, DataWorkersReceipt) {
     MR_FIELD(linkMbPerSecond, link_mb_per_second);
     MR_LIST(columns, columns);
     MR_LIST(codecs, codecs);
+    MR_VALUE(traffic, traffic);
 }
 
 MR_BOTH_WAYS(RoleCost, RoleCost) {
@@ -146,6 +181,7 @@ MR_BOTH_WAYS(RunDetail, GetRunResponse) {
     MR_FIELD(hardware, hardware);
     MR_LIST(sets, sets);
     MR_VALUE(script, script);
+    MR_VALUE(traffic, traffic);
 }
 
 }  // namespace millrace::convert

@@ -64,6 +64,8 @@ MR_BOTH_WAYS(NodeSample, NodeSample) {
     MR_OPTIONAL(diskWriteBytesPerSecond, disk_write_bytes_per_second);
     MR_OPTIONAL(networkReceiveBytesPerSecond, network_receive_bytes_per_second);
     MR_OPTIONAL(networkSendBytesPerSecond, network_send_bytes_per_second);
+    MR_OPTIONAL(framesSendBytesPerSecond, frames_send_bytes_per_second);
+    MR_OPTIONAL(framesReceiveBytesPerSecond, frames_receive_bytes_per_second);
     MR_VALUES(gpus, gpus);
     MR_VALUES(processes, processes);
 }

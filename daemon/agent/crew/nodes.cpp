@@ -57,7 +57,8 @@ std::optional<DataWorkerName> DataWorkerName::parse(std::string_view key) {
                : std::nullopt;
 }
 
-void settle(engines::Gang& gang, const std::string& binDir, const std::string& attemptDirectory) {
+void settle(engines::Gang& gang, const std::string& binDir, const std::string& attemptDirectory,
+            const std::string& node) {
     for (engines::Group& group : gang.groups) {
         if (group.isUsers) {
             // The module finds the library and the programs of this daemon's version here.
@@ -68,6 +69,7 @@ void settle(engines::Gang& gang, const std::string& binDir, const std::string& a
         if (std::getenv("MILLRACE_LOG") == nullptr) {
             group.environment.try_emplace("MILLRACE_LOG", "debug");  // readers leave it out
         }
+        group.environment["MR_NODE"] = node;
         for (std::string& argument : group.argv) {
             replace(argument, kBin, binDir);
             replace(argument, kAttempt, attemptDirectory);

@@ -47,8 +47,10 @@ struct DataWorkerName {
 
 /// Gangs are made before their machine is known: in the arguments of Millrace's own programs
 /// "{bin}" stands for the programs' directory and "{attempt}" for the attempt's. settle() replaces
-/// both, and passes them to a user's own program in its environment.
-void settle(engines::Gang& gang, const std::string& binDir, const std::string& attemptDirectory);
+/// both, and passes them to a user's own program in its environment. Millrace's own programs get
+/// the name of `node` in MR_NODE.
+void settle(engines::Gang& gang, const std::string& binDir, const std::string& attemptDirectory,
+            const std::string& node);
 
 /// The gang of a data worker. A worker that ends is restarted on its node, up to 16 times.
 /// `threads`: with which it computes; 0: as the spec says.

@@ -29,7 +29,8 @@ Status OwnNode::place(const Placement& placement) {
     }
     ASSIGN_OR_RETURN(engines::Gang gang, engines::gangFromText(placement.gang));
     settle(gang, options_.binDir,
-           job::RunPaths(options_.runsDir, owner->run).attempt(owner->attempt).directory());
+           job::RunPaths(options_.runsDir, owner->run).attempt(owner->attempt).directory(),
+           options_.name);
     const Status status = submit(gang);
     if (status.ok() || absl::IsAlreadyExists(status)) {
         placed_[placement.key] = std::move(gang);

@@ -91,7 +91,7 @@ void ActiveRun::committed(const CommittedLine& line) {
         position_.step = std::max(position_.step, done->step);
         done_.say(line.worker, *done);
     } else if (const auto* receipt = std::get_if<rank::ReceiptLine>(&line.line.body)) {
-        journal_.noteReceipt(receipt->receipt, isScript(*spec_) && line.worker == job::rankName(0));
+        journal_.noteReceipt(line.worker, receipt->receipt, isScript(*spec_));
         done_.account(line.worker, receipt->receipt);
     }
 }

@@ -5,6 +5,7 @@
 
 #include "backend/core/log.h"
 #include "backend/feed/link/step_page.h"
+#include "backend/rank/frame_traffic_json.h"
 #include "backend/stream/state/stream_state.h"
 #include "daemon/agent/crew/gang.h"
 
@@ -79,6 +80,7 @@ void DoneWords::account(const std::string& worker, const Json& receipt) {
 // attempt's link.
 Json DoneWords::dataWorkers() const {
     Json all;
+    values::FrameTraffic traffic;
     for (int attempt = 1; attempt <= attempt_; ++attempt) {
         const Json words = attempt == attempt_ ? words_ : directory_.readDone(attempt);
         const Json& one = jsonMember(jsonMember(words, job::kFeed), "data_workers");
@@ -90,6 +92,10 @@ Json DoneWords::dataWorkers() const {
         for (const char* count :
              {"segments", "frame_bytes", "network_bytes", "direct_bytes", "carried_bytes"}) {
             sum[count] = jsonInt(all, count) + jsonInt(one, count);
+        }
+        traffic.add(rank::trafficOf(jsonMember(one, "traffic")));
+        if (!traffic.isEmpty()) {
+            sum["traffic"] = rank::trafficJson(traffic);
         }
         all = std::move(sum);
     }

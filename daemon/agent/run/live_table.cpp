@@ -26,6 +26,19 @@ void LiveTable::set(const std::string& runId, values::RunLive run) {
     notify();
 }
 
+std::map<std::string, std::pair<double, double>> LiveTable::frameRates() const {
+    std::map<std::string, std::pair<double, double>> rates;
+    MutexLock lock(mutex_);
+    for (const auto& [run, live] : runs_) {
+        for (const values::NodeTraffic& node : live.traffic.nodes) {
+            auto& [send, receive] = rates[node.node];
+            send += node.sent.bytesPerSecond;
+            receive += node.received.bytesPerSecond;
+        }
+    }
+    return rates;
+}
+
 void LiveTable::setAll(std::map<std::string, values::RunLive> runs) {
     for (const auto& [run, live] : all()) {
         if (!runs.contains(run)) {

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/core/mutex.h"
@@ -23,6 +24,9 @@ class LiveTable {
     values::RunLive get(const std::string& runId) const;
     std::map<std::string, values::RunLive> all() const;
     void set(const std::string& runId, values::RunLive run);
+    /// Bytes per second of frames that a node sends and receives, over all runs; only nodes with
+    /// traffic between machines.
+    std::map<std::string, std::pair<double, double>> frameRates() const;
     /// Replaces all entries by these.
     void setAll(std::map<std::string, values::RunLive> runs);
     void erase(const std::string& runId);

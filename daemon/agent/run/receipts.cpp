@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "backend/rank/frame_traffic_json.h"
 #include "backend/stream/read_state.h"
 #include "backend/stream/receipt.h"
 #include "backend/text/json_slices.h"
@@ -56,6 +57,7 @@ values::DataWorkersReceipt dataWorkersOf(const Json& json) {
     workers.networkBytes = static_cast<std::uint64_t>(jsonInt(json, "network_bytes"));
     workers.directBytes = static_cast<std::uint64_t>(jsonInt(json, "direct_bytes"));
     workers.carriedBytes = static_cast<std::uint64_t>(jsonInt(json, "carried_bytes"));
+    workers.traffic = rank::trafficOf(jsonMember(json, "traffic"));
     const Json& link = jsonMember(json, "link");
     workers.linkMbPerSecond = jsonReal(link, "mb_per_second");
     for (const Json& column : jsonMember(link, "columns")) {

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "backend/core/log.h"
+#include "backend/job/attempt_paths.h"
+#include "backend/rank/frame_traffic_json.h"
 
 namespace millrace::agent {
 namespace {
@@ -114,6 +116,7 @@ void RunJournal::tellPlaced(std::int64_t resumeStep, const std::optional<std::st
     live_.attempt = run_.attempt;
     live_.resumeStep = resumeStep;
     live_.queuedReason.clear();
+    live_.traffic = {};
     publish();
 }
 
@@ -130,10 +133,14 @@ Result<std::vector<std::string>> RunJournal::ranksHeard(int ranks) const {
     return heard;
 }
 
-void RunJournal::noteReceipt(const Json& receipt, bool isOfScript) {
+void RunJournal::noteReceipt(const std::string& worker, const Json& receipt, bool isScript) {
     notePackages(jsonMember(receipt, "packages"));
-    if (isOfScript) {
+    if (isScript && worker == job::rankName(0)) {
         noteScript(jsonMember(receipt, "script"));
+    }
+    const Json& traffic = jsonMember(receipt, "traffic");
+    if (worker == job::kFeed && traffic.is_object()) {
+        live_.traffic = rank::trafficOf(traffic);
     }
 }
 

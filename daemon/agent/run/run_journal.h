@@ -61,9 +61,9 @@ class RunJournal {
     /// Call when the attempt is placed: it resumes after that step and is live. `node`: where rank
     /// 0 trains, if that is new; "": on the head's machine. Its name becomes the run's host.
     void tellPlaced(std::int64_t resumeStep, const std::optional<std::string>& node = std::nullopt);
-    /// Takes the versions from a worker's receipt and, for rank 0 of a script, its file and
-    /// interpreter.
-    void noteReceipt(const Json& receipt, bool isOfScript);
+    /// Takes the versions from a worker's receipt, for rank 0 of a script its file and interpreter,
+    /// and from the feed the traffic between machines, which publish() then shows.
+    void noteReceipt(const std::string& worker, const Json& receipt, bool isScript);
     /// Returns the names of those of `ranks` ranks that a daemon has heard from in this attempt.
     /// They connect to the next daemon at once unless they stand still.
     Result<std::vector<std::string>> ranksHeard(int ranks) const;

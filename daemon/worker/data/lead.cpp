@@ -524,13 +524,14 @@ void Lead::refuse(const LinkPtr& link, const Status& why) {
 void Lead::lose(const LinkPtr& link, stream::StreamMaster::Loss loss) {
     const stream::WorkerId id = members_.at(link).id;
     if (isNetwork_) {
-        countTraffic();  // before its number is forgotten
+        countTraffic(link, members_.at(link));
     }
-    senders_.erase(link->number);
     gone_.cpuSeconds += members_.at(link).cpuSeconds;
     gone_.networkBytes += isNetwork_ ? link->traffic().bytes : 0;
     members_.erase(link);
     ledger_.lose(link->number);
+    countTraffic();  // its name is needed for the frames that relays got from it
+    senders_.erase(link->number);
     // The stream assigns its segments to other workers, or the feed computes them.
     if (stream_ && id != 0) {
         stream_->lose(id, loss);

@@ -1,4 +1,5 @@
 // Small parts of the agent: verdicts, jobs, directories, the inspector's sentences, the live table.
+#include "backend/rank/frame_traffic_json.h"
 #include "daemon/agent/run/done_words.h"
 #include "tests/unit/agent/fakes.h"
 
@@ -460,6 +461,11 @@ TEST(Job, AWaitPolicyThatWasSetOnPurposeStays) {
 TEST_F(AgentTest, WhatDataWorkersDidIsSummedOverTheAttempts) {
     const RunDirectory directory(root + "/runs", "r-abc23");
     const auto account = [](int segments, double seconds, const std::string& codec) {
+        values::FrameTraffic traffic;
+        const auto bytes = static_cast<std::uint64_t>(100 * segments);
+        traffic.nodes = {{"node1", {bytes, 2 * bytes, 1, 1}, {}}};
+        traffic.slowest = {{"node1", "data0", "node0", "feed", bytes, 2 * bytes, seconds, 90}};
+        traffic.seconds = 4;
         const Json columns = {{{"name", "x"}, {"codec", codec}}};
         const Json workers = {{"segments", segments},
                               {"cpu_seconds", seconds},
@@ -467,6 +473,7 @@ TEST_F(AgentTest, WhatDataWorkersDidIsSummedOverTheAttempts) {
                               {"network_bytes", 100 * segments},
                               {"direct_bytes", 60 * segments},
                               {"carried_bytes", 20 * segments},
+                              {"traffic", rank::trafficJson(traffic)},
                               {"link", {{"mb_per_second", 90.0}, {"columns", columns}}}};
         return Json{{"data_workers", workers}};
     };
@@ -494,6 +501,11 @@ TEST_F(AgentTest, WhatDataWorkersDidIsSummedOverTheAttempts) {
     EXPECT_EQ(all["direct_bytes"], 180);
     EXPECT_EQ(all["carried_bytes"], 60);
     EXPECT_EQ(all["link"]["columns"][0]["codec"], "zstd:-5");
+    const values::FrameTraffic traffic = rank::trafficOf(all["traffic"]);
+    ASSERT_EQ(traffic.nodes.size(), 1U);
+    EXPECT_EQ(traffic.nodes[0].sent, (values::FrameFlow{300, 600, 37.5, 75}));
+    ASSERT_EQ(traffic.slowest.size(), 1U);
+    EXPECT_EQ(traffic.slowest[0].bytesPerSecond(), 200);
 }
 
 TEST_F(AgentTest, WhatWorkersTookIsSummedByRoleOverTheAttempts) {

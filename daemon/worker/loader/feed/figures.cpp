@@ -90,7 +90,7 @@ void FeedFigures::send(const Producer* train, SegmentsElsewhere* elsewhere,
     const auto now = SteadyClock::now();
     const double seconds = std::chrono::duration<double>(now - last_).count();
     const bool hasWorkers = elsewhere != nullptr && job_.hasDataWorkers;
-    const auto workers = hasWorkers ? elsewhere->figures() : SegmentsElsewhere::Figures();
+    const auto workers = elsewhere != nullptr ? elsewhere->figures() : SegmentsElsewhere::Figures();
     const std::int64_t read = counters_.read(segment::Stage::kRead).rows;
     const std::int64_t kept = counters_.read(segment::Stage::kRecipe).rows;
     const auto rate = [seconds](std::int64_t rows) { return static_cast<double>(rows) / seconds; };
@@ -110,7 +110,12 @@ void FeedFigures::send(const Producer* train, SegmentsElsewhere* elsewhere,
     stages_.add(seconds, isLast, metrics.values);
     if (hasWorkers) {
         addWorkers(workers, metrics.values);
+    }
+    if (elsewhere != nullptr) {
         sendTraffic(workers.traffic);
+    }
+    // A run without data workers may have ranks on other nodes.
+    if (hasWorkers || (elsewhere != nullptr && !traffic_.isEmpty())) {
         sendAccount(*elsewhere, *layout, isLast);
     }
     last_ = now;
