@@ -45,6 +45,11 @@ const char* roleOf(const values::NodeInfo& node) {
     return node.isClosed ? "head, trains no run" : node.isHead ? "head" : "node";
 }
 
+// "" for a node between which and others no frames go now: a column of such texts is omitted.
+std::string flowText(const std::optional<double>& bytesPerSecond) {
+    return bytesPerSecond.value_or(0) > 0 ? session::rateText(bytesPerSecond) : "";
+}
+
 // Other nodes send nothing.
 std::set<std::string> attached(const std::vector<values::NodeInfo>& nodes) {
     std::set<std::string> names;
@@ -407,6 +412,8 @@ Result<int> runNodes(CliContext& context, const ParsedArgs& args) {
                  {word::kCpu.heading, Align::kRight},
                  {word::kMemory.heading, Align::kRight},
                  {word::kGpu.heading, Align::kLeft, 6},
+                 {"FRAMES OUT", Align::kRight, 8, 2},
+                 {"FRAMES IN", Align::kRight, 8, 2},
                  {"VERSION", Align::kLeft, 5, 2},
                  {"CPU MODEL", Align::kLeft, 12, 4},
                  {"UP", Align::kRight, 6, 1}});
@@ -424,6 +431,8 @@ Result<int> runNodes(CliContext& context, const ParsedArgs& args) {
                    : isSeen  ? formatBytes(static_cast<double>(node.memoryBytes))
                              : "n/a",
                    {isSeen ? gpuText(node) : "n/a", node.gpus.empty() ? Tone::kDim : Tone::kPlain},
+                   isSampled ? flowText(sample->second.framesSendBytesPerSecond) : "",
+                   isSampled ? flowText(sample->second.framesReceiveBytesPerSecond) : "",
                    node.version,
                    node.cpuModel,
                    isSeen && node.awaySinceMs == 0 ? session::durationText(static_cast<double>(

@@ -9,6 +9,7 @@
 #include "app/cli/frame/json_shapes.h"
 #include "app/cli/frame/table.h"
 #include "app/cli/results.h"
+#include "app/cli/traffic_tables.h"
 #include "app/session/live_model.h"
 #include "app/session/metric_catalogue.h"
 #include "app/session/rate_age.h"
@@ -322,6 +323,29 @@ void showCosts(Page& page, const std::vector<values::RoleCost>& costs) {
     }
 }
 
+void showTraffic(Page& page, const RunDetail& detail) {
+    const values::FrameTraffic& traffic = detail.shownTraffic();
+    if (traffic.isEmpty()) {
+        return;
+    }
+    page.heading("Frames between nodes");
+    page.table(nodesTable(traffic));
+    if (const auto share = traffic.leadShare()) {
+        page.field("lead's share", strCat(session::percentText(100 * *share),
+                                          " of the bytes for ranks on other nodes went through "
+                                          "the leading feed"));
+    }
+    const Table links = linksTable(traffic);
+    if (!links.isEmpty()) {
+        page.table(links);
+    }
+    page.text(ratesText(traffic, !values::isEnded(detail.summary.state)));
+    const std::string slow = session::slowLinkText(detail.summary, traffic);
+    if (!slow.empty()) {
+        page.context_.out << "  " << paint(page.context_.terminal, Tone::kWarn, slow) << '\n';
+    }
+}
+
 void showReceipt(Page& page, const RunDetail& detail) {
     if (detail.summary.dataset.empty()) {
         return;  // the run's command reads its own data
@@ -518,6 +542,7 @@ Result<int> runShow(CliContext& context, const ParsedArgs& args) {
     showChanges(page, detail, base.ok() ? &*base : nullptr);
     showMetrics(page, detail);
     showReceipt(page, detail);
+    showTraffic(page, detail);
     showCheckpoints(page, detail);
     showEnvironment(page, detail, detail.workers.empty() ? "" : headOf(*daemon));
     showEvents(page, detail);

@@ -82,7 +82,7 @@ constexpr MetricEntry kEntries[] = {
     {metric::kLoaderDataWorkers, "data workers", "", Unit::kCount, Origin::kWorker, Show::kUnlessZero, Chart::kOwn, "processes",
      "data workers that are connected; only if the run may have any"},
     {metric::kLoaderDataWorkersWanted, "data workers wanted", "", Unit::kCount, Origin::kWorker, Show::kUnlessZero, Chart::kOwn, "processes",
-     "number of data workers that would keep the ranks from waiting, within the spec's bounds"},
+     "number of data workers that would keep the ranks from waiting, within the spec's bounds; not more while links are the limit"},
     {metric::kLoaderRelayBytesPerSecond, "relayed bytes/s", "", Unit::kBytesPerSecond, Origin::kWorker, Show::kAlways, Chart::kOwn, "",
      "bytes that a relay delivers to the ranks of its node"},
     {metric::kSystemCpuPercent, "", "", Unit::kPercent, Origin::kDaemon, Show::kAlways, Chart::kCpu, "% of all cores, 0 to 100",

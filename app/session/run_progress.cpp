@@ -35,6 +35,22 @@ std::optional<double> stallNow(const values::RunSummary& run) {
     return isGoing(run) ? run.progress.stallPercentNow : std::nullopt;
 }
 
+std::string slowLinkText(const values::RunSummary& run, const values::FrameTraffic& traffic) {
+    // Below both, waits are normal variation of the queues.
+    constexpr double kLeastStall = 5, kLeastAwaited = 50;
+    const auto link = std::ranges::find_if(traffic.slowest, [](const values::LinkTraffic& one) {
+        return one.awaitedPercent >= kLeastAwaited;
+    });
+    if (stallNow(run).value_or(0) < kLeastStall || link == traffic.slowest.end()) {
+        return "";
+    }
+    const bool isToRelay = link->toWorker != "feed";
+    return strCat(isToRelay ? "the ranks on " : "the leading feed on ", link->toNode,
+                  isToRelay ? " wait" : " waits", " for frames from ", link->fromNode, " (",
+                  link->fromWorker, " sends ", rateText(link->bytesPerSecond()),
+                  " while they are awaited, ", percentText(link->awaitedPercent), " of the time)");
+}
+
 std::string stallText(const values::RunSummary& run, bool isNowOld) {
     const std::optional<double> now = isNowOld ? std::nullopt : stallNow(run);
     const std::optional<double> whole = run.stallPercent();

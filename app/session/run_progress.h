@@ -13,6 +13,7 @@
 #include <string>
 
 #include "app/session/rate_age.h"
+#include "backend/values/frame_traffic.h"
 #include "backend/values/run_summary.h"
 
 namespace millrace::session {
@@ -28,6 +29,9 @@ std::optional<double> stallNow(const values::RunSummary& run);
 /// "now 0 %, run 36 %" for an active run, "run 36 %" if `isNowOld`, "36 %" for one that has ended;
 /// "-" if neither is known, or the run has no dataset.
 std::string stallText(const values::RunSummary& run, bool isNowOld = false);
+/// If the ranks of an active run wait for frames of a slow link: a sentence that names both nodes
+/// and the rate. "" otherwise.
+std::string slowLinkText(const values::RunSummary& run, const values::FrameTraffic& traffic);
 /// The parts of the run's time: "3.0 s starting, 41 s training, 1 m 02 s waiting for data, 5.0 s
 /// evaluating, 0.4 s in checkpoints"; "" if unknown.
 std::string timesText(const values::PhaseTimes& times);

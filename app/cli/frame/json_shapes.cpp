@@ -177,6 +177,47 @@ Json jsonOf(const values::RunSummary& run) {
             {"order_hash_version", run.orderHashVersion > 0 ? Json(run.orderHashVersion) : Json()}};
 }
 
+namespace {
+
+Json flowJson(const values::FrameFlow& flow) {
+    return {{"bytes", flow.bytes},
+            {"raw_bytes", flow.rawBytes},
+            {"bytes_per_second", jsonNumber(flow.bytesPerSecond)},
+            {"raw_bytes_per_second", jsonNumber(flow.rawBytesPerSecond)}};
+}
+
+Json linkJson(const values::LinkTraffic& link) {
+    return {{"from", {{"node", link.fromNode}, {"worker", link.fromWorker}}},
+            {"to", {{"node", link.toNode}, {"worker", link.toWorker}}},
+            {"bytes", link.bytes},
+            {"raw_bytes", link.rawBytes},
+            {"bytes_per_second", jsonNumber(link.bytesPerSecond())},
+            {"awaited_seconds", jsonNumber(link.awaitedSeconds)},
+            {"awaited_percent", jsonNumber(link.awaitedPercent)}};
+}
+
+}  // namespace
+
+Json jsonOf(const values::FrameTraffic& traffic) {
+    Json nodes = Json::array(), links = Json::array();
+    for (const values::NodeTraffic& node : traffic.nodes) {
+        nodes.push_back({{"node", orNull(node.node)},
+                         {"sent", flowJson(node.sent)},
+                         {"received", flowJson(node.received)}});
+    }
+    for (const values::LinkTraffic& link : traffic.slowest) {
+        links.push_back(linkJson(link));
+    }
+    return {{"nodes", nodes},
+            {"other_nodes", traffic.otherNodes},
+            {"links", traffic.numLinks},
+            {"slowest_links", links},
+            {"direct_bytes", traffic.directBytes},
+            {"carried_bytes", traffic.carriedBytes},
+            {"lead_share", traffic.leadShare() ? Json(*traffic.leadShare()) : Json()},
+            {"seconds", jsonNumber(traffic.seconds)}};
+}
+
 Json jsonOf(const values::DataWorkersReceipt& workers) {
     Json codecs = Json::array();
     for (std::size_t c = 0; c < workers.columns.size() && c < workers.codecs.size(); ++c) {
@@ -271,6 +312,7 @@ Json jsonOf(const values::RunDetail& detail) {
                                                          {"rows", detail.planRows},
                                                          {"bytes", detail.planBytes}});
     run["receipt"] = detail.receipt ? jsonOf(*detail.receipt) : Json();
+    run["traffic"] = detail.shownTraffic().isEmpty() ? Json() : jsonOf(detail.shownTraffic());
     run["weights_hash"] = orNull(detail.weightsHash);
     run["checkpoints"] = jsonList(detail.checkpoints);
     run["git"] = gitJson(detail.git);
@@ -427,6 +469,8 @@ Json jsonOf(const values::NodeSample& sample) {
             {"disk_total_bytes", number(sample.diskTotalBytes)},
             {"network_receive_bytes_per_second", number(sample.networkReceiveBytesPerSecond)},
             {"network_send_bytes_per_second", number(sample.networkSendBytesPerSecond)},
+            {"frames_receive_bytes_per_second", number(sample.framesReceiveBytesPerSecond)},
+            {"frames_send_bytes_per_second", number(sample.framesSendBytesPerSecond)},
             {"gpus", gpus},
             {"processes", processes}};
 }

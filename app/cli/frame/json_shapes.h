@@ -15,6 +15,7 @@ namespace millrace::cli {
 Json jsonOf(const values::RunSummary& run);
 /// The run's progress: its step, phase and times.
 Json progressJson(const values::RunSummary& run);
+Json jsonOf(const values::FrameTraffic& traffic);
 Json jsonOf(const values::DataWorkersReceipt& workers);
 Json jsonOf(const values::Receipt& receipt);
 Json jsonOf(const values::RunDetail& detail);

@@ -320,6 +320,25 @@ class SpreadTls(SpreadCase):
         self.release()
         self.assert_whole(run, spec, 1)
 
+    def test_show_has_bytes_by_node_and_the_share_of_the_lead(self):
+        spec = self.prepare(total=2000, more="resources: {data_workers: {min: 2, max: 2}, loader_threads: 1}\n")
+        run = self.start(spec, 3)
+        relay, feed = self.node_of(run), self.node_of(run, "rank0")
+        live = wait_for("its traffic", lambda: self.show(run)["traffic"])
+        self.assertLessEqual({one["node"] for one in live["nodes"]}, {feed, *NODES})
+        self.release()
+        traffic = self.assert_whole(run, spec, 1)["traffic"]
+        nodes = {one["node"]: one for one in traffic["nodes"]}
+        self.assertEqual(nodes[relay]["received"]["raw_bytes"], traffic["direct_bytes"] + traffic["carried_bytes"])
+        self.assertEqual(nodes[feed]["sent"]["raw_bytes"], traffic["carried_bytes"])
+        for way in ("bytes", "raw_bytes"):
+            self.assertEqual(sum(one["sent"][way] for one in nodes.values()), sum(one["received"][way] for one in nodes.values()))
+        self.assertGreater(sum(nodes[node]["sent"]["bytes"] for node in NODES), 0)
+        receipt = self.show(run)["receipt"]["data_workers"]
+        for key in ("direct_bytes", "carried_bytes", "lead_share"):
+            self.assertEqual(traffic[key], receipt[key])
+        self.assertIn("Frames between nodes", self.cli("show", run))
+
 
 if __name__ == "__main__":
     unittest.main()

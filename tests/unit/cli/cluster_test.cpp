@@ -32,6 +32,65 @@ TEST_F(CommandsTest, TopOnceWaitsForTheFiguresOfEveryNodeThatIsThere) {
     EXPECT_EQ(json()["nodes"][2]["state"], "lost");
 }
 
+TEST_F(CommandsTest, ShowHasBytesByNodeAndNamesTheSlowLinkThatRanksWaitFor) {
+    values::RunDetail& run = fake.runs[0];
+    const std::string id = run.summary.id;
+    EXPECT_EQ(this->run({"show", id}), kExitOk);
+    EXPECT_THAT(out.str(), Not(HasSubstr("Frames between nodes")));
+    EXPECT_EQ(this->run({"show", id, "--json"}), kExitOk);
+    EXPECT_EQ(json()["run"]["traffic"], nullptr);
+    run.summary.state = values::RunState::kRunning;
+    run.summary.progress.stallPercentNow = 40;
+    values::FrameTraffic& traffic = run.traffic;
+    traffic.nodes = {{"n2", {}, {120'000'000, 400'000'000, 12e6, 40e6}},
+                     {"n5", {120'000'000, 400'000'000, 12e6, 40e6}, {}}};
+    traffic.slowest = {{"n5", "data0", "n2", "feed1", 120'000'000, 400'000'000, 10, 93}};
+    traffic.numLinks = 1;
+    traffic.directBytes = 300'000'000;
+    traffic.carriedBytes = 100'000'000;
+    const std::string sentence =
+        "the ranks on n2 wait for frames from n5 (data0 sends 12 MB/s while they are awaited, 93 % "
+        "of the time)";
+    EXPECT_EQ(this->run({"show", id}), kExitOk);
+    EXPECT_THAT(out.str(),
+                AllOf(HasSubstr("Frames between nodes"), HasSubstr("120 MB"), HasSubstr("400 MB"),
+                      HasSubstr("data0 on n5"), HasSubstr("feed1 on n2"), HasSubstr(sentence)));
+    EXPECT_EQ(this->run({"show", id, "--json"}), kExitOk);
+    const Json shown = json()["run"]["traffic"];
+    EXPECT_EQ(shown["nodes"][1]["node"], "n5");
+    EXPECT_EQ(shown["nodes"][1]["sent"]["raw_bytes"], 400'000'000);
+    EXPECT_EQ(shown["nodes"][0]["received"]["bytes_per_second"], 12e6);
+    EXPECT_EQ(shown["slowest_links"][0]["to"]["worker"], "feed1");
+    EXPECT_EQ(shown["slowest_links"][0]["bytes_per_second"], 12e6);
+    EXPECT_EQ(shown["lead_share"], 0.25);
+    // Ranks that do not wait have no slow link.
+    run.summary.progress.stallPercentNow = 1;
+    EXPECT_EQ(this->run({"show", id}), kExitOk);
+    EXPECT_THAT(out.str(), Not(HasSubstr(sentence)));
+}
+
+TEST_F(CommandsTest, NodesShowTheRatesOfFramesOnlyIfThereAreAny) {
+    fake.nodeInfos.resize(2);
+    fake.nodeInfos[0].name = "a";
+    fake.nodeInfos[1].name = "b";
+    values::NodeSample a, b;
+    a.node = "a";
+    b.node = "b";
+    fake.sampleScripts = {{{a, b}, true}};
+    EXPECT_EQ(run({"nodes"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), Not(HasSubstr("FRAMES")));
+    a.framesSendBytesPerSecond = 25e6;
+    a.framesReceiveBytesPerSecond = 0;
+    fake.sampleScripts = {{{a, b}, true}};
+    EXPECT_EQ(run({"nodes"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(),
+                AllOf(HasSubstr("FRAMES OUT"), HasSubstr("25 MB/s"), Not(HasSubstr("FRAMES IN"))));
+    fake.sampleScripts = {{{a, b}, true}};
+    EXPECT_EQ(run({"nodes", "--json"}), kExitOk);
+    EXPECT_EQ(json()["nodes"][0]["sample"]["frames_send_bytes_per_second"], 25e6);
+    EXPECT_EQ(json()["nodes"][1]["sample"]["frames_send_bytes_per_second"], nullptr);
+}
+
 TEST_F(CommandsTest, UpRefusesSettingsThatTheRunningDaemonDoesNotHave) {
     EXPECT_EQ(run({"up", "--state-dir", "/var/../var/millrace"}), kExitOk) << err.str();
     EXPECT_EQ(run({"up", "--no-train-here", "--nodes-listen", "gpu1", "--state-dir", "/srv/x"}),
