@@ -50,6 +50,25 @@ TEST(RunFacts, TellTheEnvironment) {
     EXPECT_EQ(valueOf(facts, "rank0"), "ended, exit code 0");
 }
 
+TEST(RunFacts, TellTheFramesBetweenNodesAndTheSlowestLinks) {
+    values::RunDetail run = sample();
+    EXPECT_TRUE(trafficFacts(run).empty());
+    run.summary.state = values::RunState::kRunning;
+    run.summary.progress.stallPercentNow = 40;
+    run.traffic.nodes = {{"n2", {}, {120'000'000, 400'000'000, 12e6, 40e6}},
+                         {"n5", {120'000'000, 400'000'000, 12e6, 40e6}, {}}};
+    run.traffic.slowest = {{"n5", "data0", "n2", "feed1", 120'000'000, 400'000'000, 10, 93}};
+    run.traffic.directBytes = 300;
+    run.traffic.carriedBytes = 100;
+    const auto facts = trafficFacts(run);
+    EXPECT_EQ(valueOf(facts, "n2"), "receives 12 MB/s: 120 MB, 400 MB in memory");
+    EXPECT_EQ(valueOf(facts, "n5"), "sends 12 MB/s: 120 MB, 400 MB in memory");
+    EXPECT_EQ(valueOf(facts, "Through the leading feed"),
+              "25 % of the bytes for ranks on other nodes");
+    EXPECT_TRUE(valueOf(facts, "n5 to n2").startsWith("12 MB/s while frames were awaited"));
+    EXPECT_TRUE(valueOf(facts, "Slow link").startsWith("the ranks on n2 wait for frames from n5"));
+}
+
 TEST(RunFacts, SayPlainlyWhatIsNotThere) {
     values::RunDetail run;
     run.hardware = R"({"cpu":"x","gpus":[]})";

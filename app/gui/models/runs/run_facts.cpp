@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "app/gui/models/run_text.h"
+#include "app/session/figures.h"
+#include "app/session/run_progress.h"
 #include "backend/text/json.h"
 
 namespace millrace::gui {
@@ -61,6 +63,15 @@ void addHardware(Facts& facts, const std::string& text) {
         qtext(jsonString(*hardware, "kernel")));
 }
 
+// "sends 12 MB/s: 120 MB, 400 MB in memory"; empty for a node that has sent or received nothing.
+QString flowText(const QString& does, const values::FrameFlow& flow) {
+    return flow.rawBytes == 0 ? QString()
+                              : QObject::tr("%1 %2: %3, %4 in memory")
+                                    .arg(does, qtext(session::rateText(flow.bytesPerSecond)),
+                                         bytesText(static_cast<double>(flow.bytes)),
+                                         bytesText(static_cast<double>(flow.rawBytes)));
+}
+
 void addHash(Facts& facts, const QString& name, const std::string& hash) {
     add(facts, QObject::tr("Identity"), name, shortHash(hash), qtext(hash));
 }
@@ -103,6 +114,37 @@ Facts environmentFacts(const values::RunDetail& run) {
                 : worker.pid > 0        ? QObject::tr(", pid %1").arg(worker.pid)
                                         : QString();
         add(facts, QObject::tr("Workers"), qtext(worker.name), text);
+    }
+    return facts;
+}
+
+Facts trafficFacts(const values::RunDetail& run) {
+    Facts facts;
+    const values::FrameTraffic& traffic = run.shownTraffic();
+    const QString section = QObject::tr("Frames between nodes");
+    add(facts, section, QObject::tr("Slow link"),
+        qtext(session::slowLinkText(run.summary, traffic)));
+    for (const values::NodeTraffic& node : traffic.nodes) {
+        const QString name = node.node.empty()
+                                 ? QObject::tr("%1 other nodes").arg(traffic.otherNodes)
+                                 : qtext(node.node);
+        add(facts, section, name, flowText(QObject::tr("sends"), node.sent));
+        add(facts, section, node.sent.rawBytes > 0 ? QString() : name,
+            flowText(QObject::tr("receives"), node.received));
+    }
+    if (const auto share = traffic.leadShare()) {
+        add(facts, section, QObject::tr("Through the leading feed"),
+            QObject::tr("%1 of the bytes for ranks on other nodes")
+                .arg(qtext(session::percentText(100 * *share))));
+    }
+    for (const values::LinkTraffic& link : traffic.slowest) {
+        add(facts, QObject::tr("Slowest links"),
+            QObject::tr("%1 to %2").arg(qtext(link.fromNode), qtext(link.toNode)),
+            QObject::tr("%1 while frames were awaited, which was %2 (%3); from %4 to %5")
+                .arg(qtext(session::rateText(link.bytesPerSecond())),
+                     qtext(session::durationText(1000 * link.awaitedSeconds)),
+                     qtext(session::percentText(link.awaitedPercent)), qtext(link.fromWorker),
+                     qtext(link.toWorker)));
     }
     return facts;
 }

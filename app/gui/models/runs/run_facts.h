@@ -22,6 +22,9 @@ struct RunFact {
 std::vector<RunFact> runFacts(const values::RunDetail& run);
 /// Git, packages, hardware, host, directory.
 std::vector<RunFact> environmentFacts(const values::RunDetail& run);
+/// Frames between machines: by node, the share of the leading feed, the slowest links; why the
+/// ranks wait. Empty if there are none.
+std::vector<RunFact> trafficFacts(const values::RunDetail& run);
 /// Rows scanned, pruned, kept, trained; every step with its reasons; unknown ids; files; hashes.
 std::vector<RunFact> receiptFacts(const values::RunDetail& run);
 /// The resolved spec's keys, sorted by name.

@@ -1,6 +1,8 @@
 #include "app/gui/pages/runs/details/run_tabs.h"
 
 #include <QTabBar>
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "app/gui/bridge/daemon_bridge.h"
@@ -58,7 +60,9 @@ void RunTabs::addFacts() {
     add(*environment, tr("Environment"),
         {[environment](const std::string&) { environment->facts().setFacts({}); },
          [environment](const RunDetail& detail) {
-             environment->facts().setFacts(environmentFacts(detail));
+             std::vector<RunFact> facts = trafficFacts(detail);
+             std::ranges::move(environmentFacts(detail), std::back_inserter(facts));
+             environment->facts().setFacts(std::move(facts));
          }});
 }
 
