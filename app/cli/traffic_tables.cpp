@@ -2,6 +2,7 @@
 
 #include "app/session/figures.h"
 #include "app/session/words.h"
+#include "backend/core/status.h"
 #include "backend/text/text.h"
 
 namespace millrace::cli {

@@ -426,7 +426,7 @@ TEST(Job, ADataWorkerIsAGangOfItsOwn) {
         EXPECT_FALSE(DataWorkerName::parse(other).has_value()) << other;
     }
     engines::Gang gang = dataGang(name);
-    settle(gang, "/bin", "/j");
+    settle(gang, "/bin", "/j", "node1");
     EXPECT_EQ(gang.key, name.key());
     const engines::Group& data = gang.groups.at(0);
     EXPECT_THAT(engines::workerNames(data), ElementsAre("data12"));

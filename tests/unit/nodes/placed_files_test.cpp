@@ -44,7 +44,7 @@ class PlacedFilesTest : public ::testing::Test {
     }
     void setGang() { placement.gang = engines::gangText(agent::relayGang(name, ranks)); }
     Result<engines::Gang> gangHere() const {
-        return placedGang(directory / "runs", placement.key, "/bin");
+        return placedGang(directory / "runs", placement.key, "/bin", "node1");
     }
     job::AttemptPaths paths() const {
         return job::RunPaths(directory / "runs", "r-abcde").attempt(2);
@@ -114,10 +114,10 @@ TEST_F(PlacedFilesTest, WhereTheFeedThatLeadsIsItsOwnJoinFileStays) {
         data.key(), engines::gangText(agent::dataGang(data)), "", "of before", "", ""};
     ASSERT_TRUE(nodes::layOut(directory / "runs", worker, "").ok());
     EXPECT_EQ(readFile(paths().joinFile()).value(), "its own");
-    EXPECT_EQ(placedGang(directory / "runs", worker.key, "/bin")->groups.at(0).argv.at(3),
+    EXPECT_EQ(placedGang(directory / "runs", worker.key, "/bin", "node1")->groups.at(0).argv.at(3),
               paths().joinFile());
     EXPECT_TRUE(checkProbe(worker).ok()) << "it writes no checkpoints";
-    EXPECT_FALSE(placedGang(directory / "runs", "r-abcde", "/bin").ok());
+    EXPECT_FALSE(placedGang(directory / "runs", "r-abcde", "/bin", "node1").ok());
 }
 
 TEST_F(PlacedFilesTest, ADataWorkersFileHasNoTokenOfRelaysAndDoesNotReplaceThatOfAPart) {

@@ -65,7 +65,8 @@ class RingCopyTest : public ::testing::Test {
         copy_.emplace(*writer_);
         filler_.emplace(
             *writer_, nullptr,
-            PartsFiller::Handlers{[](std::uint64_t) {}, [](const Status&, std::uint64_t) {}});
+            PartsFiller::Handlers{[](std::uint64_t) {}, [](std::uint64_t, std::uint32_t) {},
+                                  [](const Status&, std::uint64_t) {}});
     }
     static grpc::ByteBuffer messageOf(const Entry& entry) {
         EntriesWriter writer(true);

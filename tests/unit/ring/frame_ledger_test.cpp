@@ -277,7 +277,7 @@ TEST(FrameLedger, OwesNothingOfASequenceThatIsLeftOut) {
 
 TEST(FrameLedger, CountsWhatEachWorkerAndTheFeedSendToEachRelay) {
     FrameLedger ledger;
-    const auto ring = ledger.open(3, [] {}), other = ledger.open(4, [] {});
+    const auto ring = ledger.open(3, noEvents()), other = ledger.open(4, noEvents());
     ledger.setReached(7, {{3, 1}, {4, 1}});
     const std::stop_source stop;
     for (const auto to : {ring, ring, other}) {

@@ -498,7 +498,7 @@ TEST(PartName, ItsGangHasARelayAndItsRanks) {
     ranks.place = {2, 4, 1, 2, "10.0.0.1", 4711};
     giveCommand(ranks);
     engines::Gang gang = relayGang({"r-abcde", 1, 1}, ranks);
-    settle(gang, "/bin", "/n");
+    settle(gang, "/bin", "/n", "node1");
     EXPECT_THAT(engines::workerNames(gang.groups.at(0)), ElementsAre("feed1"));
     EXPECT_THAT(engines::workerNames(gang.groups.at(1)), ElementsAre("rank2", "rank3"));
     EXPECT_EQ(gang.groups.at(0).replacements, 0);
@@ -507,7 +507,7 @@ TEST(PartName, ItsGangHasARelayAndItsRanks) {
     ranks.isUsers = true;
     ranks.argv = {"/usr/bin/python3", "{bin}", "{attempt}"};
     engines::Gang script = relayGang({"r-abcde", 1, 1}, ranks);
-    settle(script, "/bin", "/n");
+    settle(script, "/bin", "/n", "node1");
     EXPECT_GT(script.groups.at(0).replacements, 3);
     EXPECT_EQ(script.groups.at(1).argv, ranks.argv) << "a user's arguments stay as they are";
     EXPECT_EQ(script.groups.at(1).environment.at("MILLRACE_JOB"), "/n/job.json");
