@@ -422,12 +422,6 @@ void NodeTable::keep(const std::string& name, const std::string& key,
     nodes_[name].kept[key] = {needs, std::move(workers)};
 }
 
-void NodeTable::borrow(const std::string& name, const std::string& key,
-                       const schedule::Resources& used) {
-    MutexLock lock(mutex_);
-    nodes_[name].borrowed[key] = used;
-}
-
 void NodeTable::place(const std::string& name, const Placement& placement) {
     std::shared_ptr<NodeSession> session;
     NodeOrders orders;

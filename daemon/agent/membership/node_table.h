@@ -117,7 +117,10 @@ class NodeTable {
     void setUnread(bool areSomeUnread, std::map<std::string, int> attempts);
     void keep(const std::string& node, const std::string& key, const schedule::Resources& needs,
               std::vector<std::string> workers);
-    void borrow(const std::string& node, const std::string& key, const schedule::Resources& used);
+    void borrow(const std::string& node, const std::string& key, const schedule::Resources& used) {
+        MutexLock lock(mutex_);
+        nodes_[node].borrowed[key] = used;
+    }
     void place(const std::string& node, const Placement& placement);
     void end(const std::string& node, const std::string& key, const EndRequest& request = {});
     void giveUpFiles(const std::string& node, const std::string& key);
