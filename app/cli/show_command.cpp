@@ -330,7 +330,8 @@ void showTraffic(Page& page, const RunDetail& detail) {
     }
     page.heading("Frames between nodes");
     page.table(nodesTable(traffic));
-    if (const auto share = traffic.leadShare()) {
+    const bool isAbove = detail.receipt && !detail.receipt->dataWorkers.isEmpty();
+    if (const auto share = traffic.leadShare(); share && !isAbove) {
         page.field("lead's share", strCat(session::percentText(100 * *share),
                                           " of the bytes for ranks on other nodes went through "
                                           "the leading feed"));

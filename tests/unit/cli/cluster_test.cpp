@@ -41,6 +41,7 @@ TEST_F(CommandsTest, ShowHasBytesByNodeAndNamesTheSlowLinkThatRanksWaitFor) {
     EXPECT_EQ(json()["run"]["traffic"], nullptr);
     run.summary.state = values::RunState::kRunning;
     run.summary.progress.stallPercentNow = 40;
+    run.receipt.reset();
     values::FrameTraffic& traffic = run.traffic;
     traffic.nodes = {{"n2", {}, {120'000'000, 400'000'000, 12e6, 40e6}},
                      {"n5", {120'000'000, 400'000'000, 12e6, 40e6}, {}}};
@@ -49,12 +50,14 @@ TEST_F(CommandsTest, ShowHasBytesByNodeAndNamesTheSlowLinkThatRanksWaitFor) {
     traffic.directBytes = 300'000'000;
     traffic.carriedBytes = 100'000'000;
     const std::string sentence =
-        "the ranks on n2 wait for frames from n5 (data0 sends 12 MB/s while they are awaited, 93 % "
+        "the ranks on n2 wait for frames from n5 (data0 sends 12.0 MB/s while they are awaited, 93 "
+        "% "
         "of the time)";
     EXPECT_EQ(this->run({"show", id}), kExitOk);
     EXPECT_THAT(out.str(),
                 AllOf(HasSubstr("Frames between nodes"), HasSubstr("120 MB"), HasSubstr("400 MB"),
-                      HasSubstr("data0 on n5"), HasSubstr("feed1 on n2"), HasSubstr(sentence)));
+                      HasSubstr("data0 on n5"), HasSubstr("feed1 on n2"), HasSubstr(sentence),
+                      HasSubstr("25 % of the bytes for ranks")));
     EXPECT_EQ(this->run({"show", id, "--json"}), kExitOk);
     const Json shown = json()["run"]["traffic"];
     EXPECT_EQ(shown["nodes"][1]["node"], "n5");
@@ -83,8 +86,8 @@ TEST_F(CommandsTest, NodesShowTheRatesOfFramesOnlyIfThereAreAny) {
     a.framesReceiveBytesPerSecond = 0;
     fake.sampleScripts = {{{a, b}, true}};
     EXPECT_EQ(run({"nodes"}), kExitOk) << err.str();
-    EXPECT_THAT(out.str(),
-                AllOf(HasSubstr("FRAMES OUT"), HasSubstr("25 MB/s"), Not(HasSubstr("FRAMES IN"))));
+    EXPECT_THAT(out.str(), AllOf(HasSubstr("FRAMES OUT"), HasSubstr("25.0 MB/s"),
+                                 Not(HasSubstr("FRAMES IN"))));
     fake.sampleScripts = {{{a, b}, true}};
     EXPECT_EQ(run({"nodes", "--json"}), kExitOk);
     EXPECT_EQ(json()["nodes"][0]["sample"]["frames_send_bytes_per_second"], 25e6);

@@ -61,11 +61,11 @@ TEST(RunFacts, TellTheFramesBetweenNodesAndTheSlowestLinks) {
     run.traffic.directBytes = 300;
     run.traffic.carriedBytes = 100;
     const auto facts = trafficFacts(run);
-    EXPECT_EQ(valueOf(facts, "n2"), "receives 12 MB/s: 120 MB, 400 MB in memory");
-    EXPECT_EQ(valueOf(facts, "n5"), "sends 12 MB/s: 120 MB, 400 MB in memory");
+    EXPECT_EQ(valueOf(facts, "n2"), "receives 12.0 MB/s: 120 MB, 400 MB in memory");
+    EXPECT_EQ(valueOf(facts, "n5"), "sends 12.0 MB/s: 120 MB, 400 MB in memory");
     EXPECT_EQ(valueOf(facts, "Through the leading feed"),
               "25 % of the bytes for ranks on other nodes");
-    EXPECT_TRUE(valueOf(facts, "n5 to n2").startsWith("12 MB/s while frames were awaited"));
+    EXPECT_TRUE(valueOf(facts, "n5 to n2").startsWith("12.0 MB/s while frames were awaited"));
     EXPECT_TRUE(valueOf(facts, "Slow link").startsWith("the ranks on n2 wait for frames from n5"));
 }
 
