@@ -129,8 +129,7 @@ v1::FollowWord FrameFetcher::traffic() {
     return word;
 }
 
-std::shared_ptr<FrameFetch> FrameFetcher::fetch(const stream::FramePart& part,
-                                                Handlers handlers) {
+std::shared_ptr<FrameFetch> FrameFetcher::fetch(const stream::FramePart& part, Handlers handlers) {
     auto fetch = std::make_shared<Fetch>(*this, part, std::move(handlers));
     {
         MutexLock lock(mutex_);

@@ -147,10 +147,8 @@ Status RingPump::openLedger(const v1::RingWord& word) {
                                           "a data worker that owed frames to this ring is gone"});
                          }
                      },
-                     [relay = *relay,
-                      moved = options_.moved](const ring::FrameLedger::Moved& frames) {
-                         moved(relay, frames);
-                     }});
+                     [relay = *relay, moved = options_.moved](
+                         const ring::FrameLedger::Moved& frames) { moved(relay, frames); }});
     }
     hello.ledgerRing = ledgerRing_;
     hello_ = ring::helloLine(hello);

@@ -186,8 +186,8 @@ class Bench final : public FrameSource {
     std::shared_ptr<FrameFetch> fetch(const stream::FramePart& part, Handlers handlers) override {
         const auto fetch = std::make_shared<Fetched>();
         owed_->ask(wire::orderOf(part), part.frame, {part.codedBytes, part.bytes},
-                   [fetch, onDone = std::move(handlers.onDone)](
-                       std::int64_t, Result<segment::CodedFrame> coded) {
+                   [fetch, onDone = std::move(handlers.onDone)](std::int64_t,
+                                                                Result<segment::CodedFrame> coded) {
                        fetch->came(std::move(coded));
                        onDone();
                        return okStatus();

@@ -54,11 +54,12 @@ TEST(OwedFrames, AssembleAFrameWhereAnEarlierOneWas) {
     std::vector<std::int64_t> held;
     for (std::int64_t frame = 0; frame < 2; ++frame) {
         OwedFrames owed(memory);
-        owed.ask(order, frame, kBytes, [&](std::int64_t, Result<segment::CodedFrame> whole) {
-            EXPECT_TRUE(whole.ok());
-            held.push_back(memory->heldBytes());
-            return okStatus();
-        });
+        owed.ask(order, frame, {kBytes, kBytes},
+                 [&](std::int64_t, Result<segment::CodedFrame> whole) {
+                     EXPECT_TRUE(whole.ok());
+                     held.push_back(memory->heldBytes());
+                     return okStatus();
+                 });
         for (const std::uint64_t offset : {std::uint64_t{0}, kChunkBytesMost}) {
             const auto chunk = FrameChunk::read(makeChunk(order, frame, coded, offset));
             EXPECT_TRUE(owed.came(*chunk, nullptr).ok());
