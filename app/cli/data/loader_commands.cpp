@@ -7,6 +7,7 @@
 #include "app/cli/data/spec_errors.h"
 #include "app/cli/frame/json_shapes.h"
 #include "app/cli/frame/table.h"
+#include "app/session/figures.h"
 #include "app/session/words.h"
 #include "backend/system/subprocess.h"
 #include "backend/text/text.h"
@@ -42,6 +43,26 @@ void printOptimisation(CliContext& context, const Json& runs) {
     }
 }
 
+// Prints the memory of runs with ranks on several nodes, once for runs with the same.
+void printMemory(CliContext& context, const Json& runs) {
+    std::set<std::string> told;
+    for (const Json& run : runs) {
+        const Json& memory = jsonMember(run, "memory");
+        const auto bytes = [&](std::string_view key) {
+            return formatBytes(static_cast<double>(jsonInt(memory, key)));
+        };
+        const std::int64_t ranks = jsonInt(memory, "ranks_on_other_nodes");
+        const std::string text = strCat(
+            "memory: feed up to ", bytes("feed_bytes"), "; each relay up to ",
+            bytes("relay_rings_bytes"), " of rings; each data worker up to ",
+            bytes("data_worker_bytes"), ". Data workers keep up to ", bytes("owed_bytes_per_rank"),
+            " of frames for each of ", session::countText(ranks, "rank"), " on other nodes\n");
+        if (memory.is_object() && told.insert(text).second) {
+            context.out << text;
+        }
+    }
+}
+
 void printChecked(CliContext& context, const Json& runs) {
     Table table({{session::word::kName.heading, Align::kLeft, 10},
                  {session::word::kVariation.heading, Align::kLeft, 8},
@@ -70,6 +91,7 @@ void printChecked(CliContext& context, const Json& runs) {
     }
     context.out << table.render(context.terminal);
     printOptimisation(context, runs);
+    printMemory(context, runs);
 }
 
 // Why the run that train.init_from names cannot be used as a start; "" if it can.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/recipe/join/join_table.h"
+#include "backend/ring/frame_ledger.h"
 #include "daemon/worker/loader/process.h"
 #include "daemon/worker/loader/resolve.h"
 
@@ -26,6 +27,9 @@ constexpr std::int64_t kTableCopies = 3;
 /// freed memory that the allocators keep.
 constexpr std::int64_t kEncoderBytes = 18 * kMegabyte;
 constexpr std::int64_t kTailFrames = 2;
+// The part of its limit that a relay's rings get (1 / share), and of this the part for rings that
+// are wider than they must be.
+constexpr std::int64_t kRelayShare = 2, kSpareShare = 4;
 
 std::int64_t megabytes(std::int64_t bytes) {
     return (bytes + kMegabyte - 1) / kMegabyte;
@@ -125,6 +129,35 @@ LoaderNeed loaderNeed(const spec::RunSpec& spec, const stream::Plan& plan,
         need.threads += setUp.evalReaders * threadsNeed(eval, setUp.threads);
     }
     return need;
+}
+
+RelayRings::RelayRings(std::int64_t limitMb)
+    : all(limitMb * kMegabyte / kRelayShare), spare(all / kSpareShare) {}
+
+NodesMemory NodesMemory::of(const spec::RunSpec& spec, const stream::Plan& plan) {
+    const LoaderSetUp setUp = trainingSetUp(spec);
+    const std::int64_t frame = segment::memoryNeed(spec, plan, setUp.part, setUp.threads).frame;
+    NodesMemory memory;
+    memory.limit = spec.resources.memoryLimitMb * kMegabyte;
+    memory.relay = RelayRings(spec.resources.memoryLimitMb);
+    memory.relayNeed = loaderNeed(spec, plan, setUp).outputs / spec.train.nodes;
+    memory.owed = std::max(static_cast<std::int64_t>(ring::FrameLedger::kCreditBytes),
+                           frame * (spec.microBatchesPerStep() / spec.train.ranks));
+    memory.ranks = spec.train.ranks - spec.train.ranks / spec.train.nodes;
+    return memory;
+}
+
+Status NodesMemory::admitted() const {
+    if (relayNeed <= relay.all - relay.spare) {
+        return okStatus();
+    }
+    constexpr std::int64_t kParts = kRelayShare * kSpareShare;
+    const std::int64_t enough =
+        megabytes((relayNeed * kParts + kSpareShare - 2) / (kSpareShare - 1));
+    return invalidArgument("resources.memory_limit_mb: ", limit / kMegabyte,
+                           " MB are too little for relays; ", enough,
+                           " are enough: the rings of a node's ranks take ", megabytes(relayNeed),
+                           " MB, and ", kSpareShare - 1, "/", kParts, " of the limit are for them");
 }
 
 LoaderMemory::LoaderMemory(std::int64_t limitMb, LoaderNeed need, bool wantsJoined)

@@ -54,6 +54,27 @@ LoaderSetUp trainingSetUp(const spec::RunSpec& spec);
 LoaderNeed loaderNeed(const spec::RunSpec& spec, const stream::Plan& plan,
                       const LoaderSetUp& setUp);
 
+/// Most bytes of a relay's rings, of a limit in MB.
+struct RelayRings {
+    explicit RelayRings(std::int64_t limitMb);
+    std::int64_t all;    ///< the program and the connections need the rest of the limit
+    std::int64_t spare;  ///< the part of `all` for rings that are wider than they must be
+};
+
+/// Memory of a run with ranks on several nodes, in bytes.
+struct NodesMemory {
+    std::int64_t limit = 0;  ///< of the feed, and of each data worker
+    RelayRings relay{0};
+    std::int64_t relayNeed = 0;  ///< of the rings of one node's ranks
+    std::int64_t owed = 0;   ///< most frames that data workers keep for one rank on another node
+    std::int64_t ranks = 0;  ///< number of such ranks
+
+    static NodesMemory of(const spec::RunSpec& spec, const stream::Plan& plan);
+    /// kInvalidArgument with the smallest sufficient limit if a relay's rings need more than they
+    /// get.
+    Status admitted() const;
+};
+
 class LoaderMemory {
  public:
     LoaderMemory(std::int64_t limitMb, LoaderNeed need, bool wantsJoined = false);

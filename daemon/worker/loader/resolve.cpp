@@ -292,8 +292,11 @@ bool Resolver::checkTraining(const ResolvedRun& run, const expr::Schema& columns
     const LoaderMemory memory(run.spec.resources.memoryLimitMb,
                               loaderNeed(run.spec, run.plan, setUp), setUp.wantsJoined);
     const Status admitted = memory.admitted();
-    if (!admitted.ok()) {
-        reply.errors.push_back(errorOf(admitted, "resources.memory_limit_mb", "check", &run.spec));
+    const Status relays = admitted.ok() && run.spec.train.nodes > 1
+                              ? NodesMemory::of(run.spec, run.plan).admitted()
+                              : admitted;
+    if (!relays.ok()) {
+        reply.errors.push_back(errorOf(relays, "resources.memory_limit_mb", "check", &run.spec));
     }
     return reply.errors.size() == before;
 }

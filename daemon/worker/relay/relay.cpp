@@ -18,6 +18,7 @@
 #include "backend/values/metric_names.h"
 #include "daemon/transport/join_file.h"
 #include "daemon/worker/loader/exit.h"
+#include "daemon/worker/loader/memory.h"
 #include "daemon/worker/loader/process.h"
 #include "daemon/worker/relay/follow_link.h"
 #include "daemon/worker/relay/frame_fetcher.h"
@@ -35,12 +36,6 @@ constexpr int kTickMs = 250;
 constexpr std::chrono::seconds kFileTime{60};
 // How long a leading feed that does not answer is retried before it counts as gone.
 constexpr std::chrono::seconds kAwayTime{10};
-constexpr std::int64_t kBytesPerMb = 1'000'000;
-// Rings may take this fraction of the memory limit (1 / share); the program and the connections
-// need the rest.
-constexpr std::int64_t kRingsShare = 2;
-// The part of it for rings that are wider than they must be: a quarter.
-constexpr std::int64_t kSpareShare = 4;
 
 struct Stream {
     spec::RunSpec spec;
@@ -184,9 +179,9 @@ Status Relay::open(const v1::FollowAnswer& answer) {
         return invalidArgument("--ranks: name those served here, of 0 to ", worldSize - 1);
     }
     ASSIGN_OR_RETURN(const transport::JoinFile file, transport::JoinFile::read(job_.follow));
-    const std::int64_t rings = stream_.spec.resources.memoryLimitMb * kBytesPerMb / kRingsShare;
-    spareBudget_ = std::make_unique<MemoryBudget>(rings / kSpareShare);
-    budget_ = std::make_unique<MemoryBudget>(rings - rings / kSpareShare);
+    const loader::RelayRings rings(stream_.spec.resources.memoryLimitMb);
+    spareBudget_ = std::make_unique<MemoryBudget>(rings.spare);
+    budget_ = std::make_unique<MemoryBudget>(rings.all - rings.spare);
     ring::FeedServerOptions server;
     server.socketPath = job_.feedSocket;
     server.streamHash = stream_.streamHash;

@@ -178,6 +178,26 @@ TEST_F(ToolsTest, AFirstSpecPassesCheckAndWritesTheDatasetAgain) {
     EXPECT_EQ(run({"check", "second.yaml"}).exitCode, 0);
 }
 
+TEST_F(ToolsTest, CheckPrintsTheMemoryOfRanksOnSeveralNodes) {
+    std::vector<std::string> check = {"check", "spec.yaml", "--set",
+                                      "resources.memory_limit_mb=1000"};
+    EXPECT_THAT(run(check).out, Not(HasSubstr("memory")));
+    check.insert(check.end(), {"--set", "train={ranks: 2, nodes: 2}", "--all-variations"});
+    EXPECT_THAT(run(check).out,
+                ::testing::EndsWith(
+                    "memory: feed up to 1.0 GB; each relay up to 500 MB of rings; each data worker "
+                    "up to 1.0 GB. Data workers keep up to 67.1 MB of frames for each of 1 rank on "
+                    "other nodes\n"));
+    check.emplace_back("--json");
+    const Json memory = json(check)["runs"][0]["memory"];
+    EXPECT_EQ(memory["feed_bytes"], 1'000'000'000);
+    EXPECT_EQ(memory["relay_rings_bytes"], 500'000'000);
+    EXPECT_EQ(memory["data_worker_bytes"], 1'000'000'000);
+    EXPECT_EQ(memory["owed_bytes_per_rank"], 64 << 20);
+    EXPECT_EQ(memory["ranks_on_other_nodes"], 1);
+    EXPECT_TRUE(json({"check", "spec.yaml", "--json"})["runs"][0]["memory"].is_null());
+}
+
 TEST_F(ToolsTest, TheNextCommandIsQuotedForTheShell) {
     const SubprocessOutput made = run({"init", "rows.csv", "-o", "my first's.yaml"});
     EXPECT_EQ(made.exitCode, 0) << made.err;

@@ -20,6 +20,7 @@
 #include "backend/text/text.h"
 #include "daemon/worker/loader/counting.h"
 #include "daemon/worker/loader/exit.h"
+#include "daemon/worker/loader/memory.h"
 #include "daemon/worker/loader/questions/preview.h"
 #include "daemon/worker/loader/questions/sample.h"
 #include "daemon/worker/loader/questions/scores.h"
@@ -280,6 +281,19 @@ Json warningsOf(const ResolveReply& reply, const std::string& fileName) {
     return list;
 }
 
+// Null for ranks on one node, which need no relay.
+Json memoryOf(const ResolvedRun& run) {
+    if (run.spec.train.nodes == 1) {
+        return {};
+    }
+    const NodesMemory memory = NodesMemory::of(run.spec, run.plan);
+    return {{"feed_bytes", memory.limit},
+            {"relay_rings_bytes", memory.relay.all},
+            {"data_worker_bytes", memory.limit},
+            {"owed_bytes_per_rank", memory.owed},
+            {"ranks_on_other_nodes", memory.ranks}};
+}
+
 Json checkAnswer(const Json& request) {
     ResolveRequest resolve = resolveRequestOf(request);
     resolve.isForTraining = true;
@@ -294,6 +308,7 @@ Json checkAnswer(const Json& request) {
         if (run.spec.hasDataset()) {
             addSegments(segmentSizeOf(run.plan), runs.back());
         }
+        runs.back()["memory"] = memoryOf(run);
         runs.back()["optimisation"] = spec::describeOptimisation(run.spec);
         runs.back()["resolved_spec"] = dumpJson(run.spec.toJson());
     }
