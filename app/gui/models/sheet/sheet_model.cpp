@@ -428,10 +428,9 @@ SheetModel::EditorKind SheetModel::editorKind(const QModelIndex& index) const {
         case KeyType::kOrder:
             return EditorKind::kChoice;
         case KeyType::kInt:
-            return meaning.key->limits.word.empty() ? EditorKind::kNumber : EditorKind::kText;
         case KeyType::kReal:
         case KeyType::kSeed:
-            return EditorKind::kNumber;
+            return meaning.key->limits.word.empty() ? EditorKind::kNumber : EditorKind::kText;
         default:
             return EditorKind::kText;
     }
