@@ -393,7 +393,7 @@ TEST_F(StreamMasterTest, StarvingRanksGetNoMoreWorkersWhileLinksAreTheLimit) {
     options.workersMost = 4;
     master(options);
     const WorkerId a = join("a");
-    add(0, 3);
+    add(0, 2);
     decide();
     StreamMaster::RankDemand demand{1, {{a, 0.9}}};
     for (const std::int64_t number : {0, 1}) {
