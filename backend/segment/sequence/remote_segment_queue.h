@@ -22,6 +22,7 @@ namespace millrace::segment {
 struct RemoteQueueLimits {
     std::int64_t segments = 0;    ///< elsewhere at once, from claim() to delivery; 0: never any
     std::int64_t codedBytes = 0;  ///< of coded frames requested or here; one frame always fits
+    bool computesHere = true;     ///< as setComputesHere(), until its first call
 };
 
 /// For deciding how many workers there should be.
@@ -57,8 +58,8 @@ class RemoteSegmentQueue {
     /// another answer was taken before.
     virtual void failed(const stream::SegmentOrder& order, const Status& error) = 0;
 
-    /// Whether threads here start segments that could be computed elsewhere. True at first. False:
-    /// they compute only what must be computed here, and deliver.
+    /// Whether threads here start segments that could be computed elsewhere. False: they compute
+    /// only what must be computed here, and deliver.
     virtual void setComputesHere(bool computes) = 0;
     /// Call when readers elsewhere may have lost, or got, the way to a worker whose frames they
     /// fetch.

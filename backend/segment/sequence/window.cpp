@@ -23,7 +23,8 @@ constexpr double kComputingFactor = 1.5;
 Window::Window(const StreamInput& input, Options options)
     : input_(input),
       options_(std::move(options)),
-      flight_(input, {options_.epochs, options_.start, options_.headRows, options_.fetching}) {}
+      flight_(input, {options_.epochs, options_.start, options_.headRows, options_.fetching}),
+      computesHere_(options_.queue.computesHere) {}
 
 Window::~Window() {
     close();

@@ -116,7 +116,7 @@ class Window final : public RemoteSegmentQueue {
     std::int64_t heldBytes_ MR_GUARDED_BY(mutex_) = 0;
     double bytesPerPlanned_ MR_GUARDED_BY(mutex_) = 2.0;
     int numHeld_ MR_GUARDED_BY(mutex_) = 0;
-    bool computesHere_ MR_GUARDED_BY(mutex_) = true;
+    bool computesHere_ MR_GUARDED_BY(mutex_);
     bool isDelivering_ MR_GUARDED_BY(mutex_) = false;
     bool isStopped_ MR_GUARDED_BY(mutex_) = false;
     ChangeNotifier notifier_;

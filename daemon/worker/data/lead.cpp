@@ -191,6 +191,11 @@ bool Lead::isCarrying() {
     return dataPlane_->isCarrying();
 }
 
+bool Lead::hasWorkers() {
+    MutexLock lock(turn_);
+    return !members_.empty();
+}
+
 Lead::Figures Lead::figures() {
     MutexLock lock(turn_);
     Figures figures = figures_;

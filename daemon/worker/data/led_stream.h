@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -107,7 +108,7 @@ class LedStream {
     std::map<stream::SegmentName, std::int64_t> numbers_;
     std::int64_t nextNumber_ = 0;
     std::uint32_t nextGeneration_;
-    bool computesHere_ = true;
+    std::optional<bool> computesHere_;  ///< nothing: the queue was not told
     std::int64_t lastTurnNs_, adviceNs_ = 0;
     double starvedNs_ = 0;
     int workersWanted_ = 0;

@@ -121,6 +121,14 @@ TEST_F(DataRelayDirect, BytesByNodeAreThoseThatWereFetchedAndCarried) {
     EXPECT_EQ(ofNode("relay-1", "sentBytes"), 0) << said("feed");
 }
 
+// Else the feed would send that segment to all other nodes over its own link.
+TEST_F(DataRelayDirect, WorkersThatHaveJoinedComputeTheFirstSegmentToo) {
+    const std::vector<std::string> changes = {"--set", "batch.shuffle=rows"};
+    expectSameStream({"--listen", "127.0.0.1"}, 1, changes);
+    const auto segments = report(changes)["segments"];
+    EXPECT_EQ(figure("segments"), segments.get<double>()) << said("feed");
+}
+
 TEST_F(DataRelayDirect, JoinedStepsAndDroppedOnesAreThoseOfOneMachine) {
     for (const bool join : {false, true}) {
         for (const bool dropsLast : {false, true}) {

@@ -449,6 +449,9 @@ Producer::Request Feed::trainRequest() {
     request.sequencer.start = stream::Cursor::start(train_->streamHash(), train_->planHash());
     if (job_.hasDataWorkers) {
         request.shareWithElsewhere(memory_.segments().limitBytes());
+        // Ranks on other nodes would get the first segment through this process.
+        request.sequencer.elsewhere.computesHere =
+            elsewhere_->ledger() == nullptr || !elsewhere_->hasWorkers();
     }
     return request;
 }
