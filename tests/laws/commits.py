@@ -16,18 +16,18 @@ SINCE = "0f616e8d1f51fbce620b0f0d696f01701b5849a2"
 LONGEST = 72
 ROOMS = re.compile(r"[a-z0-9_/.-]+(?:, [a-z0-9_/.-]+)*: ")
 VERBS = frozenset("""
-    Accept Add Adopt Align Allow Answer Apply Ask Assert Avoid Back Batch Begin Benchmark Bind Block Bound Build Bump Cache Call Cancel Cap
+    Accept Add Admit Adopt Align Allow Answer Apply Ask Assert Avoid Back Batch Begin Benchmark Bind Block Bound Build Bump Cache Call Cancel Cap
     Carry Catch Change Check Choose Cite Clean Clear Close Collect Color Compare Compile Complete Compress Compute Configure Connect Copy
     Correct Count Cover Create Cut Deal Debounce Decide Declare Decode Default Define Delay Delete Deliver Deny Describe Detect Disable
-    Divide Document Download Draw Drop Emit Enable Encode End Enforce Ensure Escape Estimate Evaluate Evict Exclude Expand Expect Explain
+    Divide Document Download Draw Drop Edit Emit Enable Encode End Enforce Ensure Escape Estimate Evaluate Evict Exclude Expand Expect Explain
     Export Expose Extend Extract Fail Fall Fetch Fill Filter Find Finish Fit Fix Flush Fold Follow Force Format Free Freeze Gather Generate
     Give Grant Group Guard Guess Handle Hash Hide Hold Ignore Implement Import Improve Include Increase Index Inline Install Interrupt
     Invite Join Judge Keep Kill Label Launch Lay Lease Leave Let Lift Limit Link List Load Lock Log Look Lower Make Map Mark Match Measure
-    Merge Migrate Mirror Mock Move Name Normalise Note Notify Number Offer Omit Open Order Overlap Pack Pad Parse Pass Pause Pin Place Point
+    Merge Migrate Mirror Mock Model Move Name Normalise Note Notify Number Offer Omit Open Order Overlap Pack Pad Parse Pass Pause Pin Place Point
     Poll Prefer Prepare Preserve Prevent Print Prune Publish Put Queue Quote Raise Rank Read Rebuild Receive Recognise Reconnect Record Recover Reduce
     Refresh Refuse Register Reject Release Reload Remember Remove Rename Render Reorder Repair Repeat Replace Report Require Reserve Reset
     Resolve Restart Restore Restrict Resume Retry Return Reuse Revert Review Rewrite Round Route Run Sample Save Say Scan Schedule Score
-    Seal Search See Select Send Separate Serve Set Shape Share Show Shrink Shut Shuffle Sign Simplify Skip Sort Split Spread Stage Start
+    Seal Search See Select Send Separate Serve Set Shape Share Show Shrink Shut Shuffle Sign Simplify Simulate Skip Sort Split Spread Stage Start
     State Stop Store Stream Strip Submit Support Survive Swap Switch Sync Tag Take Tell Test Throttle Tidy Time Track Train Translate Trim
     Truncate Try Tune Turn Unify Unlock Update Upgrade Upload Use Validate Verify Wait Wake Warn Watch Weigh Widen Work Wrap Write
 """.split())

@@ -32,8 +32,7 @@ Lead::Lead(const loader::ElsewhereOptions& options)
       workersLeast_(static_cast<int>(options.spec.resources.dataWorkersMin)),
       workersMost_(static_cast<int>(options.spec.resources.dataWorkersMax)),
       isNetwork_(!options.listen.empty()),
-      isFeedBeside_(workersLeast_ == 0 &&
-                    loader::mayHaveWorkersBeside(options.spec, isNetwork_)),
+      isFeedBeside_(workersLeast_ == 0 && loader::mayHaveWorkersBeside(options.spec, isNetwork_)),
       codecs_(isNetwork_ && !options.isUncoded) {}
 
 Status Lead::watchStore(const stream::Plan& plan) {
