@@ -8,6 +8,7 @@
 
 #include "app/session/figures.h"
 #include "app/session/pairs.h"
+#include "app/session/spec_differences.h"
 #include "backend/core/status.h"
 
 namespace millrace::session {
@@ -31,6 +32,12 @@ std::set<std::string> keysThatDiffer(const Params& run, const Params& first) {
     addFrom(first, run);
     keys.erase("name");
     keys.erase("variation");
+    if (keys.contains("batch.seed")) {  // it chooses the rows whose values are counted
+        std::erase_if(keys, [&](const std::string& key) {
+            const auto hash = hashKeyOfCount(key);
+            return hash && run.contains(*hash) && first.contains(*hash);
+        });
+    }
     return keys;
 }
 

@@ -94,25 +94,28 @@ std::vector<Difference> differencesOf(const std::vector<const values::RunDetail*
     return all;
 }
 
-std::vector<Difference> withoutFollowing(std::vector<Difference> all) {
+std::optional<std::string> hashKeyOfCount(std::string_view key) {
     constexpr std::string_view kTables = "embeddings.", kHash = ".vocabulary.hash", kRows = ".rows";
-    std::set<std::string> tables;  // counted in all runs
+    for (const std::string_view end : {kHash, kRows}) {
+        if (key.starts_with(kTables) && key.ends_with(end)) {
+            return strCat(key.substr(0, key.size() - end.size()), kHash);
+        }
+    }
+    return std::nullopt;
+}
+
+std::vector<Difference> withoutFollowing(std::vector<Difference> all) {
+    std::set<std::string> counted;  // hash keys that all runs have
     for (const Difference& difference : all) {
-        const std::string& key = difference.key;
-        const bool isCounted =
-            key.starts_with(kTables) && key.ends_with(kHash) &&
-            std::ranges::none_of(difference.values, [](const auto& v) { return v == "-"; });
-        if (isCounted) {
-            tables.insert(key.substr(0, key.size() - kHash.size()));
+        if (hashKeyOfCount(difference.key) == difference.key &&
+            std::ranges::none_of(difference.values, [](const auto& v) { return v == "-"; })) {
+            counted.insert(difference.key);
         }
     }
     std::vector<Difference> rest;
     for (const Difference& difference : all) {
-        const std::string& key = difference.key;
-        const bool isHash = key.starts_with(kTables) && key.ends_with(kHash);
-        const bool isRows =
-            key.ends_with(kRows) && tables.contains(key.substr(0, key.size() - kRows.size()));
-        if (!isHash && !isRows) {
+        const std::optional<std::string> hashKey = hashKeyOfCount(difference.key);
+        if (!hashKey || (*hashKey != difference.key && !counted.contains(*hashKey))) {
             rest.push_back(difference);
         }
     }

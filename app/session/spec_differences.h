@@ -2,6 +2,7 @@
 // Compares the resolved specs of runs, for every user interface. Pure functions.
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/values/run_detail.h"
@@ -14,6 +15,9 @@ struct Difference {
     std::vector<std::string> values;  ///< one per run, "-" if it has none
 };
 std::vector<Difference> differencesOf(const std::vector<const values::RunDetail*>& runs);
+/// For a key that counting a vocabulary sets (its hash, or the rows of its table): the key of the
+/// hash. A table whose rows the spec sets has no such key.
+std::optional<std::string> hashKeyOfCount(std::string_view key);
 /// Without what follows from other keys: hashes of counted vocabularies and their rows. They stay
 /// where nothing else differs.
 std::vector<Difference> withoutFollowing(std::vector<Difference> all);

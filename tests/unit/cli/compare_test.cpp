@@ -165,6 +165,29 @@ TEST_F(CommandsTest, CompareComputesTheSeedNoiseFromTheSeedsOfEachSide) {
                                      "no scores of the same rows;"));
 }
 
+// The seed draws the rows of a sampled step, and their values are counted.
+TEST_F(CommandsTest, SeedsThatChangeACountedVocabularyAreOneSide) {
+    for (std::size_t i = 0; i < 2; ++i) {
+        fake.runs[i].params = {{"batch.seed", strCat(i)},
+                               {"embeddings.user.rows", strCat(50 + i)},
+                               {"embeddings.user.vocabulary.hash", strCat("hash of ", i)},
+                               {"embeddings.item.rows", "40"}};
+    }
+    const auto seedOnly = [this] {
+        EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--json"}), kExitOk);
+        return json()["differs_in_seed_only"];
+    };
+    EXPECT_EQ(seedOnly(), Json({"r-def45"}));
+    fake.runs[1].params["embeddings.item.rows"] = "41";  // not counted: the spec sets it
+    EXPECT_EQ(seedOnly(), Json::array());
+    fake.runs[1].params["embeddings.item.rows"] = "40";
+    fake.runs[1].params.erase("embeddings.user.vocabulary.hash");
+    EXPECT_EQ(seedOnly(), Json::array()) << "one run counts, the other has a fixed table";
+    fake.runs[1].params = fake.runs[0].params;
+    fake.runs[1].params["embeddings.user.vocabulary.hash"] = "other";
+    EXPECT_EQ(seedOnly(), Json::array()) << "the same seed: something else changed the values";
+}
+
 TEST_F(CommandsTest, ARunWithoutADatasetLearnsNoOtherLabel) {
     fake.runs[0].params = {{"labels.liked.expr", "rating >= 4.0"}};
     fake.runs[1].params = {{"command", "train.sh"}};
