@@ -52,8 +52,9 @@ Result<std::vector<Listed>> matching(Database& db, const RunQuery& query, std::i
                    query.changedSince));
     bindAll(statement, condition);
     bindAll(statement, terms);
-    return statement.collect(
-        [](const Statement& row) { return Listed{row.intAt(0), row.textAt(1)}; });
+    return statement.collect([](const Statement& row) {
+        return Listed{row.intAt(0), row.textAt(1)};
+    });
 }
 
 std::string queryHash(const RunQuery& query) {
@@ -89,7 +90,7 @@ Result<std::size_t> pageStart(const RunQuery& query, const std::vector<Listed>& 
 using Page = std::unordered_map<std::int64_t, values::RunSummary*>;
 
 Status fillPairs(Database& db, const std::string& nos, std::string_view table, const Page& page,
-                 std::map<std::string, std::string> values::RunSummary::* member) {
+                 std::map<std::string, std::string> values::RunSummary::*member) {
     ASSIGN_OR_RETURN(Statement query,
                      db.prepare(strCat("SELECT run_no, key, value FROM ", table,
                                        " WHERE run_no IN (SELECT value FROM json_each(?))"),
@@ -311,13 +312,16 @@ Result<RunLists::Group> RunLists::findGroup(std::string_view submitKey) const {
         ASSIGN_OR_RETURN(Statement first,
                          db.prepare("SELECT CASE WHEN base_run_id = '' THEN id ELSE base_run_id "
                                     "END, coalesce((SELECT text FROM run_document WHERE run_no = "
-                                    "no AND kind = 'spec'), '') FROM run WHERE submit_key = ?",
+                                    "no AND kind = 'spec'), ''), coalesce((SELECT text FROM "
+                                    "run_document WHERE run_no = no AND kind = 'submitted'), '') "
+                                    "FROM run WHERE submit_key = ?",
                                     submitKey));
         ASSIGN_OR_RETURN(const bool isKnown, first.step());
         if (!isKnown) {
             return group;
         }
         group.specText = first.textAt(1);
+        group.submitted = first.textAt(2);
         ASSIGN_OR_RETURN(
             Statement rows,
             db.prepare(strCat("SELECT ", runColumns(),
@@ -334,7 +338,9 @@ Result<RunLists::Group> RunLists::findGroup(std::string_view submitKey) const {
 Result<std::vector<RunLists::WaitingRun>> RunLists::waiting() const {
     MutexLock lock(file_.readMutex);
     return file_.reader->select(
-        [](const Statement& row) { return WaitingRun{row.textAt(0), row.intAt(1)}; },
+        [](const Statement& row) {
+            return WaitingRun{row.textAt(0), row.intAt(1)};
+        },
         "SELECT id, resume_from FROM run WHERE state = 'queued' ORDER BY queue_no");
 }
 

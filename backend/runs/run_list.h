@@ -21,7 +21,7 @@ class RunLists {
     /// The runs of a submit key, without documents, the base first.
     struct Group {
         std::vector<values::RunSummary> runs;  ///< empty: the key is not known
-        std::string specText;
+        std::string specText, submitted;       ///< documents of the run that has the key
     };
     Result<Group> findGroup(std::string_view submitKey) const;
     /// The run's id for an id, uid, submit key, name, or a unique prefix of id, uid or name. An id

@@ -163,6 +163,14 @@ Result<values::SubmitReply> RunService::findKnown(
         return alreadyExists("key '", request.key, "' was used for another spec (run ",
                              group.runs.front().id, ")");
     }
+    values::RunDetail known;
+    addSubmitted(group.submitted, known);
+    if (known.sets != request.sets) {
+        return alreadyExists(
+            "key '", request.key, "' was used with ",
+            known.sets.empty() ? "no --set" : strCat("--set ", absl::StrJoin(known.sets, " ")),
+            " (run ", group.runs.front().id, "); use a new key for other changes");
+    }
     for (values::RunSummary& run : group.runs) {
         const values::RunLive live = live_.get(run.id);
         reply.runs.push_back(shownRun(std::move(run), live));

@@ -52,6 +52,23 @@ TEST_F(AgentTest, AKeyIsNotForTwoSpecs) {
     EXPECT_TRUE(absl::IsAlreadyExists(service->submit(other).status()));
 }
 
+// Changes of a submit make another spec of the same text.
+TEST_F(AgentTest, AKeyIsNotForOtherChangesOfASpec) {
+    inspector.reply->runs = {someInspected()};
+    values::SubmitRequest plain = order("k1"), seeded = order("k2"), other = order("k1");
+    seeded.sets = {"batch.seed=8"};
+    ASSERT_TRUE(service->submit(plain).ok());
+    ASSERT_TRUE(service->submit(seeded).ok());
+    EXPECT_TRUE(service->submit(seeded)->wasKnown) << "the same changes again";
+    other.sets = {"batch.seed=9"};
+    EXPECT_TRUE(absl::IsAlreadyExists(service->submit(other).status()));
+    seeded.sets = {"batch.seed=8", "batch.rows=64"};
+    EXPECT_THAT(std::string(messageOf(service->submit(seeded).status())),
+                HasSubstr("key 'k2' was used with --set batch.seed=8 (run r-"));
+    seeded.sets.clear();
+    EXPECT_TRUE(absl::IsAlreadyExists(service->submit(seeded).status()));
+}
+
 TEST_F(AgentTest, TheSpecsOwnerOwnsTheRunUnlessACertificateNamesTheClient) {
     const auto ownerOf = [&](const std::string& certificate) {
         const Result<values::SubmitReply> reply = service->submit(order(), {}, certificate);
