@@ -39,7 +39,8 @@ Status writeProgress(Database& db, std::int64_t no, int attempt, const Progress&
     ASSIGN_OR_RETURN(
         Statement update,
         db.prepare("UPDATE run SET step = ?1, epoch = ?2, rows_trained = ?3, steps_total = CASE "
-                   "WHEN ?4 > 0 THEN ?4 ELSE steps_total END, phase = ?5 WHERE no = ?6"));
+                   "WHEN ?4 > 0 THEN max(?1, ?4) WHEN steps_total > 0 THEN max(?1, steps_total) "
+                   "ELSE 0 END, phase = ?5 WHERE no = ?6"));
     return update.bind(p.step)
         .bind(p.epoch)
         .bind(p.rowsTrained)

@@ -176,6 +176,53 @@ Status checkMayRequeue(Database& db, std::int64_t no, std::string_view id) {
     return okStatus();
 }
 
+// The steps of a run were an estimate (a sample that each epoch draws anew). Its rows have ended,
+// so their number is known. A program without a dataset sets its own total.
+Status settleSteps(Database& db, std::int64_t no) {
+    return db.run(
+        "UPDATE run SET steps_total = step WHERE no = ? AND steps_total > 0 AND dataset "
+        "<> ''",
+        no);
+}
+
+// A finished run that is resumed keeps its end in this document, until an attempt of the resume
+// begins to work.
+constexpr char kKeptEnd[] = "kept_end";
+// The condition under which a run with the document `d` is still as it was when it finished.
+constexpr char kIsEndKept[] =
+    "d.kind = 'kept_end' AND NOT EXISTS (SELECT 1 FROM attempt a WHERE a.run_no = d.run_no AND "
+    "a.has_begun = 1 AND a.attempt > json_extract(d.text, '$.attempt'))";
+// The exit reason of a run whose end was restored: it is kept without what follows this.
+constexpr char kNotBegun[] = "a resume did not begin: ";
+
+Result<bool> isEndKept(Database& db, std::int64_t no) {
+    ASSIGN_OR_RETURN(Statement query, db.prepare(strCat("SELECT 1 FROM run_document d WHERE "
+                                                        "d.run_no = ? AND ",
+                                                        kIsEndKept),
+                                                 no));
+    return query.step();
+}
+
+Status keepEnd(Database& db, std::int64_t no) {
+    RETURN_IF_ERROR(db.run("DELETE FROM run_document WHERE run_no = ? AND kind = ?", no, kKeptEnd));
+    return db.run(
+        "INSERT INTO run_document SELECT no, ?1, "
+        "json_object('reason', CASE WHEN instr(exit_reason, ?3) > 0 THEN rtrim(substr(exit_reason, "
+        "1, instr(exit_reason, ?3) - 1), '; ') ELSE exit_reason END, 'ended_ms', ended_ms, "
+        "'attempt', attempt) FROM run WHERE no = ?4 AND state = ?2",
+        kKeptEnd, nameOf(values::RunState::kFinished), kNotBegun, no);
+}
+
+// A resume that ends before it has worked changes nothing: the run is finished, as before.
+Status restoreEnd(Database& db, std::int64_t no) {
+    return db.run(
+        "UPDATE run SET state = ?1, ended_ms = json_extract(d.text, '$.ended_ms'), exit_reason = "
+        "json_extract(d.text, '$.reason') || CASE WHEN json_extract(d.text, '$.reason') = '' THEN "
+        "'' ELSE '; ' END || ?2 || exit_reason FROM run_document d WHERE d.run_no = run.no AND "
+        "run.no = ?3 AND d.kind = ?4",
+        nameOf(values::RunState::kFinished), kNotBegun, no, kKeptEnd);
+}
+
 }  // namespace
 
 Result<RunTable::Created> RunTable::create(const RunRecord& run) {
@@ -248,6 +295,12 @@ Status RunTable::setState(std::string_view id, const StateChange& change) {
         if (change.settledStep > 0) {
             RETURN_IF_ERROR(settleUpTo(db, no, newest, change.settledStep));
         }
+        ASSIGN_OR_RETURN(const bool isKept, isEndKept(db, no));
+        if (change.state == values::RunState::kFinished && change.exitReason.empty()) {
+            RETURN_IF_ERROR(settleSteps(db, no));
+        } else if (isKept && isEnd && change.state != values::RunState::kFinished) {
+            RETURN_IF_ERROR(restoreEnd(db, no));
+        }
         return isEnd ? closeTimes(db, no, newest, file_.clock.wallMs(), true) : okStatus();
     };
     RETURN_IF_ERROR(changeRun(db, id, write));
@@ -259,8 +312,9 @@ Status RunTable::setState(std::string_view id, const StateChange& change) {
 }
 
 Status RunTable::setReceipt(std::string_view id, std::string_view receiptJson) {
-    return changeRun(file_, id, [&](Database& db, std::int64_t no) {
-        return writeReceipt(db, no, receiptJson);
+    return changeRun(file_, id, [&](Database& db, std::int64_t no) -> Status {
+        ASSIGN_OR_RETURN(const bool isKept, isEndKept(db, no));
+        return isKept ? okStatus() : writeReceipt(db, no, receiptJson);
     });
 }
 
@@ -280,6 +334,7 @@ Status RunTable::requeue(std::string_view id, std::int64_t resumeFrom,
                          const MaybeSpecChange& change) {
     return changeRun(file_, id, [&](Database& db, std::int64_t no) -> Status {
         RETURN_IF_ERROR(checkMayRequeue(db, no, id));
+        RETURN_IF_ERROR(keepEnd(db, no));
         RETURN_IF_ERROR(
             db.run("UPDATE run SET state = ?, exit_reason = '', ended_ms = 0, resume_from = ? "
                    "WHERE no = ?",

@@ -251,6 +251,67 @@ TEST_F(RunStoreTest, ARequeuedRunWaitsBehindTheOthersAndKeepsItsStep) {
     EXPECT_EQ(store->get(first)->restarts, 1);
 }
 
+// A step that draws other rows in each epoch makes the total an estimate.
+TEST_F(RunStoreTest, TheTotalOfStepsIsNeverExceededAndExactAtTheEnd) {
+    RunRecord sampled = newRun("sampled");
+    sampled.dataset = "log.csv";
+    const auto totalOf = [this](const std::string& id, std::int64_t step, std::int64_t total) {
+        LineBatch batch{id, 1, "rank0", step};
+        batch.progress = Progress{step, 0, 0, total, "training"};
+        EXPECT_TRUE(store->commitLines(batch).ok());
+        return store->get(id)->progress.stepsTotal;
+    };
+    for (const std::int64_t end : {88, 94}) {
+        const std::string id = store->create(sampled)->run.id;
+        ASSERT_TRUE(store->beginAttempt(id, 1, 0).ok());
+        EXPECT_EQ(totalOf(id, 40, 90), 90);
+        EXPECT_EQ(totalOf(id, end, 90), std::max<std::int64_t>(end, 90));
+        ASSERT_TRUE(store->setState(id, {values::RunState::kFinished, "", 1}).ok());
+        EXPECT_EQ(store->get(id)->progress.stepsTotal, end);
+    }
+    const std::string early = store->create(sampled)->run.id;
+    ASSERT_TRUE(store->beginAttempt(early, 1, 0).ok());
+    EXPECT_EQ(totalOf(early, 40, 90), 90);
+    ASSERT_TRUE(store->setState(early, {values::RunState::kFinished, "early stop", 1}).ok());
+    EXPECT_EQ(store->get(early)->progress.stepsTotal, 90) << "rows are left";
+}
+
+// Its figures, checkpoints and receipt are still those of the run that finished.
+TEST_F(RunStoreTest, AResumeThatDoesNotBeginLeavesAFinishedRunFinished) {
+    const std::string id = create("first");
+    ASSERT_TRUE(store->beginAttempt(id, 1, 0).ok());
+    ASSERT_TRUE(store->setState(id, {values::RunState::kFinished, "", 1}).ok());
+    ASSERT_TRUE(store->setReceipt(id, R"({"rows_trained":1280})").ok());
+    const std::int64_t ended = store->get(id)->endedMs;
+    int attempt = 1;
+    for (const auto state : {values::RunState::kFailed, values::RunState::kCancelled}) {
+        clock.advanceMs(5'000);
+        ASSERT_TRUE(store->requeue(id, 40).ok());
+        ASSERT_TRUE(store->beginAttempt(id, ++attempt, 40).ok());
+        ASSERT_TRUE(store->beginAttempt(id, ++attempt, 40, true).ok());
+        ASSERT_TRUE(store->setReceipt(id, R"({"rows_trained":640})").ok());
+        ASSERT_TRUE(store->setState(id, {state, "its file was rewritten", attempt}).ok());
+        EXPECT_EQ(store->get(id)->state, values::RunState::kFinished);
+        EXPECT_EQ(store->get(id)->exitReason, "a resume did not begin: its file was rewritten");
+        EXPECT_EQ(store->get(id)->rowsTrained, 1'280);
+        EXPECT_EQ(store->get(id)->endedMs, ended);
+    }
+    ASSERT_TRUE(store->requeue(id, 40).ok());
+    ASSERT_TRUE(store->setState(id, {values::RunState::kCancelled, "not now", 0}).ok());
+    EXPECT_EQ(store->get(id)->state, values::RunState::kFinished) << "stopped in the queue";
+
+    ASSERT_TRUE(store->requeue(id, 40).ok());
+    ASSERT_TRUE(store->beginAttempt(id, ++attempt, 40).ok());
+    LineBatch work{id, attempt, "rank0", 1};
+    work.progress = Progress{41, 0, 0, 0, "training"};
+    ASSERT_TRUE(store->commitLines(work).ok());
+    ASSERT_TRUE(store->setState(id, {values::RunState::kFailed, "it broke", attempt}).ok());
+    EXPECT_EQ(store->get(id)->state, values::RunState::kFailed) << "this attempt has worked";
+    ASSERT_TRUE(store->requeue(id, 40).ok());
+    ASSERT_TRUE(store->setState(id, {values::RunState::kFailed, "again", 0}).ok());
+    EXPECT_EQ(store->get(id)->state, values::RunState::kFailed) << "it was not finished before";
+}
+
 TEST_F(RunStoreTest, PackagesAreAddedToThoseThatAreKnown) {
     RunRecord run = newRun("base");
     run.packages = {{"millrace", "0.1.0"}, {"torch", "1"}};
