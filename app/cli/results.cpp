@@ -107,10 +107,21 @@ SameRows contentOf(const std::vector<values::RunSummary>& runs, const values::Pa
 
 // Advice if the test figures of a run are worse than the mean label's, or too good; "" if
 // neither.
-std::string_view hintOf(const values::RunSummary& run) {
+std::string hintOf(const values::RunSummary& run) {
     constexpr std::int64_t kFewSteps = 200;
-    constexpr double kDivergedEntropy = 3, kTooGoodAuc = 0.995;
+    constexpr double kDivergedEntropy = 3, kTooGoodAuc = 0.995, kTooHigh = 1.5;
+    const bool isScript = run.model.empty();  // it has its own learning rate, label and steps
     const auto entropy = session::shownValue(run, metric::kEvalNormalizedEntropy);
+    const auto calibration = session::shownValue(run, strCat("eval.", metric::kCalibration));
+    if (entropy && *entropy > 1 && calibration && *calibration > kTooHigh) {
+        return strCat("NE above 1: predictions are ", session::numberText(*calibration),
+                      " times as high as the label on average; ",
+                      isScript ? "a loss that weights positives" : "a label's weight above 1",
+                      " does that", isScript ? "." : " (labels.HEAD.weight).");
+    }
+    if (entropy && *entropy > 1 && isScript) {
+        return "NE above 1: the mean label for every row predicts better than the script.";
+    }
     if (entropy && *entropy > kDivergedEntropy) {
         return "NE far above 1: training diverged or learned its rows by heart; a lower "
                "train.learning_rate or fewer steps may help.";
@@ -153,20 +164,35 @@ class RunNotes {
 }  // namespace
 
 void EvaluatedRows::take(std::string_view name, double value) {
-    if (name == metric::kEvalRows) {
-        rows_ = value;
-    } else if (name == metric::kEvalPositives) {
-        positives_ = value;
+    if (!values::isEvalMetric(name)) {
+        return;
+    }
+    const std::size_t first = name.find('.'), last = name.rfind('.');
+    const std::string_view kind = name.substr(last + 1);
+    const std::string head(first == last ? "" : name.substr(first + 1, last - first - 1));
+    if (kind == metric::kRows) {
+        heads_[head].rows = value;
+    } else if (kind == metric::kPositives) {
+        heads_[head].positives = value;
     }
 }
 
 std::string EvaluatedRows::text(std::string_view before) const {
-    if (!rows_) {
-        return "";
+    // Metrics without a head repeat those of the first head by name.
+    const bool isNamed = heads_.size() > (heads_.contains("") ? 2U : 1U);
+    std::string text;
+    for (const auto& [head, counts] : heads_) {
+        const bool isShown = isNamed ? !head.empty() : text.empty();
+        if (!isShown || !counts.rows) {
+            continue;
+        }
+        strAppend(&text, text.empty() ? "" : "; ", isNamed ? strCat(head, ": ") : std::string(),
+                  session::countText(std::llround(*counts.rows), "row"));
+        if (counts.positives) {
+            strAppend(&text, ", ", formatCount(std::llround(*counts.positives)), " positive");
+        }
     }
-    return strCat(before, session::countText(std::llround(*rows_), "row"),
-                  positives_ ? strCat(", ", formatCount(std::llround(*positives_)), " positive")
-                             : std::string());
+    return text.empty() ? "" : strCat(before, text);
 }
 
 SameRows evaluatedOnSameRows(const std::vector<values::RunSummary>& runs,
@@ -339,7 +365,7 @@ std::string resultTable(const std::vector<values::RunSummary>& runs, const Termi
     }
     RunNotes hints;
     for (const values::RunSummary& run : runs) {
-        if (const std::string_view hint = hintOf(run); !hint.empty()) {
+        if (const std::string hint = hintOf(run); !hint.empty()) {
             hints.add(std::string(hint), run.id);
         }
     }

@@ -1,5 +1,6 @@
 #pragma once
 // Tables of several runs side by side: results at the end of following, and `compare`.
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -33,13 +34,17 @@ std::string unknownIdsText(const std::vector<values::RunDetail>& runs, const Ter
 /// The rows behind an evaluation's figures: an AUC of a few positives says little.
 class EvaluatedRows {
  public:
-    /// Ignores metrics other than `eval.rows` and `eval.positives`.
+    /// Ignores metrics other than rows and positives of the evaluation and of its heads.
     void take(std::string_view metric, double value);
-    /// `before` and "37 rows, 18 positive"; "" if the number of rows was not reported.
+    /// `before` and "37 rows, 18 positive"; "" if the number of rows was not reported. Several
+    /// heads are named: "liked: 37 rows, 18 positive; bought: 30 rows, 2 positive".
     std::string text(std::string_view before) const;
 
  private:
-    std::optional<double> rows_, positives_;
+    struct Counts {
+        std::optional<double> rows, positives;
+    };
+    std::map<std::string, Counts, std::less<>> heads_;  ///< "": of the metrics without a head
 };
 
 /// kUnknown: fewer than two runs have an evaluation hash. kDifferent: the hashes differ.

@@ -56,6 +56,34 @@ TEST_F(CommandsTest, RunsWorseThanTheMeanLabelGetAHintByTheirSteps) {
     EXPECT_THAT(out.str(), HasSubstr("\nr-x1: AUC above 0.995: check that no feature"));
 }
 
+TEST_F(CommandsTest, TheHintOfAScriptNamesNoKeyOfABuiltInModel) {
+    for (int i = 0; i < 4; ++i) {
+        fake.runs.push_back(client::aDetail(client::aRun(strCat("r-x", i), "x")));
+    }
+    const auto hint = [this](const std::string& model, double entropy, double calibration) {
+        fake.runs[0].summary.model = model;
+        fake.runs[0].summary.progress.step = 16;
+        fake.runs[0].summary.latestMetrics = {
+            {.name = "eval.calibration", .value = calibration},
+            {.name = "eval.normalized_entropy", .value = entropy}};
+        EXPECT_EQ(run({"compare", "--filter", "x"}), kExitOk) << err.str();
+        const std::string text = out.str();
+        const std::size_t at = text.find("r-abc23: NE");
+        return at == std::string::npos ? "" : text.substr(at, text.find('\n', at) - at);
+    };
+    for (const double entropy : {1.1, 2.9, 19.5}) {
+        for (const double calibration : {0.9, 2.9}) {
+            const std::string text = hint("", entropy, calibration);
+            EXPECT_THAT(text, HasSubstr("NE above 1"));
+            EXPECT_THAT(text, Not(::testing::ContainsRegex("train\\.|batch\\.|eval\\.|labels\\.")));
+        }
+    }
+    EXPECT_THAT(hint("mlp", 1.05, 2.9049),
+                HasSubstr("predictions are 2.9049 times as high as the label on average; a label's "
+                          "weight above 1 does that (labels.HEAD.weight)."));
+    EXPECT_THAT(hint("mlp", 1.05, 1.1), HasSubstr("higher train.learning_rate"));
+}
+
 TEST_F(CommandsTest, ValuesThatTrainingNeverHadAreNamedBelowTheFigures) {
     fake.runs[0].receipt.emplace().vocabularies = {{"channel", 900, 0, 100, 51},
                                                    {"topic", 900, 400, 100, 51},

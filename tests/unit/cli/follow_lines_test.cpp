@@ -122,6 +122,25 @@ TEST_F(LinePrinterTest, AnEvaluationNamesItsRowsAndPositives) {
     EXPECT_THAT(out_.str(), HasSubstr("AUC 0.7400  on 37 rows, 18 positive\n"));
 }
 
+// Metrics without a head are those of the first head by name.
+TEST_F(LinePrinterTest, AnEvaluationOfSeveralHeadsNamesTheRowsOfEach) {
+    takeProgress(300);
+    take(session::addedOf("r-abc23", {{"eval.evening.auc", 0.71, 158, 0, 0},
+                                      {"eval.evening.positives", 1'392, 158, 0, 0},
+                                      {"eval.evening.rows", 6'386, 158, 0, 0},
+                                      {"eval.positives", 1'392, 158, 0, 0},
+                                      {"eval.quick.positives", 1'350, 158, 0, 0},
+                                      {"eval.quick.rows", 3'556, 158, 0, 0},
+                                      {"eval.rows", 6'386, 158, 0, 0}}));
+    EXPECT_THAT(out_.str(), HasSubstr("  on evening: 6,386 rows, 1,392 positive; quick: 3,556 "
+                                      "rows, 1,350 positive\n"));
+    take(session::addedOf("r-abc23", {{"eval.auc", 0.71, 160, 0, 0},
+                                      {"eval.quick.auc", 0.71, 160, 0, 0},
+                                      {"eval.quick.rows", 3'556, 160, 0, 0},
+                                      {"eval.rows", 3'556, 160, 0, 0}}));
+    EXPECT_THAT(out_.str(), HasSubstr("  on 3,556 rows\n")) << "one head needs no name";
+}
+
 TEST_F(LinePrinterTest, WhoComesLateIsToldTheNewestEvaluationOnly) {
     takeProgress(300);
     take(session::addedOf("r-abc23",
