@@ -11,7 +11,7 @@ namespace millrace::job {
 namespace {
 
 bool isFile(const std::string& path) {
-    struct stat info{};
+    struct stat info {};
     return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
 }
 
@@ -45,6 +45,11 @@ Result<std::string> findProgram(const std::string& program, const CommandPlace& 
         isLine ? "; a command is a list, one item for each word: [python3, train.py]" : "");
 }
 
+// True if the word must be the file of a script. The text after `-c` is a command line.
+bool isScript(const std::string& word, const std::string& before) {
+    return before != "-c" && (word.ends_with(".py") || word.ends_with(".sh"));
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> resolveCommand(const std::vector<std::string>& command,
@@ -63,7 +68,7 @@ Result<std::vector<std::string>> resolveCommand(const std::vector<std::string>& 
     const std::string beside = absolutePath(*script, place.baseDir);
     if (isFile(beside)) {
         *script = beside;
-    } else if (script->ends_with(".py")) {
+    } else if (isScript(*script, *(script - 1))) {
         return notFound("command: there is no ", *script, " in ", place.workingDirectory,
                         " (the working directory) nor in ", place.baseDir, " (the spec's)");
     }

@@ -61,5 +61,16 @@ TEST_F(Command, AScriptThatIsNotInTheWorkingDirectoryIsTheOneBesideTheSpec) {
     EXPECT_THAT(resolved({"tool", "other.py"}), ElementsAre(HasSubstr("there is no other.py in")));
 }
 
+TEST_F(Command, AScriptThatIsMissingIsReportedForEachInterpreter) {
+    const std::string tool = file("bin/tool", 0700);
+    for (const char* script : {"none.py", "none.sh", "steps/none.sh"}) {
+        EXPECT_THAT(resolved({"tool", script, "ok"}),
+                    ElementsAre(HasSubstr(strCat("there is no ", script, " in"))));
+        EXPECT_THAT(resolved({"tool", "-u", script}), ElementsAre(HasSubstr("there is no ")));
+        EXPECT_THAT(resolved({"tool", "-c", script}), ElementsAre(tool, "-c", script))
+            << "the text of a command line";
+    }
+}
+
 }  // namespace
 }  // namespace millrace::job
