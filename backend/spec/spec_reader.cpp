@@ -448,7 +448,8 @@ std::optional<SpecReader> SpecReader::parse(std::string_view text, const SpecOpt
     for (const VariationSet& variation : readVariations(variations, errors)) {
         reader.variations_.push_back(variation.name);
     }
-    applySets(*root, options.sets, errors);
+    YamlNode changed = *root;
+    applySets(changed, options.sets, errors);
     if (!errors.empty()) {
         return std::nullopt;
     }
@@ -460,8 +461,11 @@ std::optional<SpecReader> SpecReader::parse(std::string_view text, const SpecOpt
 }
 
 ResolvedSpec SpecReader::resolve(std::string_view variation) const {
-    const std::vector<std::string> models = modelTypes(*root_, *variationList_);
-    ResolvedSpec base = readTree(*root_, text_, options_, models);
+    SpecErrors reported;  // by parse()
+    YamlNode changed = *root_;
+    applySets(changed, options_.sets, reported);
+    const std::vector<std::string> models = modelTypes(changed, *variationList_);
+    ResolvedSpec base = readTree(changed, text_, options_, models);
     if (variation.empty() || !base.ok()) {
         return base;
     }

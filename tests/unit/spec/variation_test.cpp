@@ -145,6 +145,26 @@ TEST(Variations, AListCannotBeExtendedButIsShownAsItHasToBeWritten) {
     EXPECT_EQ(errorOf("variations: [{name: v, set: {features.ids: {add: extra}}}]"), wanted);
 }
 
+// --set comes last, so a variation sees the file and never a changed list.
+TEST(Variations, AreAppliedToTheFileBeforeSets) {
+    const std::string text =
+        "dataset: {path: a.csv}\nlabel: y > 0\nfeatures: {dense: [x], ids: [a, b, c]}\n"
+        "embeddings: {\"*\": {rows: 10}}\nmodel: {type: mlp}\nvariations:\n"
+        "  - {name: less, set: {features.ids: {remove: [c]}}}\n"
+        "  - {name: other, set: {features.ids: [b, c]}}\n";
+    const auto idsOf = [&](const std::string& variation, const std::string& set) {
+        const ResolvedSpec read = readSpec(text, {.sets = {set}}, variation);
+        EXPECT_TRUE(read.ok()) << variation << " " << set << toStatus(read.errors, "spec");
+        return read.spec.value_or(RunSpec{}).features.ids;
+    };
+    using Ids = std::vector<std::string>;
+    EXPECT_EQ(idsOf("", "features.ids=[a]"), Ids{"a"});
+    EXPECT_EQ(idsOf("less", "features.ids=[a]"), Ids{"a"});
+    EXPECT_EQ(idsOf("less", "features.ids={remove: [a]}"), Ids{"b"});
+    EXPECT_EQ(idsOf("other", "features.ids=[a]"), Ids{"a"});
+    EXPECT_EQ(idsOf("other", "features.ids={remove: [b]}"), Ids{"c"});
+}
+
 TEST(Variations, ErrorsInTheirValuesPointToTheVariation) {
     const std::string base = kMovieLens;
     const ResolvedSpec read =
