@@ -186,7 +186,7 @@ Status settleSteps(Database& db, std::int64_t no) {
 }
 
 // A finished run that is resumed keeps its end in this document, until an attempt of the resume
-// begins to work.
+// begins to work. A script without a dataset may work and report nothing, so its end is not kept.
 constexpr char kKeptEnd[] = "kept_end";
 // The condition under which a run with the document `d` is still as it was when it finished.
 constexpr char kIsEndKept[] =
@@ -209,7 +209,7 @@ Status keepEnd(Database& db, std::int64_t no) {
         "INSERT INTO run_document SELECT no, ?1, "
         "json_object('reason', CASE WHEN instr(exit_reason, ?3) > 0 THEN rtrim(substr(exit_reason, "
         "1, instr(exit_reason, ?3) - 1), '; ') ELSE exit_reason END, 'ended_ms', ended_ms, "
-        "'attempt', attempt) FROM run WHERE no = ?4 AND state = ?2",
+        "'attempt', attempt) FROM run WHERE no = ?4 AND state = ?2 AND dataset <> ''",
         kKeptEnd, nameOf(values::RunState::kFinished), kNotBegun, no);
 }
 

@@ -257,6 +257,7 @@ TEST_F(RunStoreTest, TheTotalOfStepsIsNeverExceededAndExactAtTheEnd) {
     sampled.dataset = "log.csv";
     const auto totalOf = [this](const std::string& id, std::int64_t step, std::int64_t total) {
         LineBatch batch{id, 1, "rank0", step};
+        batch.rank = 0;
         batch.progress = Progress{step, 0, 0, total, "training"};
         EXPECT_TRUE(store->commitLines(batch).ok());
         return store->get(id)->progress.stepsTotal;
@@ -278,7 +279,9 @@ TEST_F(RunStoreTest, TheTotalOfStepsIsNeverExceededAndExactAtTheEnd) {
 
 // Its figures, checkpoints and receipt are still those of the run that finished.
 TEST_F(RunStoreTest, AResumeThatDoesNotBeginLeavesAFinishedRunFinished) {
-    const std::string id = create("first");
+    RunRecord made = newRun("first");
+    made.dataset = "log.csv";
+    const std::string id = store->create(made)->run.id;
     ASSERT_TRUE(store->beginAttempt(id, 1, 0).ok());
     ASSERT_TRUE(store->setState(id, {values::RunState::kFinished, "", 1}).ok());
     ASSERT_TRUE(store->setReceipt(id, R"({"rows_trained":1280})").ok());
@@ -303,6 +306,7 @@ TEST_F(RunStoreTest, AResumeThatDoesNotBeginLeavesAFinishedRunFinished) {
     ASSERT_TRUE(store->requeue(id, 40).ok());
     ASSERT_TRUE(store->beginAttempt(id, ++attempt, 40).ok());
     LineBatch work{id, attempt, "rank0", 1};
+    work.rank = 0;
     work.progress = Progress{41, 0, 0, 0, "training"};
     ASSERT_TRUE(store->commitLines(work).ok());
     ASSERT_TRUE(store->setState(id, {values::RunState::kFailed, "it broke", attempt}).ok());
@@ -310,6 +314,15 @@ TEST_F(RunStoreTest, AResumeThatDoesNotBeginLeavesAFinishedRunFinished) {
     ASSERT_TRUE(store->requeue(id, 40).ok());
     ASSERT_TRUE(store->setState(id, {values::RunState::kFailed, "again", 0}).ok());
     EXPECT_EQ(store->get(id)->state, values::RunState::kFailed) << "it was not finished before";
+
+    made.dataset = "";
+    const std::string script = store->create(made)->run.id;
+    ASSERT_TRUE(store->beginAttempt(script, 1, 0).ok());
+    ASSERT_TRUE(store->setState(script, {values::RunState::kFinished, "", 1}).ok());
+    ASSERT_TRUE(store->requeue(script, 0).ok());
+    ASSERT_TRUE(store->beginAttempt(script, 2, 0).ok());
+    ASSERT_TRUE(store->setState(script, {values::RunState::kFailed, "exit 1", 2}).ok());
+    EXPECT_EQ(store->get(script)->state, values::RunState::kFailed) << "it may report nothing";
 }
 
 TEST_F(RunStoreTest, PackagesAreAddedToThoseThatAreKnown) {
