@@ -52,9 +52,8 @@ Result<std::vector<Listed>> matching(Database& db, const RunQuery& query, std::i
                    query.changedSince));
     bindAll(statement, condition);
     bindAll(statement, terms);
-    return statement.collect([](const Statement& row) {
-        return Listed{row.intAt(0), row.textAt(1)};
-    });
+    return statement.collect(
+        [](const Statement& row) { return Listed{row.intAt(0), row.textAt(1)}; });
 }
 
 std::string queryHash(const RunQuery& query) {
@@ -90,7 +89,7 @@ Result<std::size_t> pageStart(const RunQuery& query, const std::vector<Listed>& 
 using Page = std::unordered_map<std::int64_t, values::RunSummary*>;
 
 Status fillPairs(Database& db, const std::string& nos, std::string_view table, const Page& page,
-                 std::map<std::string, std::string> values::RunSummary::*member) {
+                 std::map<std::string, std::string> values::RunSummary::* member) {
     ASSIGN_OR_RETURN(Statement query,
                      db.prepare(strCat("SELECT run_no, key, value FROM ", table,
                                        " WHERE run_no IN (SELECT value FROM json_each(?))"),
@@ -338,9 +337,7 @@ Result<RunLists::Group> RunLists::findGroup(std::string_view submitKey) const {
 Result<std::vector<RunLists::WaitingRun>> RunLists::waiting() const {
     MutexLock lock(file_.readMutex);
     return file_.reader->select(
-        [](const Statement& row) {
-            return WaitingRun{row.textAt(0), row.intAt(1)};
-        },
+        [](const Statement& row) { return WaitingRun{row.textAt(0), row.intAt(1)}; },
         "SELECT id, resume_from FROM run WHERE state = 'queued' ORDER BY queue_no");
 }
 

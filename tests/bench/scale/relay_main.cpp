@@ -26,7 +26,9 @@
 #include "backend/ring/feed_hello.h"
 #include "backend/stream/state/order_hash.h"
 #include "daemon/worker/relay/parts_filler.h"
+#include "daemon/worker/wire/frame_chunk.h"
 #include "daemon/worker/wire/order_name.h"
+#include "daemon/worker/wire/owed_frames.h"
 
 namespace millrace::relay {
 namespace {

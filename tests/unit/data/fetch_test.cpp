@@ -131,6 +131,10 @@ class FetchTest : public ::testing::Test {
         MutexLock lock(mutex_);
         return std::exchange(lost_, 0);
     }
+    std::uint32_t lostConnection() {
+        MutexLock lock(mutex_);
+        return lostConnection_;
+    }
     void awaitWritten(std::uint64_t frames) {
         EXPECT_TRUE(test::eventually([&] {
             MutexLock lock(mutex_);
@@ -289,7 +293,7 @@ TEST_F(FetchTest, AsksAgainWhenTheWorkerConnectsAgain) {
     add({{partOf(5), {}}}, 5);
     add({{partOf(6), {}}, {partOf(7), {}}}, 6);
     EXPECT_EQ(awaitLost(), kWorker);
-    EXPECT_EQ(lostConnection_, 3U);
+    EXPECT_EQ(lostConnection(), 3U);
     connect([](const stream::SegmentOrder&, std::int64_t frame) { return codedOf(frame); });
     awaitWritten(4);
     EXPECT_EQ(numAsked, 1);
