@@ -74,9 +74,11 @@ bool FrameLedger::mayRefer(RingId ring, std::uint64_t worker) const {
     return book_.mayRefer(ring, worker);
 }
 
-Result<FrameLedger::Debt> FrameLedger::owe(RingId ring, const stream::FramePart& part,
-                                           stream::FrameBook::Owner owner, std::size_t kept,
-                                           const std::stop_token& stop) {
+Result<std::optional<FrameLedger::Debt>> FrameLedger::owe(RingId ring,
+                                                          const stream::FramePart& part,
+                                                          stream::FrameBook::Owner owner,
+                                                          std::size_t kept,
+                                                          const std::stop_token& stop) {
     const std::stop_callback wake(stop, [this] {
         MutexLock lock(mutex_);
         changed_.notifyAll();
@@ -91,7 +93,12 @@ Result<FrameLedger::Debt> FrameLedger::owe(RingId ring, const stream::FramePart&
     if (!book_.isOpen(ring)) {
         return unavailable("ring: the reader is gone");
     }
-    return Debt(this, ring, book_.owe(ring, part, std::move(owner)));
+    const stream::FrameBook::DebtId debt = book_.owe(ring, part, std::move(owner));
+    std::optional<Debt> owed;
+    if (debt != 0) {
+        owed.emplace(this, ring, debt);
+    }
+    return owed;
 }
 
 void FrameLedger::cancel(RingId ring, stream::FrameBook::DebtId debt) {
@@ -114,6 +121,12 @@ void FrameLedger::lose(std::uint64_t worker) {
     MutexLock lock(mutex_);
     isChanged_ = true;
     owners = book_.lose(worker);
+}
+
+void FrameLedger::drop(std::uint64_t worker, const stream::SegmentName& name) {
+    std::vector<stream::FrameBook::Owner> owners;
+    MutexLock lock(mutex_);
+    owners = book_.drop(worker, name);
 }
 
 std::set<stream::SegmentName> FrameLedger::orphans() const {

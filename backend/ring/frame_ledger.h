@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <stop_token>
 #include <utility>
@@ -66,11 +67,14 @@ class FrameLedger {
     /// Ends the rings that have waited too long for a worker; call a few times a second.
     void endOverdue(std::int64_t nowNs);
     bool mayRefer(RingId ring, std::uint64_t worker) const;
-    /// Waits for credit; `kept` as FrameBook::hasRoom().
-    Result<Debt> owe(RingId ring, const stream::FramePart& part, stream::FrameBook::Owner owner,
-                     std::size_t kept, const std::stop_token& stop);
+    /// Waits for credit; `kept` as FrameBook::hasRoom(). Nothing: meanwhile the relay has lost the
+    /// worker, so the frame must come from here.
+    Result<std::optional<Debt>> owe(RingId ring, const stream::FramePart& part,
+                                    stream::FrameBook::Owner owner, std::size_t kept,
+                                    const std::stop_token& stop);
     Status acknowledged(RingId ring, std::uint64_t count);
     void lose(std::uint64_t worker);
+    void drop(std::uint64_t worker, const stream::SegmentName& name);
     std::set<stream::SegmentName> orphans() const;
     /// Tells the relays of the orphans' rings where the frames are now. False: nobody waits for
     /// them.

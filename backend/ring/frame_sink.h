@@ -52,8 +52,9 @@ class FrameSink {
     }
     /// Called instead of reserve() and commit() if takesPart(). `owner` keeps the frame at its
     /// worker; it is released once the reader's side has fetched the frame. Blocks as reserve().
-    virtual Status part(const stream::FramePart& part, std::shared_ptr<const void> owner,
-                        std::uint32_t epoch, std::int64_t number, std::stop_token stop) {
+    /// False: the reader's side cannot fetch it any more; call reserve() and commit().
+    virtual Result<bool> part(const stream::FramePart& part, std::shared_ptr<const void> owner,
+                              std::uint32_t epoch, std::int64_t number, std::stop_token stop) {
         (void)part, (void)owner, (void)epoch, (void)number, (void)stop;
         return internalError("a sink that takes no references");
     }

@@ -289,15 +289,19 @@ bool RingSink::takesPart(std::uint64_t worker, std::uint32_t, std::int64_t numbe
            ledger_->mayRefer(ranks_[ring].ledgerRing, worker);
 }
 
-Status RingSink::part(const stream::FramePart& part, std::shared_ptr<const void> owner,
-                      std::uint32_t epoch, std::int64_t number, std::stop_token stop) {
+Result<bool> RingSink::part(const stream::FramePart& part, std::shared_ptr<const void> owner,
+                            std::uint32_t epoch, std::int64_t number, std::stop_token stop) {
     RETURN_IF_ERROR(closeBefore(epoch, number, stop));
     const std::size_t r = ringOf(number);
     const Rank& rank = ranks_[r];
     const std::shared_ptr<Joint> joint = rank.join ? openJoint(r, number) : nullptr;
-    Result<FrameLedger::Debt> debt = ledger_->owe(rank.ledgerRing, part, std::move(owner),
-                                                  joint ? joint->numReferences : 0, stop);
-    RETURN_IF_ERROR(noted(debt.status()));
+    auto owed = ledger_->owe(rank.ledgerRing, part, std::move(owner),
+                             joint ? joint->numReferences : 0, stop);
+    RETURN_IF_ERROR(noted(owed.status()));
+    std::optional<FrameLedger::Debt> debt = *std::move(owed);
+    if (!debt) {
+        return false;
+    }
     if (joint != nullptr) {
         MutexLock lock(mutex_);
         addToJoint(*joint, number, {std::nullopt, part, std::move(*debt)}, part.bytes);
@@ -312,7 +316,8 @@ Status RingSink::part(const stream::FramePart& part, std::shared_ptr<const void>
         RETURN_IF_ERROR(noted(rank.ring->commitParts(*slot, {epoch, number, 1, 1}, bytes)));
     }
     give(epoch, number);
-    return count(epoch, number, part.rows, part.rowIds);
+    RETURN_IF_ERROR(count(epoch, number, part.rows, part.rowIds));
+    return true;
 }
 
 Result<FrameSlot> RingSink::reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,

@@ -49,6 +49,12 @@ void FrameBook::block(std::uint64_t worker, RingId ring, std::uint32_t connectio
     if (place == rings_.end()) {
         return;
     }
+    const bool isOwed = std::ranges::any_of(place->second.debts, [worker](const Debt& debt) {
+        return debt.part.worker == worker && !debt.isOrphan;
+    });
+    if (!isOwed) {
+        return;  // the worker is gone
+    }
     waits_.try_emplace({ring, worker}, nowNs);
     const Pair pair(worker, place->second.relay);
     std::uint32_t& blocked = blocked_[pair];
@@ -90,15 +96,12 @@ bool FrameBook::hasRoom(RingId ring, std::uint64_t bytes, std::size_t kept) cons
 }
 
 FrameBook::DebtId FrameBook::owe(RingId ring, const FramePart& part, Owner owner) {
-    const auto place = rings_.find(ring);
-    if (place == rings_.end()) {
+    if (!mayRefer(ring, part.worker)) {
         return 0;
     }
-    const bool isOrphan = !mayRefer(ring, part.worker);
-    place->second.debts.push_back(
-        {nextDebt_, part, isOrphan ? nullptr : std::move(owner), isOrphan});
-    place->second.bytes += part.bytes;
-    numOrphans_ += isOrphan ? 1 : 0;
+    Ring& to = rings_.at(ring);
+    to.debts.push_back({nextDebt_, part, std::move(owner), false});
+    to.bytes += part.bytes;
     return nextDebt_++;
 }
 
@@ -159,14 +162,12 @@ void FrameBook::addTraffic(const Pair& pair, std::uint64_t bytes, std::uint64_t 
     totals.codedBytes += codedBytes;
 }
 
-std::vector<FrameBook::Owner> FrameBook::lose(std::uint64_t worker) {
-    const auto isOf = [worker](const auto& entry) { return entry.first.first == worker; };
-    std::erase_if(reached_, isOf);
-    std::erase_if(blocked_, isOf);
+template <typename Of>
+std::vector<FrameBook::Owner> FrameBook::orphan(const Of& isOf) {
     std::vector<Owner> owners;
     for (auto& [id, ring] : rings_) {
         for (Debt& debt : ring.debts) {
-            if (debt.part.worker == worker && !debt.isOrphan) {
+            if (!debt.isOrphan && isOf(debt.part)) {
                 owners.push_back(std::exchange(debt.owner, nullptr));
                 debt.isOrphan = true;
                 ++numOrphans_;
@@ -174,6 +175,18 @@ std::vector<FrameBook::Owner> FrameBook::lose(std::uint64_t worker) {
         }
     }
     return owners;
+}
+
+std::vector<FrameBook::Owner> FrameBook::drop(std::uint64_t worker, const SegmentName& name) {
+    return orphan(
+        [&](const FramePart& part) { return part.worker == worker && part.name == name; });
+}
+
+std::vector<FrameBook::Owner> FrameBook::lose(std::uint64_t worker) {
+    const auto isOf = [worker](const auto& entry) { return entry.first.first == worker; };
+    std::erase_if(reached_, isOf);
+    std::erase_if(blocked_, isOf);
+    return orphan([worker](const FramePart& part) { return part.worker == worker; });
 }
 
 std::set<SegmentName> FrameBook::orphans() const {

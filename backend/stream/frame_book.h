@@ -63,6 +63,8 @@ class FrameBook {
         std::uint64_t bytes = 0, codedBytes = 0;  ///< in memory; as they were sent
         std::uint64_t carriedBytes = 0;           ///< of frames in memory that the feed itself sent
     };
+    template <typename Of>
+    std::vector<Owner> orphan(const Of& isOf);
     /// Worker, relay.
     using Pair = std::pair<std::uint64_t, std::uint64_t>;
     static constexpr std::uint64_t kFeed = 0;  ///< in a Pair: the leading feed instead of a worker
@@ -90,8 +92,7 @@ class FrameBook {
     /// Whether `bytes` more may be owed. `kept`: the last debts, which cannot be acknowledged
     /// before the caller's next ones are made.
     bool hasRoom(RingId ring, std::uint64_t bytes, std::size_t kept) const;
-    /// Adds a debt, an orphan if the relay cannot reach the worker; nothing is added if the ring
-    /// has ended.
+    /// Adds a debt. 0: the ring has ended, or its relay cannot reach the worker any more.
     DebtId owe(RingId ring, const FramePart& part, Owner owner);
     /// The reference was not given.
     Owner cancel(RingId ring, DebtId debt);
@@ -100,6 +101,8 @@ class FrameBook {
 
     /// The worker is gone: what it owes are orphans.
     std::vector<Owner> lose(std::uint64_t worker);
+    /// The worker has dropped the segment: the same for its frames.
+    std::vector<Owner> drop(std::uint64_t worker, const SegmentName& name);
     /// Segments with orphans.
     std::set<SegmentName> orphans() const;
     /// Another worker has the segment's frames, and `owner` keeps them there. A ring ends if a

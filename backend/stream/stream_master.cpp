@@ -42,9 +42,14 @@ void StreamMaster::advance(std::int64_t nowNs) {
         elapsedNs_ += std::clamp<std::int64_t>(nowNs - *lastNs_, 0, kStepMost);
     }
     lastNs_ = nowNs;
-    if (!workers_.empty()) {
+    if (hasStaying()) {
         presentNs_ = elapsedNs_;
     }
+}
+
+bool StreamMaster::hasStaying() const {
+    return std::ranges::any_of(workers_,
+                               [](const auto& worker) { return !worker.second.isLeaving; });
 }
 
 void StreamMaster::add(std::int64_t number, std::span<const std::uint32_t> files) {

@@ -183,8 +183,10 @@ class StreamMaster {
     void giveAgain(std::int64_t number, const Segment& segment);
     void drop(WorkerId id, bool isDeath);
     bool isAble(const Segment& segment, WorkerId id, const Worker& worker) const;
+    /// Whether a worker may get segments: not all are leaving.
+    bool hasStaying() const;
     bool isAloneFor(std::int64_t ns) const {
-        return workers_.empty() && elapsedNs_ - presentNs_ >= ns;
+        return !hasStaying() && elapsedNs_ - presentNs_ >= ns;
     }
     bool isDeadly(const Segment& segment) const;
     bool mustBeHere(const Segment& segment) const;

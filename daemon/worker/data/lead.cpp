@@ -277,6 +277,7 @@ void Lead::run(const std::stop_token& stop) {
             handle(event);
         }
         countTraffic();
+        ledger_.endOverdue(SystemClock().steadyNs());
         if (stream_) {
             turn();
         } else {
@@ -548,7 +549,6 @@ void Lead::turn() {
     if (ledger_.takeChange()) {
         stream_->queue().lookAgain();
     }
-    ledger_.endOverdue(SystemClock().steadyNs());
     for (const LedStream::Refusal& refusal : stream_->turn(traffic_)) {
         if (const LinkPtr link = linkOf(refusal.worker)) {
             refuse(link, refusal.why);

@@ -100,7 +100,6 @@ void LedStream::lose(stream::WorkerId id, stream::StreamMaster::Loss loss) {
 // The frames that it held are lost. Claims the segments again before a local thread starts them.
 void LedStream::loseArrived(stream::WorkerId id) {
     const stream::SegmentName foremost = queue_.state().foremost;
-    const std::set<stream::SegmentName> orphans = ledger_.orphans();
     std::vector<std::int64_t> passed;
     for (auto& [number, segment] : segments_) {
         if (!segment.isArrived || segment.keeper.worker != id) {
@@ -108,11 +107,7 @@ void LedStream::loseArrived(stream::WorkerId id) {
         }
         if (segment.order.name >= foremost) {
             claimAgain(segment);
-        } else if (orphans.contains(segment.order.name)) {
-            segment.isArrived = false;
-            segment.isAgain = true;
-            ++segment.order.generation;  // what is released of the lost answer is not this one's
-        } else {
+        } else if (!computeAgain(segment)) {
             passed.push_back(number);
         }
     }
@@ -148,7 +143,13 @@ Status LedStream::answered(stream::WorkerId id, const v1::SegmentDone& done) {
     } else if (done.is_given_up()) {
         master_.gaveBack(hand);
         if (isKept) {
-            claimAgain(segments_.at(hand.number));
+            Segment& segment = segments_.at(hand.number);
+            ledger_.drop(link->number, segment.order.name);
+            if (segment.order.name < queue_.state().foremost && !computeAgain(segment)) {
+                forget(hand.number);
+            } else {
+                claimAgain(segment);
+            }
         }
     } else if (done.code() != 0) {
         failed(link, hand, statusOf(done));
@@ -252,6 +253,17 @@ void LedStream::withdraw(const LinkPtr& link, const v1::OrderName& name) {
     link->send(message);
 }
 
+// Call for a segment that the queue is through with. False: no relay waits for its frames.
+bool LedStream::computeAgain(Segment& segment) {
+    if (!ledger_.orphans().contains(segment.order.name)) {
+        return false;
+    }
+    segment.isArrived = false;
+    segment.isOurs = segment.isAgain = true;
+    ++segment.order.generation;  // what is released of the lost answer is not this one's
+    return true;
+}
+
 void LedStream::claimAgain(Segment& segment) {
     if (segment.isAgain) {
         segment.isArrived = false;  // the queue is through with it
@@ -295,8 +307,8 @@ void LedStream::forgetPassed() {
     const stream::SegmentName foremost = queue_.state().foremost;
     std::vector<std::int64_t> passed;
     for (auto at = numbers_.begin(); at != numbers_.end() && at->first < foremost; ++at) {
-        const Segment& segment = segments_.at(at->second);
-        if (!segment.isArrived && !segment.isAgain) {
+        Segment& segment = segments_.at(at->second);
+        if (!segment.isArrived && !segment.isAgain && !computeAgain(segment)) {
             passed.push_back(at->second);
         }
     }

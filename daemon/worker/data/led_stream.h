@@ -86,6 +86,7 @@ class LedStream {
     void failed(const LinkPtr& link, const Hand& hand, const Status& why);
     static void withdraw(const LinkPtr& link, const v1::OrderName& name);
     bool offer(const std::shared_ptr<segment::RemoteFrames>& frames);
+    bool computeAgain(Segment& segment);
     void giveUpOrphans();
     void computeHere(std::int64_t number);
     void claimAgain(Segment& segment);

@@ -25,9 +25,11 @@ RelaySenders::RelaySenders(FrameSender::FrameOf frameOf, std::uint64_t worker,
 void RelaySenders::close() {
     thread_ = {};  // stops and joins it
     std::map<Number, Link> links;
+    std::vector<std::shared_ptr<FrameSender>> over;
     {
         MutexLock lock(mutex_);
         links.swap(links_);
+        over.swap(over_);
     }
 }
 

@@ -20,6 +20,8 @@ class FrameFetch {
     virtual ~FrameFetch() = default;
     /// Nothing: it has not arrived.
     virtual std::optional<Result<segment::CodedFrame>> take() = 0;
+    /// The number of the worker from which it comes.
+    virtual std::uint64_t worker() const = 0;
 };
 
 class FrameSource {

@@ -1,5 +1,6 @@
 #include "daemon/worker/relay/frame_fetcher.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "backend/core/log.h"
@@ -37,6 +38,11 @@ std::optional<Result<segment::CodedFrame>> FrameFetcher::Fetch::take() {
     return std::exchange(coded, std::nullopt);
 }
 
+std::uint64_t FrameFetcher::Fetch::worker() const {
+    MutexLock lock(fetcher_.mutex_);
+    return part.worker;
+}
+
 Result<std::unique_ptr<FrameFetcher>> FrameFetcher::start(const std::string& host) {
     std::unique_ptr<FrameFetcher> fetcher(new FrameFetcher());
     ASSIGN_OR_RETURN(transport::JoinFile file, transport::JoinFile::make(host, ""));
@@ -64,7 +70,8 @@ FrameFetcher::~FrameFetcher() {
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* FrameFetcher::Frames(
     grpc::CallbackServerContext* context) {
-    const auto [number, connection] = connectionOf(*context);
+    const wire::WorkerConnection of = connectionOf(*context);
+    const std::uint64_t number = of.worker;
     const auto owed = std::make_shared<wire::OwedFrames>(memory_);
     const auto place = std::make_shared<std::weak_ptr<FrameStream>>();
     const std::shared_ptr<FrameStream> call =
@@ -81,7 +88,7 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* FrameFetcher::Frame
                                     self->close(transport::toGrpc(status));
                                 }
                             },
-                            [this, number, owed] { closed(number, owed); }});
+                            [this, of, owed] { closed(of, owed); }});
     *place = call;
     if (number == 0) {
         call->close({grpc::StatusCode::INVALID_ARGUMENT, "frames: the call names no data worker"});
@@ -92,8 +99,7 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* FrameFetcher::Frame
         MutexLock lock(mutex_);
         Worker& worker = workers_[number];
         before = std::move(worker.call);
-        worker = {call, owed};
-        connections_[number] = connection;
+        worker = {call, owed, of.connection};
     }
     if (before != nullptr) {
         before->close({grpc::StatusCode::ABORTED, "frames: the worker has connected again"});
@@ -105,15 +111,17 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* FrameFetcher::Frame
     return call.get();
 }
 
-void FrameFetcher::closed(std::uint64_t number, const std::shared_ptr<wire::OwedFrames>& owed) {
+void FrameFetcher::closed(const wire::WorkerConnection& of,
+                          const std::shared_ptr<wire::OwedFrames>& owed) {
     {
         MutexLock lock(mutex_);
-        const auto worker = workers_.find(number);
+        closed_[of.worker] = std::max(closed_[of.worker], of.connection);
+        const auto worker = workers_.find(of.worker);
         if (worker != workers_.end() && worker->second.owed == owed) {
             workers_.erase(worker);
         }
     }
-    owed->end(unavailable("the connection of data worker ", number, " has ended"));
+    owed->end(unavailable("the connection of data worker ", of.worker, " has ended"));
 }
 
 v1::FollowWord FrameFetcher::traffic() {
@@ -131,10 +139,6 @@ v1::FollowWord FrameFetcher::traffic() {
 
 std::shared_ptr<FrameFetch> FrameFetcher::fetch(const stream::FramePart& part, Handlers handlers) {
     auto fetch = std::make_shared<Fetch>(*this, part, std::move(handlers));
-    {
-        MutexLock lock(mutex_);
-        fetches_.emplace(fetch.get(), fetch);
-    }
     request(fetch);
     return fetch;
 }
@@ -144,8 +148,10 @@ void FrameFetcher::request(const FetchPtr& fetch) {
     Worker from;
     std::shared_ptr<wire::OwedFrames> before;
     stream::FramePart was, part;
+    std::uint32_t connection = 0;
     {
         MutexLock lock(mutex_);
+        fetches_.try_emplace(fetch.get(), fetch);
         was = fetch->part;
         followMoves(fetch->part);
         part = fetch->part;
@@ -153,13 +159,18 @@ void FrameFetcher::request(const FetchPtr& fetch) {
         if (worker != workers_.end()) {
             from = worker->second;
         }
+        if (from.owed != nullptr && fetch->owed == from.owed && part == was) {
+            return;  // another thread has just requested it
+        }
         before = std::exchange(fetch->owed, from.owed);
+        connection = from.call != nullptr ? from.connection : closed_[part.worker];
+        fetch->connection = connection;
     }
     if (before != nullptr) {
         before->forget(wire::orderOf(was), was.frame);
     }
     if (from.call == nullptr) {
-        lost(*fetch, part.worker);
+        fetch->handlers.onLost(part.worker, connection);
         return;
     }
     const stream::SegmentOrder order = wire::orderOf(part);
@@ -187,6 +198,7 @@ void FrameFetcher::came(const FetchPtr& fetch, const wire::OwedFrames* from,
                         Result<segment::CodedFrame> coded) {
     const bool isLost = coded.status().code() == absl::StatusCode::kUnavailable;
     std::uint64_t worker = 0;
+    std::uint32_t connection = 0;
     {
         MutexLock lock(mutex_);
         const bool isCurrent = fetch->owed.get() == from;
@@ -197,26 +209,17 @@ void FrameFetcher::came(const FetchPtr& fetch, const wire::OwedFrames* from,
             fetch->owed.reset();
         }
         worker = fetch->part.worker;
+        connection = fetch->connection;
         if (!isLost) {
             fetch->coded = std::move(coded);
             fetch->isDone = true;
         }
     }
     if (isLost) {
-        lost(*fetch, worker);
+        fetch->handlers.onLost(worker, connection);
     } else {
         fetch->handlers.onDone();
     }
-}
-
-void FrameFetcher::lost(const Fetch& fetch, std::uint64_t worker) {
-    std::uint32_t connection = 0;
-    {
-        MutexLock lock(mutex_);
-        const auto last = connections_.find(worker);
-        connection = last != connections_.end() ? last->second : 0;
-    }
-    fetch.handlers.onLost(worker, connection);
 }
 
 void FrameFetcher::followMoves(stream::FramePart& part) const {

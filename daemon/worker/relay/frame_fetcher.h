@@ -26,6 +26,7 @@
 #include "daemon/transport/duplex.h"
 #include "daemon/transport/transport.h"
 #include "daemon/worker/relay/frame_fetch.h"
+#include "daemon/worker/wire/order_name.h"
 #include "daemon/worker/wire/owed_frames.h"
 #include "millrace/v1/data.grpc.pb.h"
 
@@ -53,6 +54,7 @@ class FrameFetcher final : public FrameSource,
     struct Worker {
         std::shared_ptr<FrameStream> call;
         std::shared_ptr<wire::OwedFrames> owed;
+        std::uint32_t connection = 0;  ///< as wire::WorkerConnection
     };
     /// An order of a worker, as references name it.
     struct Home {
@@ -74,11 +76,13 @@ class FrameFetcher final : public FrameSource,
         Fetch(const Fetch&) = delete;
         Fetch& operator=(const Fetch&) = delete;
         std::optional<Result<segment::CodedFrame>> take() override;
+        std::uint64_t worker() const override;
 
         const Handlers handlers;
         // Under the fetcher's lock.
         stream::FramePart part;                  ///< where it is now
         std::shared_ptr<wire::OwedFrames> owed;  ///< from which it is requested; null: none
+        std::uint32_t connection = 0;            ///< the last one from which it was
         std::optional<Result<segment::CodedFrame>> coded;
         bool isDone = false;
 
@@ -89,10 +93,9 @@ class FrameFetcher final : public FrameSource,
     FrameFetcher() = default;
     grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Frames(
         grpc::CallbackServerContext* context) override;
-    void closed(std::uint64_t number, const std::shared_ptr<wire::OwedFrames>& owed);
+    void closed(const wire::WorkerConnection& of, const std::shared_ptr<wire::OwedFrames>& owed);
     void connected(std::uint64_t number);
     void request(const FetchPtr& fetch);
-    void lost(const Fetch& fetch, std::uint64_t worker);
     void came(const FetchPtr& fetch, const wire::OwedFrames* from,
               Result<segment::CodedFrame> coded);
     void followMoves(stream::FramePart& part) const MR_REQUIRES(mutex_);
@@ -102,8 +105,8 @@ class FrameFetcher final : public FrameSource,
     std::string join_;
     const std::shared_ptr<wire::FrameMemory> memory_ = wire::FrameMemory::make();
     Mutex mutex_;
-    std::map<std::uint64_t, Worker> workers_ MR_GUARDED_BY(mutex_);             ///< by number
-    std::map<std::uint64_t, std::uint32_t> connections_ MR_GUARDED_BY(mutex_);  ///< the last ones
+    std::map<std::uint64_t, Worker> workers_ MR_GUARDED_BY(mutex_);        ///< by number
+    std::map<std::uint64_t, std::uint32_t> closed_ MR_GUARDED_BY(mutex_);  ///< last ones, by worker
     std::map<Home, Move> moves_ MR_GUARDED_BY(mutex_);
     std::deque<Home> moveOrder_ MR_GUARDED_BY(mutex_);  ///< of moves_, oldest first
     std::map<Fetch*, std::weak_ptr<Fetch>> fetches_ MR_GUARDED_BY(mutex_);

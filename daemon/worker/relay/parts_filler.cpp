@@ -125,7 +125,7 @@ Result<frame::FrameView> PartsFiller::decode(const stream::FramePart& part,
                                              frame::FrameBuffer& scratch) {
     const auto refused = [&](std::string_view what) {
         return dataLoss("frame ", part.frame, " of segment ", part.name.segment, " of epoch ",
-                        part.name.epoch, " from data worker ", part.worker, ": ", what);
+                        part.name.epoch, " from data worker ", worker_, ": ", what);
     };
     const auto bytes = frame::FrameDecoder::frameBytes(coded, part.bytes);
     if (!bytes.ok()) {
@@ -171,6 +171,7 @@ Status PartsFiller::fill(Filling& filling, const std::stop_token& stop) {
             continue;
         }
         ASSIGN_OR_RETURN(coded[p], await(*filling.fetches[p], stop));
+        worker_ = filling.fetches[p]->worker();
         ASSIGN_OR_RETURN(views.emplace_back(),
                          decode(part.reference, coded[p].bytes,
                                 isWhole ? filling.slot.bytes.first(bytes) : std::span<std::byte>(),

@@ -245,7 +245,7 @@ Status RelayRing::copy(RingCopy& to, Call& call, PartsFiller& filler, const std:
 
 /// Tells the leading feed whose frame cannot be used; the feed then ends the call.
 Status RelayRing::report(Call& call, const Status& why, std::uint64_t worker) {
-    if (worker == 0) {
+    if (worker == 0 || why.code() != absl::StatusCode::kDataLoss) {
         return why;
     }
     v1::RingWord bad;

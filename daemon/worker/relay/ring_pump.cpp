@@ -22,6 +22,8 @@ constexpr std::uint64_t kMessageBytes = 1 << 20;
 constexpr std::size_t kMessageEntries = 256;
 // One message is with the connection, one waits for it.
 constexpr std::size_t kMessagesAhead = 2;
+// How often a pump that waits for its relay looks whether the feed has hung up.
+constexpr std::chrono::milliseconds kLook{200};
 constexpr std::int64_t kFeedTimeNs = 10'000'000'000;
 
 std::span<const std::byte> bytesOf(const unsigned char* payload, std::uint64_t bytes) {
@@ -141,14 +143,17 @@ Status RingPump::openLedger(const v1::RingWord& word) {
     if (*relay != 0 && hello.stream == "train") {
         relay_ = *relay;
         ledgerRing_ = options_.ledger->open(
-            *relay, {[self = weak_from_this()] {
-                         if (const auto pump = self.lock()) {
-                             pump->close({grpc::StatusCode::UNAVAILABLE,
-                                          "a data worker that owed frames to this ring is gone"});
-                         }
-                     },
-                     [relay = *relay, moved = options_.moved](
-                         const ring::FrameLedger::Moved& frames) { moved(relay, frames); }});
+            *relay,
+            {[self = weak_from_this()] {
+                 if (const auto pump = self.lock()) {
+                     pump->close(
+                         {grpc::StatusCode::UNAVAILABLE,
+                          "a data worker that owes frames to this ring is gone or out of reach"});
+                 }
+             },
+             [relay = *relay, moved = options_.moved](const ring::FrameLedger::Moved& frames) {
+                 moved(relay, frames);
+             }});
     }
     hello.ledgerRing = ledgerRing_;
     hello_ = ring::helloLine(hello);
@@ -248,19 +253,26 @@ Status RingPump::flush() {
     }
     MutexLock lock(mutex_);
     // Backpressure: the pump waits here, so the ring fills, so the feed waits.
-    while (!isClosed_ && call_->numWaiting() >= kMessagesAhead) {
-        changed_.wait(mutex_);
+    while (!isClosed_ && !link_->isLost() && call_->numWaiting() >= kMessagesAhead) {
+        changed_.waitFor(mutex_, kLook);
     }
-    if (isClosed_) {
-        return cancelled("the relay closed the ring");
-    }
+    RETURN_IF_ERROR(whyOverLocked());
     // Under the lock: a message that is sent meanwhile must not stop the clock for this one.
     setSendingLocked(true);
     call_->send(writer_.take());
     return okStatus();
 }
 
+/// Not OK: neither side of the ring is served any more. The feed hangs up when all ranks must come
+/// again, also while the relay takes nothing.
+Status RingPump::whyOverLocked() const {
+    return isClosed_         ? cancelled("the relay closed the ring")
+           : link_->isLost() ? unavailable("the feed hung up")
+                             : okStatus();
+}
+
 void RingPump::setSendingLocked(bool isSending) {
+    isSending = isSending && !isClosed_;
     if (sending_ != nullptr && std::exchange(isSending_, isSending) != isSending) {
         isSending ? sending_->begin() : sending_->end();
     }
@@ -279,11 +291,11 @@ Status RingPump::sendEnd() {
     RETURN_IF_ERROR(flush());
     {
         MutexLock lock(mutex_);
-        while (!isClosed_ && !isEndTaken_) {
-            changed_.wait(mutex_);
+        while (!isClosed_ && !isEndTaken_ && !link_->isLost()) {
+            changed_.waitFor(mutex_, kLook);
         }
         if (!isEndTaken_) {
-            return cancelled("the relay closed the ring");
+            RETURN_IF_ERROR(whyOverLocked());
         }
     }
     if (const char* wrong = from->take(entry, payload, index)) {

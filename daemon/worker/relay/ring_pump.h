@@ -70,6 +70,7 @@ class RingPump final : public std::enable_shared_from_this<RingPump> {
                const std::shared_ptr<const void>& owner);
     Status flush();
     Status sendEnd();
+    Status whyOverLocked() const MR_REQUIRES(mutex_);
     void setSendingLocked(bool isSending) MR_REQUIRES(mutex_);
 
     const PumpOptions options_;

@@ -157,6 +157,7 @@ class Fetched final : public FrameFetch {
         MutexLock lock(mutex_);
         return std::exchange(coded_, std::nullopt);
     }
+    std::uint64_t worker() const override { return 1; }
     void came(Result<segment::CodedFrame> coded) {
         MutexLock lock(mutex_);
         coded_ = std::move(coded);

@@ -221,7 +221,7 @@ class TestFeed {
         part.bytes = makeFrame(p.epoch, number, rows, valuesOf(p.number)).size();
         part.rowIds = idsOf(p.epoch, number, rows);
         ++numGiven;
-        return sink_->part(part, owners_, p.epoch, p.number, {}).ok();
+        return sink_->part(part, owners_, p.epoch, p.number, {}).value_or(false);
     }
     bool reserve(const Piece& p) {
         const frame::FrameBuffer frame =

@@ -93,7 +93,7 @@ TEST(FrameLedger, KeepsAFrameUntilItIsAcknowledged) {
         auto debt = ledger.owe(ring, partOf(7, 10), owner, 0, {});
         ASSERT_TRUE(debt.ok()) << debt.status();
         if (f != 1) {  // that one is not given
-            debt->keep();
+            (*debt)->keep();
         }
     }
     EXPECT_TRUE(frames[1].expired());
@@ -114,6 +114,7 @@ TEST(FrameLedger, ABlockedConnectionCountsOnceTheWorkerConnectsAgain) {
     FrameLedger ledger;
     const auto ring = ledger.open(3, noEvents());
     ledger.setReached(7, {{3, 1}});
+    ledger.owe(ring, partOf(7, 10), nullptr, 0, {}).value()->keep();
     ledger.block(7, ring, 1, 0);
     EXPECT_FALSE(ledger.mayRefer(ring, 7));
     ledger.setReached(7, {{3, 1}});  // its report was on its way
@@ -142,8 +143,8 @@ TEST(FrameLedger, MovesWhatALostWorkerOwesToAnother) {
     ledger.setReached(7, {{3, 1}});
     ledger.setReached(8, {{3, 1}});
     const auto lostFrames = std::make_shared<int>(7), newFrames = std::make_shared<int>(8);
-    ledger.owe(owed.id, partOf(7, 10), lostFrames, 0, {})->keep();
-    ledger.owe(other.id, partOf(8, 10), nullptr, 0, {})->keep();
+    ledger.owe(owed.id, partOf(7, 10), lostFrames, 0, {}).value()->keep();
+    ledger.owe(other.id, partOf(8, 10), nullptr, 0, {}).value()->keep();
     EXPECT_TRUE(ledger.orphans().empty());
     ledger.lose(7);
     EXPECT_EQ(lostFrames.use_count(), 1);
@@ -175,7 +176,7 @@ TEST(FrameLedger, EndsARingRatherThanGiveItOtherRows) {
     RecordedRing ring(ledger, 3);
     ledger.setReached(7, {{3, 1}});
     ledger.setReached(8, {{3, 1}});
-    ledger.owe(ring.id, partOf(7, 10), nullptr, 0, {})->keep();
+    ledger.owe(ring.id, partOf(7, 10), nullptr, 0, {}).value()->keep();
     ledger.lose(7);
     stream::FramePart other = partOf(8, 10);
     other.rowIds = {11, 13};
@@ -188,14 +189,27 @@ TEST(FrameLedger, EndsARingRatherThanGiveItOtherRows) {
     EXPECT_EQ(ring.lost, 2);
 }
 
-// A reference that was given while its worker was lost is not forgotten.
-TEST(FrameLedger, ADebtToAWorkerThatIsGoneIsAnOrphanAtOnce) {
+// A worker may be lost, or out of reach, while a frame of it waits for credit.
+TEST(FrameLedger, OwesNothingOfAWorkerThatTheRelayCannotReach) {
     FrameLedger ledger;
     RecordedRing ring(ledger, 3);
-    ledger.owe(ring.id, partOf(7, 10), nullptr, 0, {})->keep();
-    EXPECT_EQ(ledger.orphans().size(), 1U);
-    EXPECT_TRUE(ledger.acknowledged(ring.id, 1).ok());  // it was on its way
+    const auto owed = ledger.owe(ring.id, partOf(7, 10), nullptr, 0, {});
+    ASSERT_TRUE(owed.ok()) << owed.status();
+    EXPECT_FALSE(owed->has_value());
     EXPECT_TRUE(ledger.orphans().empty());
+}
+
+// A worker that drops a segment for an earlier one still lives; others get its frames elsewhere.
+TEST(FrameLedger, ASegmentThatItsWorkerDropsHasOrphans) {
+    FrameLedger ledger;
+    RecordedRing ring(ledger, 3);
+    ledger.setReached(7, {{3, 1}});
+    ledger.owe(ring.id, partOf(7, 10), nullptr, 0, {}).value()->keep();
+    ledger.drop(7, {2, 8});
+    EXPECT_TRUE(ledger.orphans().empty());
+    ledger.drop(7, {2, 9});
+    EXPECT_EQ(ledger.orphans().size(), 1U);
+    EXPECT_TRUE(ledger.mayRefer(ring.id, 7));
 }
 
 // A relay that lacks a worker waits for it to connect again, but not for ever.
@@ -205,7 +219,7 @@ TEST(FrameLedger, EndsARingThatWaitsForAWorkerOutOfReach) {
         FrameLedger ledger;
         RecordedRing ring(ledger, 3), idle(ledger, 3);
         ledger.setReached(7, {{3, 1}});
-        ledger.owe(ring.id, partOf(7, 10), nullptr, 0, {})->keep();
+        ledger.owe(ring.id, partOf(7, 10), nullptr, 0, {}).value()->keep();
         ledger.block(7, ring.id, 1, 1000);
         ledger.block(7, idle.id, 1, 1000);
         ledger.endOverdue(1000 + kPatience - 1);
@@ -223,14 +237,14 @@ TEST(FrameLedger, WaitsForCredit) {
     const auto ring = ledger.open(3, noEvents());
     ledger.setReached(7, {{3, 1}});
     for (int f = 0; f < 3; ++f) {
-        ledger.owe(ring, partOf(7, 50), nullptr, static_cast<std::size_t>(f), {})->keep();
+        ledger.owe(ring, partOf(7, 50), nullptr, static_cast<std::size_t>(f), {}).value()->keep();
     }
     std::atomic<bool> isOwed{false};
     std::jthread waiting = startThread("waiting", [&](const std::stop_token& stop) {
         auto debt = ledger.owe(ring, partOf(7, 50), nullptr, 0, stop);
-        isOwed = debt.ok();
-        if (debt.ok()) {
-            debt->keep();
+        isOwed = debt.ok() && debt->has_value();
+        if (isOwed) {
+            (*debt)->keep();
         }
     });
     EXPECT_TRUE(ledger.acknowledged(ring, 1).ok());
@@ -283,7 +297,7 @@ TEST(FrameLedger, CountsWhatEachWorkerAndTheFeedSendToEachRelay) {
     for (const auto to : {ring, ring, other}) {
         auto debt = ledger.owe(to, partOf(7, 100), nullptr, 0, stop.get_token());
         ASSERT_TRUE(debt.ok()) << debt.status();
-        debt->keep();
+        (*debt)->keep();
     }
     ledger.carried(other, 30);
     ASSERT_TRUE(ledger.acknowledged(ring, 2).ok());

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <filesystem>
 
+#include "backend/core/mutex.h"
 #include "backend/stream/read_state.h"
 #include "tests/unit/segment/stream_fixture.h"
 
@@ -44,11 +45,16 @@ class FetchingSink final : public RememberingSink {
     bool takesPart(std::uint64_t worker, std::uint32_t, std::int64_t number) const override {
         const auto at = static_cast<std::uint64_t>(number);
         const std::uint64_t broken = seed_ + ++numAsked_ / 50;  // changes now and then
-        return at % 3 != 0 && (at / 5 + worker + broken) % 4 != 0;
+        return at % 3 != 0 && (at / 5 + worker + broken) % 4 != 0 && !isRefused(number);
     }
-    Status part(const stream::FramePart& part, std::shared_ptr<const void> owner,
-                std::uint32_t epoch, std::int64_t number, std::stop_token stop) override {
+    Result<bool> part(const stream::FramePart& part, std::shared_ptr<const void> owner,
+                      std::uint32_t epoch, std::int64_t number, std::stop_token stop) override {
         EXPECT_NE(owner, nullptr);
+        if (number % 13 == 7) {  // the reader has lost the worker meanwhile
+            MutexLock lock(mutex_);
+            refused_.insert(number);
+            return false;
+        }
         const auto coded = source_(part);
         if (!coded) {
             return dataLoss("the frame was let go of");
@@ -61,14 +67,21 @@ class FetchingSink final : public RememberingSink {
         EXPECT_EQ(stream::rowIdsHash(view.rowFiles(), view.rowNumbers()), part.rowIds);
         EXPECT_EQ(view.rows(), part.rows);
         ++numParts;
-        return commit(slot, epoch, number);
+        RETURN_IF_ERROR(commit(slot, epoch, number));
+        return true;
     }
     std::int64_t numParts = 0;
 
  private:
+    bool isRefused(std::int64_t number) const {
+        MutexLock lock(mutex_);
+        return refused_.contains(number);
+    }
     FetchSource& source_;
     const std::uint64_t seed_;
     mutable std::atomic<std::uint64_t> numAsked_{0};
+    mutable Mutex mutex_;
+    std::set<std::int64_t> refused_ MR_GUARDED_BY(mutex_);
 };
 
 class Elsewhere : public StreamTest {

@@ -172,6 +172,14 @@ class Simulation final : private Relays {
         for (const WorkerId id : decisions.silent) {
             lost(numberOf(id));
         }
+        for (const WorkerId id : decisions.farewell) {
+            const std::uint64_t number = numberOf(id);
+            workers_.at(number).isAlive = false;
+            lost(number);
+            for (std::uint64_t relay = 1; relay <= numRelays_; ++relay) {
+                broken(number, relay);
+            }
+        }
         for (const StreamMaster::Hand& hand : decisions.orders) {
             order(hand);
         }
@@ -414,7 +422,7 @@ class Simulation final : private Relays {
         std::advance(at, between(0, std::ssize(workers_) - 1));
         const std::uint64_t number = at->first;
         Worker& worker = at->second;
-        switch (between(0, 5)) {
+        switch (between(0, 6)) {
             case 0:
             case 1:
                 if (worker.isAlive) {
@@ -426,6 +434,12 @@ class Simulation final : private Relays {
                     for (std::uint64_t relay = 1; relay <= numRelays_; ++relay) {
                         after(1, 50, [this, number, relay] { broken(number, relay); });
                     }
+                    after(10, 3'000, [this] { join(); });
+                }
+                break;
+            case 6:  // it leaves once nobody needs its frames; another one comes
+                if (worker.isAlive && worker.isKnown && !worker.isSilent) {
+                    master_->leave(worker.id);
                     after(10, 3'000, [this] { join(); });
                 }
                 break;

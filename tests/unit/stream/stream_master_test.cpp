@@ -348,6 +348,24 @@ TEST_F(StreamMasterTest, AloneTheFeedComputesWhatWaits) {
     EXPECT_TRUE(master_->isAlone());
 }
 
+// A leaving worker takes nothing and may stay for long: what only it could compute is computed
+// here.
+TEST_F(StreamMasterTest, ALeavingWorkerIsNoCompany) {
+    master();
+    const WorkerId a = join("a", 1), b = join("b", 1);
+    add(0, 1);
+    EXPECT_THAT(decide().orders, ElementsAre(Hand{a, 0, 0}));
+    master_->done({a, 0, 0}, nowNs_);
+    add(1, 2);
+    EXPECT_THAT(decide().orders, ElementsAre(Hand{b, 1, 0}));
+    master_->started({b, 1, 0});
+    master_->done({b, 1, 0}, nowNs_);
+    master_->leave(b);
+    lose(a, StreamMaster::Loss::kDied);
+    EXPECT_THAT(pass(4 * kSecond).here, IsEmpty());
+    EXPECT_THAT(pass(2 * kSecond).here, ElementsAre(0));
+}
+
 TEST_F(StreamMasterTest, AFeedBesideWorkersComputesWithThem) {
     master();
     join("a");

@@ -69,8 +69,8 @@ bool LateSink::takesPart(std::uint64_t worker, std::uint32_t epoch, std::int64_t
                             : ledger_ != nullptr && ledger_->hasRelays();
 }
 
-Status LateSink::part(const stream::FramePart& part, std::shared_ptr<const void> owner,
-                      std::uint32_t epoch, std::int64_t number, std::stop_token stop) {
+Result<bool> LateSink::part(const stream::FramePart& part, std::shared_ptr<const void> owner,
+                            std::uint32_t epoch, std::int64_t number, std::stop_token stop) {
     return with([&](ring::RingSink& sink) {
         return sink.part(part, std::move(owner), epoch, number, std::move(stop));
     });

@@ -31,8 +31,8 @@ class LateSink final : public ring::FrameSink {
                    const Sum128& rowIds, std::stop_token stop) override;
     bool takesParts() const override;
     bool takesPart(std::uint64_t worker, std::uint32_t epoch, std::int64_t number) const override;
-    Status part(const stream::FramePart& part, std::shared_ptr<const void> owner,
-                std::uint32_t epoch, std::int64_t number, std::stop_token stop) override;
+    Result<bool> part(const stream::FramePart& part, std::shared_ptr<const void> owner,
+                      std::uint32_t epoch, std::int64_t number, std::stop_token stop) override;
     Result<ring::FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
                                     std::stop_token stop) override;
     Status commit(const ring::FrameSlot& slot, std::uint32_t epoch, std::int64_t number) override;
