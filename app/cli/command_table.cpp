@@ -45,9 +45,7 @@ std::vector<options::OptionSpec> submitOptions() {
     append({flag("--watch", "follows the runs to their end (default on a terminal)"),
             flag("--detach", "returns as soon as the runs are queued"),
             flag("--plain", "with --watch: prints lines, no full-screen view"),
-            text("--key", "KEY",
-                 "the same key gives the same runs, however often it is sent; refused with another "
-                 "spec or --set"),
+            text("--key", "KEY", "the same key gives the same runs; refused for other changes"),
             text("--name", "NAME", "names the runs (the spec's `name`, else its file's)"),
             text("--project", "NAME", "files the runs under this project"),
             text("--tag", "KEY=VALUE", "adds a tag", true),

@@ -438,8 +438,7 @@ std::optional<SpecReader> SpecReader::parse(std::string_view text, const SpecOpt
         return std::nullopt;
     }
     YamlNode variations;
-    const auto isVariations = [](const YamlNode::Member& m) { return m.key == "variations"; };
-    const auto it = std::ranges::find_if(root->members, isVariations);
+    const auto it = std::ranges::find(root->members, "variations", &YamlNode::Member::key);
     if (it != root->members.end()) {
         variations = std::move(it->value);
         root->members.erase(it);

@@ -429,10 +429,9 @@ Result<bool> TurnSequencer::passOn(const Task& task, ThreadContext& context) {
     if (!part || !sink_.takesPart(part->worker, epoch, number)) {
         return false;
     }
-    ASSIGN_OR_RETURN(const bool isGiven,
-                     sink_.part(*part, task.frames, epoch, number, stop_.get_token()));
-    if (!isGiven) {
-        return false;
+    const auto isGiven = sink_.part(*part, task.frames, epoch, number, stop_.get_token());
+    if (!isGiven.ok() || !*isGiven) {
+        return isGiven;
     }
     counters_.addMix(task.frames->mix(fullFrame(nextFrame_), context.tools));
     setPosition({input_->streamHash(), input_->planHash(), epoch, number + 1, task.item->segment,

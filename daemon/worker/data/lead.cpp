@@ -191,9 +191,9 @@ bool Lead::isCarrying() {
     return dataPlane_->isCarrying();
 }
 
-bool Lead::hasWorkers() {
+bool Lead::mayStartElsewhere() {
     MutexLock lock(turn_);
-    return !members_.empty();
+    return isNetwork_ && !members_.empty();
 }
 
 Lead::Figures Lead::figures() {

@@ -37,7 +37,7 @@ class Lead final : public loader::SegmentsElsewhere, private WorkerAdmission {
     void detach() override;
     Figures figures() override;
     Account account() override;
-    bool hasWorkers() override;
+    bool mayStartElsewhere() override;
     bool isCarrying() override;
     ring::FrameLedger* ledger() override { return isNetwork_ ? &ledger_ : nullptr; }
 

@@ -203,7 +203,10 @@ class Bench final : public FrameSource {
     };
     /// Takes every frame once.
     Costs round(const std::vector<Sent>& sent) {
-        written_ = 0;
+        {
+            MutexLock lock(mutex_);
+            written_ = 0;
+        }
         PartsFiller filler(*writer_, this,
                            {[this](std::uint64_t frames) {
                                 MutexLock lock(mutex_);

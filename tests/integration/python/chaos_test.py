@@ -25,16 +25,16 @@ class ChaosOf(ChaosCase):
 
 
 class Chaos(ChaosOf):
-    def test_five_seeds_change_no_row_and_no_weight(self):
-        self.run_seeds(range(1, 6), plan_faults)
+    def test_two_seeds_change_no_row_and_no_weight(self):
+        self.run_seeds(range(1, 3), plan_faults)
 
 
 class ChaosOfNodes(ChaosOf):
     """The second rank is on another node; in the undisturbed run it is on the head's machine."""
     options = ("--set", "train.nodes=2")
 
-    def test_three_seeds_change_no_row_and_no_weight(self):
-        self.run_seeds(range(1, 4), plan_faults)
+    def test_a_seed_changes_no_row_and_no_weight(self):
+        self.run_seeds([1], plan_faults)
 
 
 class ChaosOfRoles(RolesCase, ChaosOf):

@@ -187,7 +187,7 @@ class CombinationCase(RunCase):
     def run_spread(self):
         if self.row.resumed and self.row.taken != "trainer":
             self.touch("hold")
-        run = self.submit(self.spec_file, "--set", f"train.nodes={self.row.nodes}", "--set", "resources.data_workers={min: 2, max: 2}")[0]
+        run = self.submit(self.spec_file, "--set", f"train.nodes={self.row.nodes}", "--set", "resources.data_workers={min: 2, max: 2, beside_ranks: 0}")[0]
         if self.row.resumed:
             self.stop_midway(run)
             self.start_agents(self.ranks_nodes[self.row.nodes:])

@@ -384,9 +384,7 @@ Producer::OnEnd Feed::reportEnd(const ring::FeedHello& hello) {
 }
 
 ring::RingSink::Options Feed::dealing(const segment::StreamInput& input) {
-    ring::RingSink::Options options;
-    options.worldSize = job_.worldSize();
-    options.perStep = job_.spec.microBatchesPerStep();
+    ring::RingSink::Options options{job_.worldSize(), job_.spec.microBatchesPerStep()};
     options.microRows = job_.spec.batch.microRows;
     options.layout = &input.layout();
     options.budget = &memory_.budget();
@@ -449,9 +447,7 @@ Producer::Request Feed::trainRequest() {
     request.sequencer.start = stream::Cursor::start(train_->streamHash(), train_->planHash());
     if (job_.hasDataWorkers) {
         request.shareWithElsewhere(memory_.segments().limitBytes());
-        // Ranks on other nodes would get the first segment through this process.
-        request.sequencer.elsewhere.computesHere =
-            elsewhere_->ledger() == nullptr || !elsewhere_->hasWorkers();
+        request.sequencer.elsewhere.computesHere = !elsewhere_->mayStartElsewhere();
     }
     return request;
 }
