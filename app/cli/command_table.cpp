@@ -124,10 +124,9 @@ std::vector<CommandSpec> runCommands() {
         {"resume",
          "continue a stopped or failed run from its last checkpoint",
          "A run that has no checkpoint can only begin again: asked on a terminal, refused "
-         "elsewhere "
-         "without --from-start. What it has reported after the step goes when the new attempt "
-         "begins to work; its files are set aside, not removed. A finished run stays finished "
-         "if no attempt begins to work.",
+         "elsewhere without --from-start. What it has reported after the step goes when the "
+         "new attempt begins to work; its files are set aside, not removed. If none begins, a "
+         "finished run stays so.",
          {kOneToChange},
          {integer("--step", "N", "from the checkpoint of this step"),
           integer("--ranks", "N", "with N ranks, which divide the micro-batches of a step"),
