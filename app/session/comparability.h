@@ -20,8 +20,9 @@ using Params = std::map<std::string, std::string>;
 /// Whether the runs learn to predict different things: an expression or condition of `labels`
 /// differs. Evaluation judges both by their base's label. Returns false if a side has no label.
 bool hasOtherLabels(const Params& run, const Params& first);
-/// Whether only `batch.seed` differs, apart from the names of run and variation and from counted
-/// vocabularies: a seed changes the rows of sampled steps, and so the values that are counted.
+/// Returns true if only `batch.seed` differs, apart from the names of run and variation and from
+/// counted vocabularies: a seed changes the rows of sampled steps, and so the values that are
+/// counted.
 bool differsInSeedOnly(const Params& run, const Params& first);
 /// Whether not more than `batch.seed` differs. Returns false if a side has no params.
 bool isOfOneSide(const Params& run, const Params& first);

@@ -25,7 +25,7 @@ class FrameLedger {
  public:
     using RingId = stream::FrameBook::RingId;
     using Moved = stream::FrameBook::Moved;
-    /// What a ring's pump must know. Called from any thread; must not block.
+    /// Notices to a ring's pump. They come from any thread and must not block.
     struct RingEvents {
         std::function<void()> onLost;  ///< a frame that is owed will not come: the ring must end
         std::function<void(const Moved&)> onMoved;  ///< its relay must be told

@@ -128,9 +128,9 @@ class StreamMaster {
     /// Whether these are the frames that count.
     bool holds(const Hand& hand) const;
     std::size_t numWorkers() const { return workers_.size(); }
-    /// Whether aloneNs passed without a worker.
+    /// Returns true if aloneNs passed without a worker that may get segments.
     bool isAlone() const { return isAloneFor(options_.aloneNs); }
-    /// Whether the feed computes segments not yet added.
+    /// Returns true if the feed computes segments that are not added yet.
     bool computesHere() const { return options_.isFeedBeside || isAlone(); }
     /// Number of segments that were ordered from a second worker while the first computed.
     std::int64_t numTwice() const { return numTwice_; }
@@ -183,7 +183,7 @@ class StreamMaster {
     void giveAgain(std::int64_t number, const Segment& segment);
     void drop(WorkerId id, bool isDeath);
     bool isAble(const Segment& segment, WorkerId id, const Worker& worker) const;
-    /// Whether a worker may get segments: not all are leaving.
+    /// Returns false if all workers are leaving, and so get no segments.
     bool hasStaying() const;
     bool isAloneFor(std::int64_t ns) const {
         return !hasStaying() && elapsedNs_ - presentNs_ >= ns;

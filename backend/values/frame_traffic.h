@@ -39,7 +39,7 @@ struct LinkTraffic {
 
     /// The bytes as sent over the awaited time; 0: nobody has waited yet.
     double bytesPerSecond() const;
-    /// Whether the rate says something about the link: frames were awaited for long enough.
+    /// Returns true if frames were awaited for long enough that the rate describes the link.
     bool isRated() const { return awaitedSeconds >= kLeastAwaitedSeconds; }
     bool isSameLink(const LinkTraffic& other) const;
     bool operator==(const LinkTraffic&) const = default;

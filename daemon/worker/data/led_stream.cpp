@@ -184,7 +184,7 @@ Status LedStream::arrived(const LinkPtr& link, const Hand& hand, const v1::Segme
     return okStatus();
 }
 
-// Whether relays fetch frames of it that another worker owed.
+// Returns true if relays now fetch frames of it that another worker owed.
 bool LedStream::offer(const std::shared_ptr<segment::RemoteFrames>& frames) {
     const stream::SegmentName& name = frames->order().name;
     const bool isAwaited = ledger_.replace(

@@ -50,8 +50,8 @@ class SegmentsElsewhere {
     /// Returns the values since the last call.
     virtual Figures figures() = 0;
     virtual Account account() = 0;
-    /// Whether workers compute the first segment, too. The feed would send its frames to ranks on
-    /// other nodes over its own link.
+    /// True: workers compute the first segment, too. Otherwise the feed would send its frames to
+    /// ranks on other nodes over its own link.
     virtual bool mayStartElsewhere() = 0;
     /// Where the frames that workers owe to ranks on other nodes are counted; null: such ranks get
     /// all frames through this process. Lives as long as this object.

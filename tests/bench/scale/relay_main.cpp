@@ -1,6 +1,6 @@
-// What a relay's path behind the socket costs: it assembles the chunks of coded frames, verifies
-// their checksums, decodes them into a rank's ring, compares the rows with the reference, and joins
-// the parts of a step. The classes are the relay's own; only the connection is left out.
+// Measures a relay's path behind the socket. The relay assembles the chunks of coded frames,
+// verifies their checksums, decodes them into a rank's ring, compares the rows with the reference,
+// and joins the parts of a step. The classes are the relay's own; only the connection is left out.
 //
 //   bench_relay_frames SOCKET NAME PARTS
 //       SOCKET: of a feed, whose first frames are used; PARTS: frames that are joined into one step

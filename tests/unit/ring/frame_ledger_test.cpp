@@ -135,8 +135,8 @@ struct RecordedRing {
                           [this](const FrameLedger::Moved& moved) { moves.push_back(moved); }})) {}
 };
 
-// What a lost worker owes comes from the worker that computes the segment again; other rings do not
-// notice.
+// Another worker computes the segment of a lost one again, and its relay gets the owed frames from
+// there. Other rings notice nothing.
 TEST(FrameLedger, MovesWhatALostWorkerOwesToAnother) {
     FrameLedger ledger;
     RecordedRing owed(ledger, 3), other(ledger, 3);
